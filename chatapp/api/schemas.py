@@ -5,11 +5,11 @@ No key and no address can be among what is sent.
 
 import uuid
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from django.db.models import ForeignKey, Model
 from ninja import PatchDict, Schema
+from ninja.orm.fields import TYPES
 from pydantic import BeforeValidator, Field, create_model
 
 import condense
@@ -30,16 +30,7 @@ from chatapp.models import (
 LARGEST = 1_000_000_000
 
 Key = Annotated[int | None, Field(ge=0, le=LARGEST)]
-_TYPES: dict[str, Any] = {
-    "BooleanField": bool,
-    "CharField": str,
-    "DateTimeField": datetime,
-    "DecimalField": Decimal,
-    "FloatField": float,
-    "JSONField": Any,
-    "TextField": str,
-    "UUIDField": uuid.UUID,
-}
+_TYPES: dict[str, Any] = {**TYPES, "JSONField": Any}
 
 
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:

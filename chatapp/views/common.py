@@ -1,4 +1,4 @@
-"""Shared parts of the pages: sign-in, the user's own rows, refusals, downloads and days."""
+"""Shared parts of the pages: sign-in, the user's own rows, refusals and downloads."""
 
 import math
 import uuid

@@ -72,13 +72,12 @@ if TYPE_CHECKING:
 PREFIX = "palimpsest"
 # Outcomes that there will be: a number that is not there yet can't be seen to grow.
 _TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
-_CALLS: list[Labels] = [
-    (purpose, status) for purpose in ModelCall.Purpose.values for status in ModelCall.Status.values
-]
+_CALLS: list[Labels] = [*itertools.product(ModelCall.Purpose.values, ModelCall.Status.values)]
 _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CONDENSATIONS: list[Labels] = [
     *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 ]
+_CAUSE = ("trigger", "kind", "outcome")
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
@@ -86,13 +85,7 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
     ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
     ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
-    (
-        "condensations",
-        "condensations",
-        "Attempts to make a context smaller.",
-        ("trigger", "kind", "outcome"),
-        _CONDENSATIONS,
-    ),
+    ("condensations", "condensations", "Attempts to condense a context.", _CAUSE, _CONDENSATIONS),
 )
 
 

@@ -85,7 +85,7 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
 
 
 def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:
-    """Raise services.Refused unless somebody was told about so much, or that nobody knows."""
+    """Raise Refused unless somebody was told about so much, or that nobody knows."""
     if cost is None and confirmed != UNKNOWN:
         raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
     if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):

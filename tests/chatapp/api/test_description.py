@@ -34,7 +34,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-FEW, MANY = 6, 100
+FEW, MANY = 3, 100
 PATIENCE = 120  # seconds
 
 # Prints a token, and the names of what its owner has.

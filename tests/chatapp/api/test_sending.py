@@ -47,23 +47,17 @@ async def test_what_is_written_is_heard_while_it_is_written(
     assert [name async for name, _ in stream][-1] == "end"
 
 
-async def test_a_failed_turn_says_why(sender: Sender, anthropic_standin: Standin) -> None:
-    """At its end, as a sentence."""
-    anthropic_standin.then(UNAUTHORIZED)
-    name, end = (await sender.hear("Hello."))[-1]
-    assert (name, end["status"]) == ("end", "failed")
-    assert "key" in end["error"]
-
-
 async def test_the_same_message_sent_twice_begins_one_turn(
     sender: Sender, anthropic_standin: Standin
 ) -> None:
-    """The second time, only how it ended is told."""
-    anthropic_standin.then(Reply("Welcome."))
+    """The second time, only how it ended is told; a failed one says why."""
+    anthropic_standin.then(Reply("Welcome."), UNAUTHORIZED)
     nonce = str(uuid.uuid4())
     first = await sender.hear("Hello.", nonce=nonce)
     assert await sender.hear("Hello.", nonce=nonce) == first[-1:]
     assert await Message.objects.acount() == 2
+    name, end = (await sender.hear("Hello again."))[-1]
+    assert (name, end["status"], "key" in end["error"]) == ("end", "failed", True)
 
 
 async def test_what_is_refused_begins_nothing(sender: Sender) -> None:

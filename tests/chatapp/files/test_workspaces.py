@@ -102,23 +102,13 @@ def test_other_folders_are_the_operator_s_to_share(
     assert choose(conversation, "project/src") == root / "project" / "src"
     settings.SHARED_WORKSPACES = []
     refuse(conversation, "project")
+    # Who had it goes on reading it, and the samples are everybody's.
+    assert assembly.workspace_of(conversation) == root / "project" / "src"
+    conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
+    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
     conversation.refresh_from_db()
     assert choose(conversation, "project") == root / "project"
-
-
-def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root: Path) -> None:
-    """Who had it goes on reading it."""
-    (root / "project").mkdir()
-    Conversation.objects.update(workspace="project")
-    conversation.refresh_from_db()
-    assert assembly.workspace_of(conversation) == root / "project"
-
-
-def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:
-    """They are Palimpsest's own documentation."""
-    conversations.start_conversation(owner=conversation.owner, workspace=workspaces.SAMPLES)
-    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES
 
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,7 +16,6 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import (
-    Condensation,
     Conversation,
     Message,
     Rewind,
@@ -73,72 +72,49 @@ def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
     return together(post)
 
 
-def test_a_condensation_is_undone_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
-    """All get the same answer, and nothing else changes."""
-    before = message_store.read_effective(talk.pk)
-    attempt = record_for(talk, summarise(talk))
-    path = reverse("undo_condensation", args=[talk.pk, attempt.pk])
-    with database_in(tmp_path):
-        revision = Conversation.objects.get().revision
-        answers = at_once(browser, path)
-        assert answers == TIMES * [DONE]
-        assert [one.text for one in message_store.read_effective(talk.pk)] == [
-            one.text for one in before
-        ]
-        assert Conversation.objects.get().revision == revision + 1
-        assert Condensation.objects.get().status == Condensation.Status.UNDONE
+ORIGINALS = ["One", "Two", "Three", "Four"]
 
 
-def test_a_rewind_is_undone_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
-    """Likewise."""
-    before = message_store.read_effective(talk.pk)
-    rewind = rewind_conversation(conversation=talk, to_seq=2)
-    path = reverse("undo_rewind", args=[talk.pk, rewind.pk])
-    with database_in(tmp_path):
-        revision = Conversation.objects.get().revision
-        answers = at_once(browser, path)
-        assert answers == TIMES * [DONE]
-        assert message_store.read_effective(talk.pk) == before
-        assert Conversation.objects.get().revision == revision + 1
-        assert Rewind.objects.get().undone_at is not None
-
-
-def test_a_conversation_is_rewound_once(
-    browser: Client, talk: Conversation, tmp_path: Path
+@pytest.mark.parametrize(
+    ("what", "came_to", "rewinds"),
+    [
+        ("undo_condensation", ORIGINALS, 0),
+        ("put_back", ["make deploy"], 0),
+        ("rewind", ["One"], 1),
+        ("undo_rewind", ORIGINALS, 1),
+        ("switch_version", [*ORIGINALS, "Why?", "Because."], 2),
+    ],
+)
+def test_what_is_asked_for_several_times_at_once_is_done_once(
+    browser: Client, talk: Conversation, tmp_path: Path, what: str, came_to: list[str], rewinds: int
 ) -> None:
-    """Not once for each click: the dialog has a key, which its record is known by."""
-    path = reverse("rewind", args=[talk.pk])
+    """All get the same answer, and nothing else changes."""
+    form: dict[str, str] = {}
+    match what:
+        case "rewind":
+            form, named = {"to_seq": "2", "key": str(uuid.uuid4())}, []
+        case "undo_rewind":
+            named = [rewind_conversation(conversation=talk, to_seq=2).pk]
+        case "switch_version":
+            end(ask(talk, "Why?"), "Because.")
+            end(ask(talk, "Why not?", replaces=5), "Because not.")
+            named = [Rewind.objects.get().pk]
+        case _:
+            attempt = record_for(talk, summarise(talk))
+            attempt.receipt = condense.Receipt((finding("make deploy", "missing"),))
+            attempt.save()
+            form, named = {"fact": "0"}, [attempt.pk]
+    path = reverse(what, args=[talk.pk, *named])
     with database_in(tmp_path):
-        answers = at_once(browser, path, to_seq="2", key=str(uuid.uuid4()))
-        assert answers == TIMES * [DONE]
-        assert Rewind.objects.get().messages_hidden == 3
-
-
-def test_a_fact_is_put_back_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
-    """The model reads it in one message."""
-    attempt = record_for(talk, summarise(talk))
-    attempt.receipt = condense.Receipt((finding("make deploy", "missing"),))
-    attempt.save()
-    path = reverse("put_back", args=[talk.pk, attempt.pk])
-    with database_in(tmp_path):
-        answers = at_once(browser, path, fact="0")
-        assert answers == TIMES * [DONE]
-        told = [
-            one.text for one in message_store.read_effective(talk.pk) if "make deploy" in one.text
-        ]
-        assert len(told) == 1
-
-
-def test_another_version_is_shown_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
-    """What it replaces is set aside by one rewind, not by one for each click."""
-    end(ask(talk, "Why?"), "Because.")
-    end(ask(talk, "Why not?", replaces=5), "Because not.")
-    path = reverse("switch_version", args=[talk.pk, Rewind.objects.get().pk])
-    with database_in(tmp_path):
-        answers = at_once(browser, path)
-        assert answers == TIMES * [DONE]
-        assert seen(talk)[-2:] == ["Why?", "Because."]
-        assert Rewind.objects.count() == 2
+        revision = Conversation.objects.get().revision
+        assert at_once(browser, path, **form) == TIMES * [DONE]
+        told = seen(talk)
+        if what == "put_back":
+            told = [came_to[0] for one in told if came_to[0] in one]
+        assert told == came_to
+        assert Rewind.objects.count() == rewinds
+        if what.startswith("undo"):
+            assert Conversation.objects.get().revision == revision + 1
 
 
 @pytest.mark.parametrize("what", ["send", "condense", "retry", "continue"])
