@@ -51,6 +51,16 @@ def packed(entries: dict[str, bytes]) -> bytes:
     return data.getvalue()
 
 
+def tar_of(*entries: tuple[tarfile.TarInfo, int], mode: str = "w:gz") -> bytes:
+    """Return a tar archive of entries with so many zeros each."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload] # it is one of those
+        for info, size in entries:
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    return data.getvalue()
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     """Return all files around a workspace."""
     root = folder.parent
@@ -62,14 +72,9 @@ def test_files_folders_and_archives_are_put_in(put: Put, folder: Path) -> None:
     """Each with the path that it has."""
     put(("a.txt", b"a"), ("b.txt", b"b"), paths=["a.txt", "sub/b.txt"])
     put(("c.zip", packed({"deep/er/c.txt": b"c", "d.txt": b"d"})))
-    tar = io.BytesIO()
-    with tarfile.open(fileobj=tar, mode="w:gz") as archive:
-        info = tarfile.TarInfo("e.txt")
-        info.size = 1
-        archive.addfile(info, io.BytesIO(b"e"))
-    answer = put(("e.tar.gz", tar.getvalue()))
+    answer = put(("e.tar.gz", tar_of((tarfile.TarInfo("e.txt"), 1))))
     assert everything(folder) == {
-        "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"e",
+        "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"\0",
     }  # fmt: skip
     page = answer.content.decode()
     assert "1 file was put in." in page
@@ -78,18 +83,13 @@ def test_files_folders_and_archives_are_put_in(put: Put, folder: Path) -> None:
 
 def test_no_path_in_an_archive_leads_out(put: Put, folder: Path) -> None:
     """What is a link or a device is left out, and what lies outside is said to be."""
-    tar = io.BytesIO()
-    with tarfile.open(fileobj=tar, mode="w") as archive:
-        for name, kind in (("l", tarfile.SYMTYPE), ("h", tarfile.LNKTYPE), ("f", tarfile.FIFOTYPE)):
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = kind, "/etc/passwd"
-            archive.addfile(info)
-        for name in ("../out", "/out", ".git/hooks/x", "ok"):
-            info = tarfile.TarInfo(name)
-            info.size = 1
-            archive.addfile(info, io.BytesIO(b"x"))
-    answer = put(("a.tar", tar.getvalue()))
-    assert everything(folder) == {"ok": b"x"}
+    odd = [tarfile.TarInfo(name) for name in "lhf"]
+    for info, kind in zip(odd, (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE), strict=True):
+        info.type, info.linkname = kind, "/etc/passwd"
+    outside = [tarfile.TarInfo(name) for name in ("../out", "/out", ".git/hooks/x", "ok")]
+    entries = [*((one, 0) for one in odd), *((one, 1) for one in outside)]
+    answer = put(("a.tar", tar_of(*entries, mode="w")))
+    assert everything(folder) == {"ok": b"\0"}
     assert "Left out: ../out" in answer.content.decode()
     put(("a.zip", packed({"../../out": b"x", "C:\\x": b"y", "fine": b"z"})))
     assert set(everything(folder)) - {"C:\\x"} == {"ok", "fine"}
@@ -143,16 +143,6 @@ def test_an_upload_is_measured_before_it_is_read(
         headers={"Content-Length": str(2**40), "HX-Request": "true"},
     )  # fmt: skip
     assert (answer.status_code, answer.content[:16]) == (422, b"This is too much")
-
-
-def tar_of(*entries: tuple[tarfile.TarInfo, int], mode: str = "w:gz") -> bytes:
-    """Return a tar archive of entries with so many zeros each."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload] # it is one of those
-        for info, size in entries:
-            info.size = size
-            archive.addfile(info, io.BytesIO(bytes(size)))
-    return data.getvalue()
 
 
 def test_folders_of_an_archive_are_counted(
