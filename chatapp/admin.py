@@ -16,57 +16,45 @@ else:
 class RecordAdmin(ModelAdmin):
     """Shows rows and changes none: the record is only ever written by the application."""
 
+    list_select_related = ("conversation",)
+
     def has_add_permission(self, *_args: Any, **_kwargs: Any) -> bool:
         """Refuse."""
         return False
 
-    def has_change_permission(self, *_args: Any, **_kwargs: Any) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, *_args: Any, **_kwargs: Any) -> bool:
-        """Refuse."""
-        return False
+    has_change_permission = has_delete_permission = has_add_permission
 
 
-@admin.register(Conversation)
-class ConversationAdmin(RecordAdmin):
-    """Conversations by owner."""
-
-    list_display = ("__str__", "owner", "last_seq", "updated_at", "deleted_at")
-    search_fields = ("title", "owner__username")
-
-
-@admin.register(Message)
-class MessageAdmin(RecordAdmin):
-    """Messages with their tags."""
-
-    list_display = ("__str__", "conversation", "position", "tokens", "hidden", "created_at")
-    list_filter = ("role", "hidden")
-    list_select_related = ("conversation",)
-
-
-@admin.register(Condensation)
-class CondensationAdmin(RecordAdmin):
-    """Every attempt to make a context smaller."""
-
-    list_display = ("__str__", "conversation", "trigger", "tokens_before", "tokens_after", "cost")
-    list_filter = ("status", "kind", "trigger")
-    list_select_related = ("conversation",)
-
-
-@admin.register(ModelCall)
-class ModelCallAdmin(RecordAdmin):
-    """Every request to a model."""
-
-    list_display = ("__str__", "conversation", "tokens_input", "tokens_output", "cost", "error")
-    list_filter = ("purpose", "model")
-    list_select_related = ("conversation",)
-
-
-@admin.register(Profile)
-class ProfileAdmin(RecordAdmin):
-    """Profiles without their keys."""
-
-    list_display = ("name", "owner", "provider", "model", "context_window")
-    exclude = ("encrypted_key",)
+admin.site.register(
+    Conversation,
+    RecordAdmin,
+    list_display=("__str__", "owner", "last_seq", "updated_at", "deleted_at"),
+    search_fields=("title", "owner__username"),
+    list_select_related=False,
+)
+admin.site.register(
+    Message,
+    RecordAdmin,
+    list_display=("__str__", "conversation", "position", "tokens", "hidden", "created_at"),
+    list_filter=("role", "hidden"),
+)
+admin.site.register(
+    Condensation,
+    RecordAdmin,
+    list_display=("__str__", "conversation", "trigger", "tokens_before", "tokens_after", "cost"),
+    list_filter=("status", "kind", "trigger"),
+)
+admin.site.register(
+    ModelCall,
+    RecordAdmin,
+    list_display=("__str__", "conversation", "tokens_input", "tokens_output", "cost", "error"),
+    list_filter=("purpose", "model"),
+)
+# Profiles without their keys.
+admin.site.register(
+    Profile,
+    RecordAdmin,
+    list_display=("name", "owner", "provider", "model", "context_window"),
+    list_select_related=False,
+    exclude=("encrypted_key",),
+)

@@ -14,8 +14,8 @@ from chatapp.agent.errors import LeftWaiting, ToolError
 from chatapp.agent.ports import Audience
 from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
 from chatapp.context.turn_context import Run
-from chatapp.errors import Refused
-from chatapp.files.checkpoints import CheckpointFailed, Checkpoints
+from chatapp.errors import CheckpointFailed, Refused
+from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question
 from chatapp.models.read_executor import reading
 from chatapp.storage.retried_writes import Saver

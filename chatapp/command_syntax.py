@@ -104,14 +104,11 @@ def _entries(head: str) -> Iterator[tuple[str, str]]:
     for line in head.splitlines():
         key, colon, value = line.partition(":")
         if colon:
-            shown = "".join(one if one.isprintable() else " " for one in _bare(value.strip()))
+            value = value.strip()
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            bare = value[1:-1] if quoted else value
+            shown = "".join(one if one.isprintable() else " " for one in bare)
             yield key.strip().lower(), " ".join(shown.split())[:LONGEST_LINE]
-
-
-def _bare(value: str) -> str:
-    """Return a value without the quotes around it."""
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
 
 
 def _words(arguments: str) -> list[str]:

@@ -218,7 +218,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _note(self, text: str) -> None:
         """Say which paths of a text that was taken are not there."""
-        missing = await asyncio.to_thread(slash_commands.missing_from, self.conversation, text)
+        missing = await slash_commands.missing_from(self.conversation, text)
         if missing:
             await self._reply(outgoing_frames.noted(missing))
 

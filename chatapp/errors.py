@@ -1,4 +1,4 @@
-"""Refusals: why something was not done, in words."""
+"""Errors: refusals in words for people, and failures for the log."""
 
 import logging
 from collections.abc import Iterator
@@ -18,6 +18,10 @@ class Refused(Exception):
 
 class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
+
+
+class CheckpointFailed(Exception):
+    """Files could not be kept or brought back; the text is for the log."""
 
 
 def is_unwritable(error: DatabaseError) -> bool:

@@ -198,8 +198,8 @@ CACHES = {
     },
 }
 
-# Accounts are Django's own; who guesses at passwords is braked.
-AUTHENTICATION_BACKENDS = ["chatapp.accounts.passwords.BrakedBackend"]
+# Accounts are Django's own; and guesses at passwords are limited.
+AUTHENTICATION_BACKENDS = ["chatapp.accounts.credentials.LimitedBackend"]
 
 # Passwords of accounts that are made in the admin.
 AUTH_PASSWORD_VALIDATORS = [

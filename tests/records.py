@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 import condense
-from chatapp.models import Condensation, Conversation, message_store
+from chatapp.models import Condensation, Conversation, Message, message_store
 
 USUAL = {
     "status": "succeeded",
@@ -27,6 +27,11 @@ USUAL = {
 def put_on_record(conversation: Conversation, **columns: object) -> Condensation:
     """Return the record of a condensation by hand that succeeded, but for these columns."""
     return Condensation.objects.create(conversation=conversation, **USUAL | columns)
+
+
+def record_for(conversation: Conversation, message: Message) -> Condensation:
+    """Return the record of a condensation that succeeded with this summary."""
+    return put_on_record(conversation, message=message, at_seq=message.seq - 1, tokens_before=100)
 
 
 def append_many(

@@ -1,22 +1,19 @@
-"""The owner, sign-in links, profiles and preferences."""
+"""Accounts: the owner, and the profiles and preferences of users."""
 
 import itertools
-from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import models, transaction
-from django.utils import timezone
 
-from chatapp.models import Preferences, Profile, SignInToken
+from chatapp.models import Preferences, Profile
 from chatapp.models.prepared_queries import prepared
 from chatapp.models.profiles import server_key
 from chatapp.providers import provider_specs
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 
 OWNER_NAME = "owner"
-SIGN_IN_LIFETIME = timedelta(hours=24)
 # Among the providers that were offered to a user: those on the machine itself.
 LOOKED_AROUND = "this machine"
 UNTOLD_WINDOW, LEAST_WINDOW = 8_192, 1_000
@@ -57,7 +54,11 @@ def _offer_profiles(user: User) -> Preferences:
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
             continue
-        profile = _make_profile(user, spec)
+        # With the first model's figures; it uses the server's own key, if any.
+        model, name = spec.models[0], _free_name(user, spec.first_profile)
+        profile = Profile.objects.create(
+            owner=user, name=name, provider=spec.name, model=model.id, **model.figures
+        )
         default = preferences.default_profile
         if default is None or not default.spec.needs_key:
             preferences.default_profile = profile
@@ -77,15 +78,6 @@ def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
         and (server_key(spec) or not spec.needs_key)
     ]
     return sorted(ready, key=lambda spec: spec.needs_key)
-
-
-def _make_profile(user: User, spec: ProviderSpec) -> Profile:
-    """Store a profile with the first model's figures; it uses the server's own key, if any."""
-    model = spec.models[0]
-    name = _free_name(user, spec.first_profile)
-    return Profile.objects.create(
-        owner=user, name=name, provider=spec.name, model=model.id, **model.figures
-    )
 
 
 def _free_name(user: User, wanted: str) -> str:
@@ -136,29 +128,3 @@ def add_local_profile(*, owner: User, provider: str, preset: Preset, model: List
     preferences.default_profile = profile
     preferences.save(update_fields=["default_profile"])
     return profile
-
-
-def create_sign_in_token(*, user: User) -> str:
-    """Return a token that signs ``user`` in once, within a day; older ones end."""
-    SignInToken.objects.filter(user=user).usable().delete()
-    token = SignInToken.generate()
-    SignInToken.objects.create(
-        user=user,
-        digest=SignInToken.digest_of(token),
-        expires_at=timezone.now() + SIGN_IN_LIFETIME,
-    )
-    return token
-
-
-def holder_of_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token would sign in; None when it is unknown, used or expired."""
-    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
-    usable = found.select_related("user").first()
-    return usable.user if usable else None
-
-
-def redeem_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
-    holder = holder_of_sign_in_token(token=token)
-    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
-    return holder if found.update(used_at=timezone.now()) else None

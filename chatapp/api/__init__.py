@@ -1,11 +1,35 @@
-"""The JSON API; nothing here is loaded before the first request.
+"""The JSON API: what it is built with is loaded with its first request.
 
 ``auth``           tokens, what their owners may reach, and refusals
 ``schemas``        what is answered, and what may be sent
-``paging``         lists in parts
+``pagination``     lists in parts
 ``conversations``  conversations, their messages, attachments and pins, what the model sees
 ``turns``          turns: streamed as server-sent events, stopped, asked for, answered
 ``history``        rewinds, forks, condensations and model calls
 ``settings``       profiles and settings
 ``urls``           all of it, with its description
 """
+
+from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+
+
+# No cookie opens anything here, so no other site can use one.
+@csrf_exempt
+def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
+    """Answer what a program asks."""
+    try:
+        found = resolve(f"/{rest}", "chatapp.api.urls")
+    except Resolver404:
+        return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
+    answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+    if isinstance(answer, HttpResponseNotAllowed):
+        sentence = _("That can't be done at this address.")
+        allowed = {"Allow": answer["Allow"]}
+        answer = JsonResponse({"detail": sentence}, status=405, headers=allowed)
+    add_never_cache_headers(answer)
+    return answer

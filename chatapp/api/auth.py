@@ -1,4 +1,4 @@
-"""Tokens, what their owners may reach, and refusals: always a sentence, as JSON."""
+"""Authentication by tokens, what their owners may reach, and refusals as JSON."""
 
 import logging
 import uuid
@@ -22,8 +22,8 @@ from ninja.security import HttpBearer
 
 import condense
 from chatapp import errors
-from chatapp.accounts import api_tokens
-from chatapp.accounts.passwords import Brake
+from chatapp.accounts import credentials
+from chatapp.accounts.credentials import GuessLimit
 from chatapp.models import ApiToken, Conversation
 from chatapp.turns import actions
 
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of what was wrong with a request, how much is told.
 TOLD = 5
-
 
 # Whose conversation: it stands in the address, before what a router adds.
 Pk = Path[uuid.UUID]
@@ -49,21 +48,20 @@ class Bearer(HttpBearer):
     """Lets in who has a token, whatever cookies they bring; what writes takes one of ``scopes``."""
 
     def __init__(self, *scopes: ApiToken.Scope) -> None:
-        """Take the scopes that may do what is not only reading."""
         super().__init__()
         self.scopes = scopes
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
         """Return whose token this is; None for nobody's."""
-        found = api_tokens.holder_of_api_token(token=token)
+        found = credentials.holder_of_api_token(token=token)
         if found is None:
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
-            brake = Brake(request, door="api")
-            if brake.is_on:
+            limit = GuessLimit(request, realm="api")
+            if limit.is_reached:
                 text = _("Too many tokens were wrong. Wait a quarter of an hour, then try again.")
                 raise HttpError(429, text)
-            brake.count()
+            limit.count()
             return None
         if request.method not in READING and found.scope not in self.scopes:
             reads = found.scope == ApiToken.Scope.READ
@@ -134,6 +132,7 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
     return answer
 
 
+@api.exception_handler(Http404)
 @api.exception_handler(Exception)
 def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
     """Say why something was not done, or that the server is to blame, whose log says more."""
@@ -149,16 +148,6 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
             return tell(request, 409, str(errors.not_saved(error)))
     log.error("the API failed at %s", request.path, exc_info=error)
     return tell(request, 500, _("The server failed to answer this. Its log says why."))
-
-
-for kind in (
-    Http404,
-    errors.Refused,
-    MultiPartParserError,
-    SuspiciousOperation,
-    DatabaseError,
-):
-    api.add_exception_handler(kind, tell_failure)
 
 
 @api.exception_handler(ValidationError)

@@ -11,7 +11,6 @@ from ninja import File, Form, Router
 from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
-import condense
 from chatapp.accounts import accounts
 from chatapp.api.auth import (
     Call,
@@ -37,7 +36,6 @@ from chatapp.api.schemas import (
 from chatapp.composer import attachments as attachments_
 from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
-from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, what_pins_take
 from chatapp.forms.conversations import BudgetForm
 from chatapp.models import Attachment, Conversation, Profile, message_store
 from chatapp.transcript import pinned
@@ -97,16 +95,7 @@ def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
     """Show the effective history: what the next request is made of, in reading order."""
     history = message_store.read_effective(own_conversation(request, pk).pk)
-    seen = [
-        {
-            "seq": one.seq,
-            "role": one.role,
-            "content": condense.content_to_api(one.content),
-            "tokens": one.tokens or 0,
-        }
-        for one in history
-    ]
-    return {"tokens": sum(one.tokens or 0 for one in history), "messages": seen}
+    return {"tokens": sum(one.tokens or 0 for one in history), "messages": history}
 
 
 @attachments.post("/attachments", response={201: AttachmentShape})
@@ -151,11 +140,11 @@ def pin_something(request: Call, pk: Pk, new: NewPin) -> dict[str, Any]:
     conversation = resting_conversation(request, pk)
     match new:
         case NewPin(rule=str(rule), seq=None, selected=None):
-            pin_rule(conversation=conversation, text=rule)
+            pins_.pin_rule(conversation=conversation, text=rule)
         case NewPin(rule=None, seq=int(seq), selected=None):
-            pin_message(conversation=conversation, seq=seq)
+            pins_.pin_message(conversation=conversation, seq=seq)
         case NewPin(rule=None, seq=int(seq), selected=str(selected)):
-            pin_selection(conversation=conversation, seq=seq, selected=selected)
+            pins_.pin_selection(conversation=conversation, seq=seq, selected=selected)
         case _:
             raise HttpError(422, _("Send a rule, or a message with or without a selection."))
     actions.announce_change(pk)
@@ -172,5 +161,5 @@ def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
 
 
 def _pins(conversation: Conversation) -> dict[str, Any]:
-    take = what_pins_take(conversation)
+    take = pins_.what_pins_take(conversation)
     return {"tokens": take.tokens, "most": take.most, "pins": pinned.pin_lines(conversation)}

@@ -5,11 +5,11 @@ No key and no address can be among what is sent.
 
 import uuid
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from django.db.models import ForeignKey, Model
 from ninja import PatchDict, Schema
+from ninja.orm.fields import TYPES
 from pydantic import BeforeValidator, Field, create_model
 
 import condense
@@ -30,16 +30,7 @@ from chatapp.models import (
 LARGEST = 1_000_000_000
 
 Key = Annotated[int | None, Field(ge=0, le=LARGEST)]
-_TYPES: dict[str, Any] = {
-    "BooleanField": bool,
-    "CharField": str,
-    "DateTimeField": datetime,
-    "DecimalField": Decimal,
-    "FloatField": float,
-    "JSONField": Any,
-    "TextField": str,
-    "UUIDField": uuid.UUID,
-}
+_TYPES: dict[str, Any] = {**TYPES, "JSONField": Any}
 
 
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
@@ -106,8 +97,8 @@ class SeenShape(Schema):
 
     seq: int
     role: str
-    content: Any
-    tokens: int
+    content: Annotated[Any, BeforeValidator(condense.content_to_api)]
+    tokens: Annotated[int, BeforeValidator(lambda tokens: tokens or 0)]
 
 
 class EffectiveShape(Schema):
@@ -225,10 +216,7 @@ _ATTEMPT = (
     "finished_at undone_at redone_at"
 )
 AttemptShape = row(
-    "AttemptShape",
-    Condensation,
-    _ATTEMPT,
-    "An attempt to make the context smaller, in short.",
+    "AttemptShape", Condensation, _ATTEMPT, "An attempt to make the context smaller, in short."
 )
 
 

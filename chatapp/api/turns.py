@@ -53,10 +53,7 @@ def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpRespons
     """
     conversation = own_conversation(request, pk)
     command = incoming_frames.SendMessage(
-        new.text,
-        new.nonce,
-        literal=new.literal,
-        attachments=tuple(new.attachments),
+        new.text, new.nonce, literal=new.literal, attachments=tuple(new.attachments)
     )
     check_message(command.text, alone=not command.attachments)
     answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")

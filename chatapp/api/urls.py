@@ -68,8 +68,4 @@ def show_docs(request: HttpRequest) -> HttpResponse:
     return render(request, "api/docs.html", {"operations": operations, "shapes": shapes})
 
 
-urlpatterns = [
-    path("openapi.json", show_schema),
-    path("docs", show_docs),
-    path("", api.urls),
-]
+urlpatterns = [path("openapi.json", show_schema), path("docs", show_docs), path("", api.urls)]

@@ -1,5 +1,6 @@
-"""Files that people give with a message: taken in, looked through, and sent along."""
+"""Attachments: files that people send with a message, told from their bytes."""
 
+import unicodedata
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
@@ -12,17 +13,25 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.annotated_blocks import attached
-from chatapp.composer.file_types import MEGABYTE, block_for, clean_name
+from chatapp.agent.annotated_blocks import attached, file_block, image_block
+from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
 from chatapp.errors import Refused
 from chatapp.formats import number
 from chatapp.models import Attachment, Conversation, Profile, QueuedMessage, message_store
+from chatapp.tools import documents
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
 MOST_WAITING = 100
 # So long a page may be left open with something attached to it.
 KEPT_FOR = timedelta(days=7)
+
+MEGABYTE = 1024 * 1024
+LONGEST_NAME = 120
+
+# What no text holds but line ends, tabs and form feeds.
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
+_BYTE_ORDERS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 Weighed = tuple[condense.Block, int]
 
@@ -50,21 +59,18 @@ def attach_file(
     """Keep a file for a message that a profile's model will read; refused where it can't be."""
     limit = settings.LARGEST_ATTACHMENT
     if len(data) > limit * MEGABYTE:
-        raise Refused(
-            _("“%(name)s” is too large: a file can have up to %(limit)s MB.")
-            % {"name": clean_name(name), "limit": number(limit)}
-        )
+        words = _("“%(name)s” is too large: a file can have up to %(limit)s MB.")
+        raise Refused(words % {"name": clean_name(name), "limit": number(limit)})
     block = block_for(name, data)
     check_sight(profile, [block])
     tokens = sizes.COUNTER.count((block,))
     if profile is not None and tokens > profile.context_window - profile.output_limit:
-        raise Refused(
-            _(
-                "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Put it "
-                "into the workspace, where the agent reads it in parts."
-            )
-            % {"name": clean_name(name), "profile": profile, "tokens": number(tokens)}
+        words = _(
+            "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Put it "
+            "into the workspace, where the agent reads it in parts."
         )
+        name = clean_name(name)
+        raise Refused(words % {"name": name, "profile": profile, "tokens": number(tokens)})
     with transaction.atomic():
         forget_waiting(owner)
         return Attachment.objects.create(owner=owner, block=block.to_api(), tokens=tokens)
@@ -83,10 +89,8 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
     """Refuse images for a model that is known to see none."""
     blind = profile is not None and not profile.sees_images
     if blind and any(isinstance(block, condense.ImageBlock) for block in blocks):
-        raise Refused(
-            _("%s can't see images. Choose another profile in the header, or remove the image.")
-            % profile
-        )
+        words = _("%s can't see images. Choose another profile in the header, or remove the image.")
+        raise Refused(words % profile)
 
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
@@ -101,11 +105,9 @@ def find_attachments(
     owner: User, pks: Sequence[uuid.UUID], profile: Profile | None
 ) -> list[Attachment]:
     """Return what waits under these ids, in their order; refused where it can't be sent."""
-    if len(pks) > settings.ATTACHMENTS_PER_MESSAGE:
-        raise Refused(
-            _("A message can have up to %s attachments. Remove some of them.")
-            % number(settings.ATTACHMENTS_PER_MESSAGE)
-        )
+    if len(pks) > (most := settings.ATTACHMENTS_PER_MESSAGE):
+        words = _("A message can have up to %s attachments. Remove some of them.")
+        raise Refused(words % number(most))
     if not pks:
         return []
     rows = {row.pk: row for row in Attachment.objects.named(owner, pks)}
@@ -125,3 +127,86 @@ def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = (
     kept = tuple(block for place, block in enumerate(whole) if place not in drops)
     blocks = attached(condense.Message("user", kept))
     return [(block, sizes.COUNTER.count((block,))) for block in blocks]
+
+
+def block_for(name: str, data: bytes) -> condense.Block:
+    """Return the block that a file becomes in a message; refused where it can't become one."""
+    name = clean_name(name)
+    if not data:
+        raise Refused(_("“%s” is empty.") % name)
+    if documents.image_type(data):
+        return _image(name, data)
+    facts: dict[str, object] = {"size": len(data)}
+    if documents.is_pdf(data):
+        pdf = _pdf(name, data)
+        text, facts["pages"] = pdf.text, pdf.pages
+    else:
+        text = _text(name, data)
+    if not text.strip():
+        raise Refused(_("“%s” is empty.") % name)
+    if len(text) > (limit := settings.LONGEST_MESSAGE):
+        words = _(
+            "“%(name)s” is too long: it has %(count)s characters, and a message can have "
+            "%(limit)s. Put it into the workspace, where the agent reads it in parts."
+        )
+        count = number(len(text))
+        raise Refused(words % {"name": name, "count": count, "limit": number(limit)})
+    return file_block(name, text, **facts)
+
+
+def clean_name(name: str) -> str:
+    """Return a file's name without folders, and without what can't be seen or turns text around."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    seen = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in last)
+    seen = " ".join(unicodedata.normalize("NFC", seen).split())
+    stem, dot, ending = seen.rpartition(".")
+    if len(seen) > LONGEST_NAME and stem and len(ending) < LONGEST_NAME // 2:
+        room = LONGEST_NAME - len(ending) - 2
+        seen = f"{stem[:room]}…{dot}{ending}"
+    return seen[:LONGEST_NAME] or _("File")
+
+
+def _image(name: str, data: bytes) -> condense.ImageBlock:
+    size = condense.image_size(data)
+    if size is None or not documents.is_whole(data):
+        raise Refused(_("“%s” is a damaged image.") % name)
+    if len(data) > documents.MAX_IMAGE:
+        words = _("“%(name)s” is too large: images of up to %(limit)s MB can be sent to a model.")
+        raise Refused(words % {"name": name, "limit": number(documents.MAX_IMAGE / MEGABYTE, 1)})
+    if max(size) > (limit := settings.LARGEST_IMAGE_EDGE):
+        words = _(
+            "“%(name)s” has %(width)s by %(height)s pixels; models take up to %(limit)s a side."
+        )
+        pixels = {"width": size.width, "height": size.height, "limit": limit}
+        raise Refused(words % {"name": name, **{key: number(one) for key, one in pixels.items()}})
+    image = documents.as_image(str(documents.image_type(data)), data)
+    return image_block(name, image, size=len(data), width=size.width, height=size.height)
+
+
+def _pdf(name: str, data: bytes) -> documents.Pdf:
+    try:
+        return documents.read_pdf(data)
+    except ToolError as error:
+        why = {
+            "locked": _(
+                "“%s” is locked with a password. Save it without one, and attach it again."
+            ),
+            "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
+            "slow": _("“%s” takes too long to read. Attach some of its pages."),
+        }
+        damaged = _("“%s” is a damaged PDF.")
+        raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
+
+
+def _text(name: str, data: bytes) -> str:
+    """Return what a text file says, in whichever of the usual encodings."""
+    encodings = [_BYTE_ORDERS.get(data[:2], "utf-8-sig"), "cp1252"]
+    if encodings[0] != "utf-16" and not _CONTROLS.isdisjoint(data):
+        encodings = []
+    for encoding in encodings:
+        try:
+            return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError:
+            continue
+    words = _("“%s” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.")
+    raise Refused(words % name)

@@ -17,7 +17,7 @@ from chatapp.agent.annotated_blocks import file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.tools import list_files, read_file
-from chatapp.tools.workspace import Entry, Workspace, quote
+from chatapp.tools.workspace import Workspace, quote
 
 # Files that hold rules of what is left out, in the root; and paths that are looked at.
 RULES = (".gitignore", ".rooignore")
@@ -66,41 +66,27 @@ def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[
 def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[Found]:
     try:
         for entry in itertools.islice(workspace.walk(".", without=ignored), MOST_LOOKED_AT):
-            if entry.kind in {"file", "folder"} and not entry.closed:
-                found = _found(entry)
-                if found.is_folder or not ignored(found.path):
-                    yield found
+            if entry.kind == "folder" and not entry.closed:
+                yield Found(f"{entry.path}/", is_folder=True)
+            elif entry.kind == "file" and not entry.closed and not ignored(entry.path):
+                yield Found(entry.path, is_folder=False)
     except ToolError:
         return
-
-
-def _found(entry: Entry) -> Found:
-    is_folder = entry.kind == "folder"
-    return Found(f"{entry.path}/" if is_folder else entry.path, is_folder)
 
 
 def _rank(path: str, wanted: str) -> _Rank | None:
     """Return where a path stands among those that go with ``wanted``, None where it does not."""
     folded = path.casefold()
     name = folded.rstrip("/").rpartition("/")[2]
-    if folded.startswith(wanted):
-        fit = 0
-    elif name.startswith(wanted):
-        fit = 1
-    elif wanted in name:
-        fit = 2
-    elif wanted in folded:
-        fit = 3
-    elif _has_in_order(folded, wanted):
-        fit = 4
-    else:
-        return None
-    return fit, path.rstrip("/").count("/"), len(path), path
-
-
-def _has_in_order(text: str, letters: str) -> bool:
-    place = -1
-    return all((place := text.find(one, place + 1)) >= 0 for one in letters)
+    letters = iter(folded)
+    fits = (
+        folded.startswith(wanted),
+        name.startswith(wanted),
+        wanted in name,
+        wanted in folded,
+        all(one in letters for one in wanted),
+    )
+    return (fits.index(True), path.rstrip("/").count("/"), len(path), path) if any(fits) else None
 
 
 # Paths of one message, and characters that they add in all.

@@ -1,6 +1,6 @@
-"""Commands that a person can type in a conversation: built in, their own, and the workspace's."""
+"""Slash commands, built in and people's own; and what they and paths in a message stand for."""
 
-from collections.abc import Iterator
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ import condense
 from chatapp.agent.annotated_blocks import command_block
 from chatapp.agent.errors import ToolError
 from chatapp.command_syntax import Command, called_in, commands_in, read_command
+from chatapp.composer.attachments import NOTHING, Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.conversations.conversations import start_conversation
 from chatapp.errors import Refused, Unclear
 from chatapp.models import Conversation
+from chatapp.models.read_executor import reading
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
 
@@ -68,8 +70,9 @@ def own_commands(conversation: Conversation) -> dict[str, Command]:
 
     Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
     """
-    found = {one.name: one for one in _of_workspace(conversation) if one.name not in RESERVED}
-    return found | saved_commands(conversation.owner)
+    found = commands_in(Workspace(workspace_of(conversation)))
+    allowed = {one.name: one for one in found if one.name not in RESERVED}
+    return allowed | saved_commands(conversation.owner)
 
 
 def saved_commands(owner: User) -> dict[str, Command]:
@@ -78,21 +81,25 @@ def saved_commands(owner: User) -> dict[str, Command]:
     return {row.name: read_command(row.name, row.text) for row in rows}
 
 
-def directive_in(
-    conversation: Conversation, text: str, *, strict: bool
-) -> tuple[condense.Block, ...]:
-    """Return what the command in a message stands for, nothing where there is none.
+async def bring(conversation: Conversation, text: str, *, strict: bool) -> Brought:
+    """Return what the command and the paths in a message stand for.
 
-    Where it is ``strict``, one that is not understood is refused as Unclear; else it is text.
+    What is not understood is text, or raises Unclear where it is ``strict``.
     """
+    blocks: list[condense.Block] = []
+    if text.lstrip().startswith("/"):
+        blocks += await reading(_directive_in)(conversation, text, strict=strict)
+    if "@" in text:
+        blocks += await asyncio.to_thread(_mentioned_in, conversation, text, strict=strict)
+    return await asyncio.to_thread(Brought.by, text, blocks) if blocks else NOTHING
+
+
+def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:
     name, arguments = called_in(text) or ("", "")
-    if not name:
-        return ()
-    command = own_commands(conversation).get(name)
-    if command:
-        return (command_block(name, command.directive(arguments)),)
-    if not strict:
-        return ()
+    if name and (command := own_commands(conversation).get(name)):
+        return [command_block(name, command.directive(arguments))]
+    if not name or not strict:
+        return []
     if is_built_in(text):
         words = gettext("/%s is no message: the page carries it out. Reload it and type it again.")
         raise Refused(words % name)
@@ -103,23 +110,17 @@ def directive_in(
     raise Unclear(words % name)
 
 
-def mentioned_in(
-    conversation: Conversation, text: str, *, strict: bool
-) -> tuple[condense.Block, ...]:
-    """Return what the paths in a message stand for.
-
-    Where it is ``strict``, one that can't be added is refused as Unclear; else it is text.
-    """
+def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:
     try:
-        return tuple(added_by(Workspace(workspace_of(conversation)), text, strict=strict))
+        return [*added_by(Workspace(workspace_of(conversation)), text, strict=strict)]
     except ToolError as error:
         words = gettext("%s Nothing was sent. Send it again to send the path as text.")
         raise Unclear(words % error) from error
 
 
-def missing_from(conversation: Conversation, text: str) -> str:
-    """Return a sentence on the paths that a message names and that lead nowhere, "" without any."""
-    missing = missing_in(Workspace(workspace_of(conversation)), text)
+async def missing_from(conversation: Conversation, text: str) -> str:
+    """Return a sentence on the paths in a message that lead nowhere, "" without any."""
+    missing = await asyncio.to_thread(missing_in, Workspace(workspace_of(conversation)), text)
     named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
     if len(missing) > MOST_NAMED:
         named += gettext(" and others")
@@ -134,7 +135,3 @@ def begin_again(*, conversation: Conversation) -> Conversation:
         profile=conversation.profile,
         workspace=conversation.workspace or conversation.pk.hex,
     )
-
-
-def _of_workspace(conversation: Conversation) -> Iterator[Command]:
-    return commands_in(Workspace(workspace_of(conversation)))

@@ -1,4 +1,4 @@
-"""Starting, naming and deleting conversations; the life of a turn."""
+"""Conversations: starting, naming, filing, sharing and deleting one; checks of its messages."""
 
 import uuid
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -17,12 +17,13 @@ from chatapp.agent.errors import BudgetSpent
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
-from chatapp.files.samples import SAMPLES, lay_out_samples
+from chatapp.files.workspaces import SAMPLES, lay_out_samples
 from chatapp.formats import number
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, Folder, Profile, Share
 from chatapp.models.prepared_queries import Change, prepared_update
 
 TITLE_LENGTH = 60
+LONGEST_FOLDER_NAME = 60
 
 
 def start_conversation(
@@ -34,17 +35,11 @@ def start_conversation(
         owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
     )
     if workspace == SAMPLES:
-        lay_out_samples(beside=_overhead(made))
+        # What every request repeats takes its share of the window.
+        beside = sizes.overhead_of(made, profile, system_of(made, profile)) if profile else 0
+        lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made
-
-
-def _overhead(conversation: Conversation) -> int:
-    """Return the tokens of what every request repeats, 0 where no profile answers."""
-    profile = conversation.profile
-    if profile is None:
-        return 0
-    return sizes.overhead_of(conversation, profile, system_of(conversation, profile))
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:
@@ -105,13 +100,12 @@ def check_message(text: str, *, alone: bool = True) -> None:
     if alone and not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:
-        raise Refused(
-            _(
-                "This message is too long: it has %(count)s characters, and a message can have "
-                "%(limit)s. Put it into a file of the workspace, or send it in parts."
-            )
-            % {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        words = _(
+            "This message is too long: it has %(count)s characters, and a message can have "
+            "%(limit)s. Put it into a file of the workspace, or send it in parts."
         )
+        told = {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        raise Refused(words % told)
 
 
 def check_budget(locked: Conversation) -> None:
@@ -138,3 +132,70 @@ def _title_of(question: str) -> str:
 @prepared_update(pk=models.UUIDField(), title=models.CharField())
 def _name(pk: uuid.UUID, title: str) -> Change:
     return Conversation.objects.filter(pk=pk), {"title": title}
+
+
+def place_conversation(*, conversation: Conversation, action: str) -> None:
+    """Pin or archive a conversation, or take that back; anything else is refused."""
+    now = timezone.now()
+    changes: dict[str, dict[str, Any]] = {
+        "pin": {"pinned_at": now},
+        "unpin": {"pinned_at": None},
+        "archive": {"archived_at": now},
+        "unarchive": {"archived_at": None},
+    }
+    if action not in changes:
+        raise Refused(_("There is no such action for a conversation."))
+    Conversation.objects.filter(pk=conversation.pk).update(**changes[action])
+
+
+def move_conversation(
+    *, conversation: Conversation, folder: Folder | None, named: str = ""
+) -> None:
+    """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
+    with transaction.atomic():
+        if named.strip():
+            name, folders = _folder_name(named), conversation.owner.folders
+            known = folders.filter(name__iexact=name).first()
+            folder = known or folders.create(name=name)
+        Conversation.objects.filter(pk=conversation.pk).update(folder=folder)
+
+
+def rename_folder(*, folder: Folder, name: str) -> None:
+    """Give a folder another name, which no other one has."""
+    try:
+        with transaction.atomic():
+            Folder.objects.filter(pk=folder.pk).update(name=_folder_name(name))
+    except IntegrityError as error:
+        raise Refused(_("You have another folder of this name.")) from error
+
+
+def _folder_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise Refused(_("A folder needs a name."))
+    if len(name) > LONGEST_FOLDER_NAME:
+        raise Refused(_("The name of a folder has at most 60 characters."))
+    return name
+
+
+@transaction.atomic
+def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
+    """Return the token of a new link, in clear this once; one that there was opens nothing more.
+
+    It shows what was said until now, with what ``tools`` were given and answered only if that is
+    asked for. Refused where nothing was said.
+    """
+    own = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    if not own.last_seq:
+        raise Refused(_("There is nothing to share yet."))
+    token = Share.generate()
+    columns = {"digest": Share.digest_of(token), "until": own.last_seq, "tools": tools}
+    Share.objects.update_or_create(
+        conversation=own, defaults={**columns, "created_at": timezone.now()}
+    )
+    return token
+
+
+def stop_sharing(*, conversation: Conversation) -> None:
+    """Take the link of a conversation back; nothing happens where there is none."""
+    Share.objects.filter(conversation=conversation).delete()

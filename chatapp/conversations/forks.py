@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
-from chatapp.conversations.versions import show_version
+from chatapp.conversations.rewind import show_version
 from chatapp.errors import Refused
 from chatapp.models import (
     Condensation,

@@ -1,4 +1,4 @@
-"""Whether the model still has what is pinned, byte for byte."""
+"""Locks on a conversation for one change: pins have to hold after it, and no turn may run."""
 
 import uuid
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What somebody selected on the page, found again in the text that it was made from."""
+"""Pins: messages, passages and rules that the model keeps word for word."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,35 +18,6 @@ from chatapp.formats import number
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.pins import digest_of
 
-
-def find_passage(texts: Iterable[str], selected: str) -> str:
-    """Return the passage of a text that was selected, "" where there is none.
-
-    The page shows Markdown without its marks, so only letters and digits have to be the same; what
-    is returned is the text as it was written.
-    """
-    selected = selected.strip()
-    for text in texts:
-        if found := selected if selected in text else _find(text, selected):
-            return found
-    return ""
-
-
-def _find(text: str, selected: str) -> str:
-    places = [place for place, sign in enumerate(text) if sign.isalnum()]
-    wanted = "".join(filter(str.isalnum, selected))
-    at = "".join(text[place] for place in places).find(wanted) if wanted else -1
-    if at < 0:
-        return ""
-    begin, end = places[at], places[at + len(wanted) - 1] + 1
-    return text[begin:end] + _ending(text[end:], selected)
-
-
-def _ending(after: str, selected: str) -> str:
-    """Return the sign behind the last letter where it was selected too: the end of a sentence."""
-    return after[:1] if after[:1] == selected[-1:] and not selected[-1:].isalnum() else ""
-
-
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
 MOST_PINNED = 25
 
@@ -56,6 +27,28 @@ LONGEST_SELECTION = 100_000
 
 _MESSAGE_TAKES = gettext_lazy("This message takes about %(tokens)s tokens")
 _TEXT_TAKES = gettext_lazy("This text takes about %(tokens)s tokens")
+
+
+def find_passage(texts: Iterable[str], selected: str) -> str:
+    """Return the passage of a text that was selected, "" where there is none.
+
+    The page shows Markdown without its marks, so only letters and digits have to be the same; what
+    is returned is the text as it was written.
+    """
+    selected = selected.strip()
+    wanted = "".join(filter(str.isalnum, selected))
+    for text in texts:
+        if selected and selected in text:
+            return selected
+        places = [place for place, sign in enumerate(text) if sign.isalnum()]
+        at = "".join(text[place] for place in places).find(wanted) if wanted else -1
+        if at >= 0:
+            begin, end = places[at], places[at + len(wanted) - 1] + 1
+            # The sign behind the last letter, where it was selected too, ends a sentence.
+            sign = selected[-1]
+            ends = not sign.isalnum() and text[end : end + 1] == sign
+            return text[begin : end + ends]
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,13 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
         if message.pinned:
             return
         refuse_while_running(own)
-        _refuse_if_hidden(own, message)
+        seen = message_store.read_effective(own.pk)
+        if not condense.shows_pin(seen, message_store.to_engine(message)):
+            words = _(
+                "This message is hidden from the model, so it can't be pinned as it stands. "
+                "Undo first what hides it, or select its text and pin that."
+            )
+            raise Refused(words)
         _refuse_if_too_large(own, message.tokens, _MESSAGE_TAKES)
         mark(message)
         message_store.note_record(own.pk)
@@ -178,16 +177,6 @@ def _find_pin(conversation: Conversation, seq: int) -> Message:
     return message
 
 
-def _refuse_if_hidden(conversation: Conversation, message: Message) -> None:
-    effective = message_store.read_effective(conversation.pk)
-    if not condense.shows_pin(effective, message_store.to_engine(message)):
-        words = _(
-            "This message is hidden from the model, so it can't be pinned as it stands. "
-            "Undo first what hides it, or select its text and pin that."
-        )
-        raise Refused(words)
-
-
 def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise) -> None:
     take = what_pins_take(conversation)
     if not take.window or take.tokens + tokens <= take.most:
@@ -196,13 +185,7 @@ def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise
         "%(takes)s, and what is pinned already %(before)s. "
         "Pins may take %(most)s, which is %(percent)s %% of the window of %(window)s."
     )
-    raise Refused(
-        words
-        % {
-            "takes": takes % {"tokens": number(tokens)},
-            "before": number(take.tokens),
-            "most": number(take.most),
-            "percent": MOST_PINNED,
-            "window": number(take.window),
-        }
-    )
+    figures = {"before": take.tokens, "most": take.most, "window": take.window}
+    told: dict[str, object] = {name: number(figure) for name, figure in figures.items()}
+    told |= {"takes": takes % {"tokens": number(tokens)}, "percent": MOST_PINNED}
+    raise Refused(words % told)

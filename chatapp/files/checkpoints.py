@@ -19,6 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from chatapp.errors import CheckpointFailed
 from chatapp.tools.workspace import SKIPPED
 
 log = logging.getLogger(__name__)
@@ -40,10 +41,6 @@ _SWITCHED_OFF = (
 )
 
 
-class CheckpointFailed(Exception):
-    """Files could not be kept or brought back; the text is for the log."""
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """What would become of a file: lines added and removed, None for what is no text."""
@@ -57,7 +54,6 @@ class Checkpoints:
     """The snapshots of one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder; nothing is looked at before it is needed."""
         self.folder = folder.resolve()
         name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:32]
         self.repository = Path(settings.DATA_DIR) / "checkpoints" / name
@@ -86,7 +82,12 @@ class Checkpoints:
             plain = ("--no-ext-diff", "--no-textconv", "--no-renames", "--text")
             counted = self._git("diff", "--numstat", "-z", *plain[:-1], *between)
             shown = self._git("diff", "--no-color", *plain, *between)
-        return [*_read_changes(counted)], shown[:MAX_SHOWN]
+        changes = []
+        for line in filter(None, counted.split("\0")):
+            added, removed, path = line.split("\t", 2)
+            numbers = [int(one) if one.isdecimal() else None for one in (added, removed)]
+            changes.append(Change(path, *numbers))
+        return changes, shown[:MAX_SHOWN]
 
     def _take(self) -> str:
         left_out = [f":(exclude,glob)**/{one}/**" for one in sorted(SKIPPED)]
@@ -145,10 +146,3 @@ def _checked(name: str) -> str:
     if not _COMMIT.fullmatch(name):
         raise CheckpointFailed("this is not the name of a snapshot")
     return name
-
-
-def _read_changes(counted: str) -> Iterator[Change]:
-    for line in filter(None, counted.split("\0")):
-        added, removed, path = line.split("\t", 2)
-        numbers = [int(one) if one.isdecimal() else None for one in (added, removed)]
-        yield Change(path, *numbers)

@@ -176,12 +176,8 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             bounded.left = _MAX_HEADERS
 
 
-def list_workspace(folder: Path) -> list[Entry]:
-    """Return the files of a workspace, the first of them where there are many."""
-    return list(_files(Workspace(folder)))
-
-
-def _files(workspace: Workspace) -> Iterator[Entry]:
+def list_files(workspace: Workspace) -> Iterator[Entry]:
+    """Yield the files of a workspace, the first of them where there are many."""
     try:
         for count, entry in enumerate(workspace.walk(".")):
             if count >= MAX_LISTED:
@@ -196,7 +192,7 @@ def pack_workspace(folder: Path) -> bytes:
     """Return the files of a workspace as a zip; refused where they are too many or too large."""
     workspace, packed, size = Workspace(folder), io.BytesIO(), 0
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry in _files(workspace):
+        for entry in list_files(workspace):
             size += entry.size
             if size > MAX_BYTES:
                 raise Refused(_("The files are too large to be packed. Take them one by one."))

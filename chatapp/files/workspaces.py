@@ -1,4 +1,4 @@
-"""Which folders below WORKSPACES_ROOT a user's conversations may read.
+"""Workspaces: the folders below WORKSPACES_ROOT that a user's conversations may read.
 
 ``users/<number of the user>/…``   that user's own
 ``samples`` and SHARED_WORKSPACES  everybody's
@@ -13,12 +13,22 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
+from chatapp.context import sizes
 from chatapp.errors import Refused
-from chatapp.files.samples import SAMPLES
 from chatapp.models import Conversation
 
 OWN = "users"
 LONGEST = 400
+
+SAMPLES = "samples"
+
+# What the files take together with the system prompt and the tools: the last one fills the offline
+# stand-in's window, and with the answer there is still room for all of them where the condensation
+# is undone.
+TOKENS = 10_300
+# What they take at least, however much the tools do: less would not be worth reading.
+LEAST = 4_000
+_CUT = "[The rest of {name} is left out of these samples.]\n"
 
 
 def choose_workspace(*, conversation: Conversation, folder: str) -> None:
@@ -43,10 +53,8 @@ def _find(owner: User, folder: str) -> str:
             found = path.relative_to(root)
             if len(str(found)) <= LONGEST and _may_read(owner, found.parts):
                 return str(found)
-    raise Refused(
-        _("You have no workspace folder %(folder)s. Yours lie in %(own)s on the server.")
-        % {"folder": folder[:100], "own": f"{OWN}/{owner.pk}"}
-    )
+    words = _("You have no workspace folder %(folder)s. Yours lie in %(own)s on the server.")
+    raise Refused(words % {"folder": folder[:100], "own": f"{OWN}/{owner.pk}"})
 
 
 def _may_read(owner: User, parts: tuple[str, ...]) -> bool:
@@ -54,13 +62,49 @@ def _may_read(owner: User, parts: tuple[str, ...]) -> bool:
         case (first, number, *_) if first == OWN:
             return number == str(owner.pk)
         case (first, *_) if first != OWN:
-            shared = first in {SAMPLES, *settings.SHARED_WORKSPACES}
-            return shared or (owner.is_superuser and not _is_a_conversation_s(first))
+            if first in {SAMPLES, *settings.SHARED_WORKSPACES}:
+                return True
+            try:
+                is_a_conversation_s = Conversation.objects.filter(pk=uuid.UUID(first)).exists()
+            except ValueError:
+                is_a_conversation_s = False
+            return owner.is_superuser and not is_a_conversation_s
     return False
 
 
-def _is_a_conversation_s(name: str) -> bool:
-    try:
-        return Conversation.objects.filter(pk=uuid.UUID(name)).exists()
-    except ValueError:
-        return False
+def lay_out_samples(*, beside: int) -> Path:
+    """Write the documentation into the workspace ``SAMPLES``; return its folder.
+
+    ``beside`` it, every request holds so many tokens.
+    """
+    folder = Path(settings.WORKSPACES_ROOT) / SAMPLES
+    folder.mkdir(parents=True, exist_ok=True)
+    base = Path(settings.BASE_DIR)
+    files = (base / "README.md", *sorted((base / "docs").glob("*.md")))
+    waiting = {file: file.read_text("utf-8") for file in files}
+    left = max(TOKENS - beside, LEAST)
+    # The shortest first: what it does not need of its share the others can have.
+    for file in sorted(files, key=lambda one: len(waiting[one])):
+        text = _abridge(file.name, waiting[file], left // len(waiting))
+        left -= _size(text)
+        del waiting[file]
+        (folder / file.name).write_text(text, "utf-8")
+    return folder
+
+
+def _abridge(name: str, text: str, tokens: int) -> str:
+    """Return the lines that fit, and one that says so where some do not."""
+    if _size(text) <= tokens:
+        return text
+    lines, left = [], tokens - _size(_CUT.format(name=name))
+    for line in text.splitlines(keepends=True):
+        left -= _size(line)
+        if left < 0:
+            break
+        lines.append(line)
+    return "".join(lines) + _CUT.format(name=name)
+
+
+def _size(text: str) -> int:
+    """Return about what a text takes when it is read: each line comes with its number."""
+    return sizes.COUNTER.count(text) + 2 * text.count("\n")

@@ -1,8 +1,6 @@
-"""Which attempts to condense somebody wants to see."""
+"""The filter of the list of condensations: words, names, days, outcome and order."""
 
 import re
-import uuid
-from collections.abc import Iterable
 from datetime import datetime, time
 from operator import itemgetter
 from typing import Any, cast
@@ -19,6 +17,13 @@ from chatapp.transcript import labels
 
 # So many attempts are named one by one in a query.
 MOST_NAMED = 1_000
+ORDERS = [
+    ("", _("newest first")),
+    ("saved", _("tokens saved")),
+    ("cost", _("cost")),
+    ("duration", _("duration")),
+]
+_DAY = forms.DateInput({"type": "date"}, "%Y-%m-%d")
 
 
 class AttemptFilter(forms.Form):
@@ -31,56 +36,30 @@ class AttemptFilter(forms.Form):
     trigger = forms.ChoiceField(
         label=_("trigger"), choices=[("", _("any")), *Condensation.Trigger.choices], required=False
     )
-    since = forms.DateField(
-        label=_("from"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
-    )
-    until = forms.DateField(
-        label=_("to"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
-    )
+    since = forms.DateField(label=_("from"), required=False, widget=_DAY)
+    until = forms.DateField(label=_("to"), required=False, widget=_DAY)
     outcome = forms.ChoiceField(
         choices=Condensation.Outcome.choices, required=False, widget=forms.HiddenInput
     )
-
     conversation = forms.UUIDField(required=False, widget=forms.HiddenInput)
-    sort = forms.ChoiceField(
-        choices=[
-            ("", _("newest first")),
-            ("saved", _("tokens saved")),
-            ("cost", _("cost")),
-            ("duration", _("duration")),
-        ],
-        required=False,
-        widget=forms.HiddenInput,
-    )
+    sort = forms.ChoiceField(choices=ORDERS, required=False, widget=forms.HiddenInput)
 
     def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
-        """Offer the profiles and strategies that occur in ``mine``."""
         super().__init__(data)
         pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
-        profiles, strategies = ({pair[place] for pair in pairs} for place in (0, 1))
-        self._offer("profile", ((one, one) for one in profiles))
-        self._offer("strategy", ((one, labels.strategy_name(one)) for one in strategies))
+        found = {
+            "profile": {(profile, profile) for profile, _strategy in pairs},
+            "strategy": {(one, labels.strategy_name(one)) for _profile, one in pairs},
+        }
+        for name, choices in found.items():
+            field = cast("forms.ChoiceField", self.fields[name])
+            field.choices = [("", _("any")), *sorted(choices, key=itemgetter(1))]
         self.full_clean()
         self.chosen = {name: value for name, value in self.cleaned_data.items() if value}
 
-    def _offer(self, name: str, found: Iterable[tuple[str, str]]) -> None:
-        choices: list[tuple[str, Any]] = [("", _("any")), *sorted(found, key=itemgetter(1))]
-        cast("forms.ChoiceField", self.fields[name]).choices = choices
-
-    @property
-    def outcome_chosen(self) -> str:
-        """The outcome that is shown alone, "" for all."""
-        return str(self.chosen.get("outcome", ""))
-
-    @property
-    def sort_chosen(self) -> str:
-        """What the list is sorted by, "" for the newest first."""
-        return str(self.chosen.get("sort", ""))
-
-    @property
-    def conversation_chosen(self) -> uuid.UUID | None:
-        """The one conversation whose attempts are shown, None for all."""
-        return self.chosen.get("conversation")
+    def value_of(self, name: str) -> str:
+        """Return what is chosen under a name, "" for nothing."""
+        return str(self.chosen.get(name, ""))
 
     @property
     def kept(self) -> list[tuple[str, Any]]:
@@ -97,23 +76,6 @@ class AttemptFilter(forms.Form):
     def fills_fields(self) -> bool:
         """Whether something is chosen in a field that can be seen."""
         return any(field.name in self.chosen for field in self.visible_fields())
-
-    @property
-    def query(self) -> str:
-        """The choices but for the outcome, as the rest of an address."""
-        return self._rest_without("outcome")
-
-    @property
-    def sorts(self) -> list[tuple[str, Any, str]]:
-        """The orders to choose from, each with its name and the rest of its address."""
-        choices: Any = cast("forms.ChoiceField", self.fields["sort"]).choices
-        rest = self._rest_without("sort")
-        return [(value, label, f"sort={value}{rest}") for value, label in choices]
-
-    def _rest_without(self, left_out: str) -> str:
-        query = QueryDict(mutable=True)
-        query.update({name: str(one) for name, one in self.chosen.items() if name != left_out})
-        return f"&{query.urlencode()}" if query else ""
 
     def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
         """Return those that fit, whatever their outcome."""
@@ -147,13 +109,10 @@ def _saying(text: str, attempts: CondensationQuerySet) -> CondensationQuerySet:
 
 
 def _has(column: str, text: str) -> Q:
-    """Return the condition that a column has a text, in capitals or not.
-
-    SQLite by itself knows no capitals but those of English.
-    """
-    if text.isascii():
-        return Q((f"{column}__icontains", text))
-    return Q((f"{column}__iregex", re.escape(text)))
+    """Return the condition that a column has a text, in capitals or not."""
+    # SQLite by itself knows no capitals but those of English.
+    lookup, wanted = ("icontains", text) if text.isascii() else ("iregex", re.escape(text))
+    return Q((f"{column}__{lookup}", wanted))
 
 
 def _at(day: Any, moment: time) -> datetime:

@@ -1,13 +1,13 @@
-"""Conversations: their title, budget, tools and prompt, and places to rewind to."""
+"""Conversation forms: title, budget, tools and prompt, and places to rewind to."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.agent.tool_port import Policy, ToolSpec
-from chatapp.forms.base import ModelForm
+from chatapp.forms import ModelForm
 from chatapp.forms.preferences import own_prompt, prompt_field
 from chatapp.models import Conversation
 
@@ -61,7 +61,6 @@ class SystemPromptForm(forms.Form):
     system_prompt = prompt_field()
 
     def __init__(self, data: Any = None, *, own: str, inherited: str) -> None:
-        """Take the conversation's own prompt, if any, and what holds without it."""
         super().__init__(data, initial={"system_prompt": own or inherited})
         self.inherited = inherited
 
@@ -81,7 +80,6 @@ class PoliciesForm(forms.Form):
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
     ) -> None:
-        """Take the tools, what is decided here, and what holds where nothing is."""
         super().__init__(data, prefix=PREFIX)
         for spec in specs:
             name = spec.name
@@ -96,10 +94,6 @@ class PoliciesForm(forms.Form):
     def policies(self) -> dict[str, str]:
         """Return what was decided, by the names of the tools."""
         return {name: policy for name, policy in self.cleaned_data.items() if policy}
-
-    def rows(self) -> Iterator[forms.BoundField]:
-        """Yield the fields, for the template."""
-        return iter(self)
 
 
 def _choices(spec: ToolSpec, inherited: str) -> list[tuple[str, Any]]:

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.forms.base import ModelForm
+from chatapp.forms import ModelForm
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
 from chatapp.network.address_guard import AddressRefused, Guard
@@ -55,11 +55,10 @@ class McpServerForm(ModelForm[McpServer]):
         fields = ("name", "way", "address", "is_on")
         labels: ClassVar[dict[str, Any]] = {"is_on": _("In use")}
         help_texts: ClassVar[dict[str, Any]] = {
-            "name": _("Small letters, digits and hyphens; the names of its tools begin with it."),
+            "name": _("Small letters, digits and hyphens; the names of its tools begin with it.")
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer what the operator allows, and the tools that the server listed last."""
         super().__init__(*args, **kwargs)
         self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
         way = cast(forms.ChoiceField, self.fields["way"])

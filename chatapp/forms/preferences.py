@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context import turn_context
-from chatapp.forms.base import ModelForm
+from chatapp.forms import ModelForm
 from chatapp.models import Preferences, Profile
 
 OWN, INHERITED = "own", "inherit"
@@ -46,7 +46,6 @@ class ThresholdChoice(ModelForm[Profile]):
         fields: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show the stored choice."""
         super().__init__(*args, **kwargs)
         inherits = self.instance.threshold == condense.INHERIT
         self.initial.setdefault("mode", INHERITED if inherits else OWN)
@@ -147,11 +146,10 @@ class PreferencesForm(ModelForm[Preferences]):
         model = Preferences
         fields = (*chain(*SECTIONS.values()), *PLACED)
         widgets: ClassVar[dict[str, forms.Widget]] = {
-            "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
+            "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"})
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show the default prompt where none of the user's own is stored."""
         super().__init__(*args, **kwargs)
         if not self.initial.get("condensing_prompt"):
             self.initial["condensing_prompt"] = default_prompt()

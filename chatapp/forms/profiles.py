@@ -1,5 +1,6 @@
 """Profiles: how a model is reached, its limits and prices."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, cast
 
@@ -21,6 +22,8 @@ from chatapp.providers import provider_spec, provider_specs
 LARGEST_WINDOW = 1_000_000_000
 # A profile that is only tried asks for a word, of a model that may think first.
 DRAFT_WINDOW, DRAFT_OUTPUT = 8_192, 256
+# USD per million tokens.
+PRICES = ("price_input", "price_output", "price_cache_read", "price_cache_write")
 
 
 def model_defaults() -> dict[str, dict[str, Any]]:
@@ -30,10 +33,7 @@ def model_defaults() -> dict[str, dict[str, Any]]:
             "provider": spec.name,
             "name": model.name,
             "surcharge": describe_surcharge(model.prices),
-            "fields": {
-                name: plain(figure) if isinstance(figure, Decimal) else figure
-                for name, figure in model.figures.items()
-            },
+            "fields": shown_figures(model.figures),
         }
         for spec in provider_specs().values()
         for model in spec.models
@@ -42,25 +42,20 @@ def model_defaults() -> dict[str, dict[str, Any]]:
 
 def provider_traits() -> dict[str, dict[str, Any]]:
     """Return what the profile form asks for, by provider."""
-    return {
-        spec.name: {
+    traits = {}
+    for spec in provider_specs().values():
+        takes = {"effort": spec.takes_effort, "temperature": spec.takes_temperature}
+        servers = [
+            {"label": one.label, "url": one.url, "needsKey": not one.is_local}
+            for one in spec.presets
+        ]
+        traits[spec.name] = {
             "needsKey": spec.needs_key,
             "url": spec.url,
-            "takes": [
-                name
-                for name, taken in (
-                    ("effort", spec.takes_effort),
-                    ("temperature", spec.takes_temperature),
-                )
-                if taken
-            ],
-            "servers": [
-                {"label": one.label, "url": one.url, "needsKey": not one.is_local}
-                for one in spec.presets
-            ],
+            "takes": [name for name, taken in takes.items() if taken],
+            "servers": servers,
         }
-        for spec in provider_specs().values()
-    }
+    return traits
 
 
 def describe_surcharge(prices: condense.Prices) -> str:
@@ -78,13 +73,14 @@ def describe_surcharge(prices: condense.Prices) -> str:
     }
 
 
-def _first_with_a_key() -> str:
-    return next((spec.name for spec in provider_specs().values() if spec.needs_key), "")
-
-
 def plain(price: Decimal) -> str:
     """Return a price without trailing zeros, as a person would type it."""
     return f"{price.normalize():f}"
+
+
+def shown_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's figures as the profile form shows them."""
+    return {name: plain(one) if isinstance(one, Decimal) else one for name, one in figures.items()}
 
 
 class AddressInput(forms.URLInput):
@@ -93,18 +89,6 @@ class AddressInput(forms.URLInput):
     def format_value(self, value: Any) -> str | None:
         """Return the address as it may be shown."""
         return without_userinfo(value) if value else None
-
-
-def _writers(profile: Profile) -> "forms.ModelChoiceField[Profile]":
-    """Return the choice of the owner's other profiles to write a profile's summaries."""
-    others = Profile.objects.filter(owner=profile.owner).exclude(pk=profile.pk)
-    return forms.ModelChoiceField(
-        others,
-        label=_("Summaries by"),
-        required=False,
-        empty_label=_("This model itself"),
-        help_text=_("Another model can condense, at its own prices; it reads all of it anew."),
-    )
 
 
 class ProfileForm(ThresholdChoice):
@@ -134,10 +118,7 @@ class ProfileForm(ThresholdChoice):
             "temperature",
             "summaries_by",
             "system_prompt",
-            "price_input",
-            "price_output",
-            "price_cache_read",
-            "price_cache_write",
+            *PRICES,
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "base_url": AddressInput(),
@@ -152,29 +133,31 @@ class ProfileForm(ThresholdChoice):
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
         self.initial["system_prompt"] = self.instance.system_prompt or SYSTEM_PROMPT
-        self.fields["summaries_by"] = _writers(self.instance)
+        others = Profile.objects.filter(owner=self.instance.owner).exclude(pk=self.instance.pk)
+        self.fields["summaries_by"] = forms.ModelChoiceField(
+            others,
+            label=_("Summaries by"),
+            required=False,
+            empty_label=_("This model itself"),
+            help_text=_("Another model can condense, at its own prices; it reads all of it anew."),
+        )
         effort = cast(forms.ChoiceField, self.fields["effort"])
         effort.choices = [("", _("As the model does by itself")), *effort_choices()]
         if not self.instance.pk:
-            self.initial["provider"] = _first_with_a_key()
+            keyed = (spec.name for spec in provider_specs().values() if spec.needs_key)
+            self.initial["provider"] = next(keyed, "")
         for name in ("context_window", "max_output"):
             self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
-        for name in self.price_names():
+        for name in PRICES:
             if isinstance(price := self.initial.get(name), Decimal):
                 self.initial[name] = plain(price)
             self.fields[name].widget.attrs.update({"step": "any", "inputmode": "decimal"})
 
-    @staticmethod
-    def price_names() -> list[str]:
-        """Return the fields that hold USD per million tokens."""
-        return [name for name in ProfileForm.Meta.fields if name.startswith("price_")]
-
     def prices(self) -> list[forms.BoundField]:
         """Return the fields that hold USD per million tokens, for the template."""
-        return [self[name] for name in self.price_names()]
+        return [self[name] for name in PRICES]
 
     def surcharge(self) -> str:
         """Say what a long prompt to the stored profile's model costs more, for the template."""

@@ -1,4 +1,4 @@
-"""What to try on a conversation: strategies, thresholds, a prompt, and who writes summaries."""
+"""The what-if form: strategies, thresholds, a prompt and a writer to try on a conversation."""
 
 import re
 from typing import Any
@@ -46,9 +46,7 @@ class WhatIfForm(forms.Form):
         label=_("Strategies"), choices=tried_strategies, widget=forms.CheckboxSelectMultiple
     )
     thresholds = forms.CharField(
-        label=_("Thresholds (%)"),
-        max_length=40,
-        help_text=_("Up to four, as in “60, 80”."),
+        label=_("Thresholds (%)"), max_length=40, help_text=_("Up to four, as in “60, 80”.")
     )
     writer = forms.ModelChoiceField(
         Profile.objects.none(), label=_("Summaries by"), empty_label=None, required=False
@@ -61,7 +59,6 @@ class WhatIfForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, terms: Terms) -> None:
-        """Show what is in force, and the strategies that ask no model."""
         self.terms = terms
         own = terms.preferences.strategy or settings.CONDENSE_STRATEGY
         initial = {

@@ -18,8 +18,7 @@ from django.dispatch import receiver
 
 from chatapp.models.conversations import Conversation
 from chatapp.models.errors import IndexDamaged
-from chatapp.search.message_texts import searchable_text
-from chatapp.search.queries import Query
+from chatapp.search.queries import Query, searchable_text
 from chatapp.search.question_ranking import SHORTEST_STEM, Question
 
 log = logging.getLogger(__name__)

@@ -1,14 +1,20 @@
-"""Search queries: the words somebody looks for, and their places in a text."""
+"""Search by words: the text of a message that can be found, a query, and where a text has it."""
 
+import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
-from chatapp.search.message_texts import UNSPACED, is_unspaced, space_out
-
+# Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+)
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 # Longer ones are cut: nobody types that much to find something.
 LONGEST = 200
 # Characters of an excerpt, and how many of them stand before what was found.
@@ -18,6 +24,67 @@ _WORD = re.compile(r"[^\W_]+")
 _SPACE = re.compile(r"\s+")
 
 Phrase = tuple[str, ...]
+
+
+def searchable_text(content: str) -> str:
+    """Return what a message's content, as it is stored, adds to the index of words."""
+    try:
+        text = visible_text(json.loads(content))
+    except (ValueError, RecursionError):
+        # Whatever it is, it must be stored; it is only not found.
+        return ""
+    # Half a surrogate can't be written as UTF-8.
+    return space_out(text).encode(errors="replace").decode()
+
+
+def visible_text(content: Any) -> str:
+    """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(text for block in blocks for text in _texts(block))
+
+
+def space_out(text: str) -> str:
+    """Put each character that may be a word of its own between spaces."""
+    return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \g<0> ", text)
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character may be a word of its own."""
+    return bool(_UNSPACED_CHARACTER.match(character))
+
+
+def _texts(block: Any) -> Iterator[str]:
+    match block:
+        case {"beside": {"kind": "environment"}}:
+            return
+        case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
+            yield text
+        case {"type": "image", "beside": {"name": str(name)}}:
+            yield f"[{name}]"
+        case {"type": "tool_use", "input": arguments}:
+            yield from _strings(arguments)
+        case {"type": "tool_result", "content": str(text)}:
+            yield text
+        case {"type": "tool_result", "content": [*parts]}:
+            for part in parts:
+                match part:
+                    case {"type": "text", "text": str(text)}:
+                        yield text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a value, in their order, however deep they lie."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(members):
+                waiting.extend(reversed(members.values()))
+            case list(items):
+                waiting.extend(reversed(items))
 
 
 @dataclass(frozen=True)

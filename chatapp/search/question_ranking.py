@@ -1,4 +1,4 @@
-"""Ranking of texts by how likely each holds the answer to a question.
+"""Ranking of texts by how likely they hold the answer to a question.
 
 A question is read for its rare words: those that every text has tell nothing, and endings differ
 between a question and its answer. What the index finds by any of them is ranked by how many of them
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
-from chatapp.search.message_texts import is_unspaced, space_out
-from chatapp.search.queries import fold
+from chatapp.search.queries import fold, is_unspaced, space_out
 
 # Words of a question that are looked for, and characters that are read for them.
 MOST_WORDS, LONGEST = 24, 500
@@ -65,16 +64,14 @@ class Question:
     def rank(self, texts: Sequence[str]) -> list[int]:
         """Return the numbers of texts, the one that is most likely meant first."""
         read = [[stem(word) for word in words_of(text)[:COMPARED]] for text in texts]
-        rarity = self._rarity(read)
+        # How much each word tells, from how many of the texts have it.
+        sets = [frozenset(words) for words in read]
+        has = {one: sum(one in words for words in sets) for one in self.stems}
+        count = len(texts) + 0.5
+        rarity = {one: math.log(1 + count / (found + 0.5)) for one, found in has.items()}
         scores = [self._score(words, rarity) for words in read]
         order = range(len(texts))
         return sorted(order, key=lambda number: (-scores[number], number))
-
-    def _rarity(self, texts: Sequence[Sequence[str]]) -> dict[str, float]:
-        """Return how much each word tells, from how many of the texts have it."""
-        sets = [frozenset(words) for words in texts]
-        has = {one: sum(one in words for words in sets) for one in self.stems}
-        return {one: math.log(1 + (len(sets) + 0.5) / (count + 0.5)) for one, count in has.items()}
 
     def _score(self, words: Sequence[str], rarity: dict[str, float]) -> float:
         places: dict[str, list[int]] = {}

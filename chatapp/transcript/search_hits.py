@@ -10,8 +10,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from chatapp.models import Conversation, Message, Rewind, message_index
-from chatapp.search.message_texts import visible_text
-from chatapp.search.queries import Query, excerpt
+from chatapp.search.queries import Query, excerpt, visible_text
 
 # The best messages that are looked at, and how many of them one conversation may show.
 BEST, PER_CONVERSATION = 50, 5

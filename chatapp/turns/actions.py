@@ -13,7 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.composer import attachments
-from chatapp.composer.expansion import bring
+from chatapp.composer.slash_commands import bring
 from chatapp.context import sizes
 from chatapp.context.condense_requests import Wish
 from chatapp.context.environment_details import describe_surroundings

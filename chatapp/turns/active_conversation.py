@@ -18,7 +18,7 @@ import condense
 from chatapp import errors
 from chatapp.agent import events
 from chatapp.agent.tasks import finish
-from chatapp.composer.expansion import bring
+from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import Wish
 from chatapp.context.turn_context import Run

@@ -24,7 +24,7 @@ from chatapp.composer.attachments import (
 from chatapp.context import sizes
 from chatapp.context.turn_context import Run, read_run
 from chatapp.conversations.conversations import check_budget, check_message, entitle
-from chatapp.conversations.versions import set_message_aside
+from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, fields, message_store
 from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.prompts import CONTINUE
 from chatapp.context import sizes
-from chatapp.conversations.versions import set_answer_aside
+from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
 from chatapp.turns.lifecycle import is_known, one_turn, open_turn

@@ -1,15 +1,14 @@
-"""What the pages share: who is asking, what is theirs, and how a refusal is told."""
+"""Shared parts of the pages: sign-in, the user's own rows, refusals and downloads."""
 
 import math
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import wraps
-from itertools import groupby
-from typing import Concatenate, cast
+from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
@@ -19,15 +18,16 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
+from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
 from chatapp.formats import ZONE_COOKIE, zone_named
 from chatapp.models import Conversation
+from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 
 # htmx shows the text of this answer instead of swapping it in.
@@ -48,59 +48,76 @@ class Request(HttpRequest):
     htmx: HtmxDetails
 
 
-def signed_in[**P](
-    view: Callable[Concatenate[Request, P], HttpResponseBase],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Let only signed-in people in, and tell a refusal as a sentence instead of an error."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            return send_to_sign_in(request)
-        own = cast("Request", request)
-        try:
-            with errors.saving() if request.method == "POST" else nullcontext():
-                answer = view(own, *args, **kwargs)
-        except errors.Refused as refusal:
-            answer = refuse(own, str(refusal))
-        # What was said here stays on no disk but the server's.
-        add_never_cache_headers(answer)
-        return answer
-
-    return guarded
+type View = Callable[..., HttpResponseBase]
 
 
-def limited_upload[**P](
-    limit: Callable[[], tuple[int, str]],
-) -> Callable[
-    [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
-    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
-]:
+def signed_in(*methods: str) -> Callable[[View], View]:
+    """Let only signed-in people in, by these methods, and tell a refusal as a sentence."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods)
+        @wraps(view)
+        def guarded(request: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return send_to_sign_in(request)
+            try:
+                with errors.saving() if request.method == "POST" else nullcontext():
+                    answer = view(request, **kwargs)
+            except errors.Refused as refusal:
+                answer = refuse(request, str(refusal))
+            # What was said here stays on no disk but the server's.
+            add_never_cache_headers(answer)
+            return answer
+
+        return guarded
+
+    return decorate
+
+
+def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
+    """Let in as ``signed_in`` does, and hand the view the user's conversation in place of its key.
+
+    A ``resting`` one is without what is only on record as running in it.
+    """
+
+    def decorate(view: View) -> View:
+        @signed_in(*methods)
+        @wraps(view)
+        def found(request: Request, pk: uuid.UUID, **kwargs: Any) -> HttpResponseBase:
+            conversation = own_conversation(request, pk)
+            if resting:
+                actions.close_left_over(conversation)
+            return view(request, conversation, **kwargs)
+
+        return found
+
+    return decorate
+
+
+def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], View]:
     """Refuse a form that is longer than ``limit`` in bytes, with its sentence, before it is read.
 
     More files than a form may have are refused with the same sentence.
     """
 
-    def limited(
-        view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
-    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    def decorate(view: View) -> View:
         checked = csrf_protect(view)
 
         @csrf_exempt
         @wraps(view)
-        def answer(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def limited(request: Request, **kwargs: Any) -> HttpResponseBase:
             most, sentence = limit()
             length = request.headers.get("Content-Length", "")
             if length.isdecimal() and int(length[:LONGEST_LENGTH]) > most + FRAMING:
-                return refuse(cast("Request", request), sentence)
+                return refuse(request, sentence)
             try:
-                return checked(request, *args, **kwargs)
+                return checked(request, **kwargs)
             except TooManyFilesSent:
-                return refuse(cast("Request", request), sentence)
+                return refuse(request, sentence)
 
-        return answer
+        return limited
 
-    return limited
+    return decorate
 
 
 def read_number(text: str) -> int | None:
@@ -117,11 +134,10 @@ def read_float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def send_to_sign_in(request: HttpRequest) -> HttpResponse:
+def send_to_sign_in(request: Request) -> HttpResponse:
     """Redirect to the sign-in page; a fragment request moves the whole page."""
-    htmx: HtmxDetails = cast("Request", request).htmx
-    if htmx:
-        back = htmx.current_url_abs_path or reverse("conversations")
+    if request.htmx:
+        back = request.htmx.current_url_abs_path or reverse("conversations")
         return HttpResponseClientRedirect(redirect_to_login(back).url)
     return redirect_to_login(request.get_full_path())
 
@@ -155,11 +171,23 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     return get_object_or_404(conversations.select_related("profile"), pk=pk)
 
 
-def resting_conversation(request: Request, pk: uuid.UUID) -> Conversation:
-    """Return the user's conversation, without what is only on record as running in it."""
-    conversation = own_conversation(request, pk)
-    actions.close_left_over(conversation)
-    return conversation
+def command_mode() -> str:
+    """Return how commands run on this server: "off", "sandboxed" or "open"."""
+    if not settings.ALLOW_COMMANDS:
+        return "off"
+    return "sandboxed" if bubblewrap() else "open"
+
+
+def wants_page(request: Request) -> bool:
+    """Return whether a whole page is asked for, and no part of one."""
+    return not request.htmx or request.htmx.boosted
+
+
+def download(content: bytes | str | Iterable[bytes | str], name: str, kind: str) -> HttpResponse:
+    """Return a file of a media type that a browser keeps under a name and never shows."""
+    answer = HttpResponse(content, content_type=kind)
+    answer["Content-Disposition"] = content_disposition_header(True, name)
+    return answer
 
 
 def as_uuid(text: str) -> uuid.UUID | None:
@@ -170,35 +198,6 @@ def as_uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-_WEEK = 7  # days
-
-
-@dataclass(frozen=True, slots=True)
-class Day[T]:
-    """What belongs to one day or more; ``goes_on`` when a page before this one named it."""
-
-    name: str
-    items: tuple[T, ...]
-    goes_on: bool
-
-
 def zone_of(request: HttpRequest) -> tzinfo:
     """Return the reader's time zone, UTC until their browser has said it."""
     return zone_named(request.COOKIES.get(ZONE_COOKIE, ""))
-
-
-def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
-    """Return "Today", "Yesterday", "Previous 7 days" or "Earlier"."""
-    days = (now.astimezone(zone).date() - when.astimezone(zone).date()).days
-    if days <= 0:
-        return _("Today")
-    if days == 1:
-        return _("Yesterday")
-    return _("Previous 7 days") if days <= _WEEK else _("Earlier")
-
-
-def group_by_day[T](
-    items: Iterable[T], day_of: Callable[[T], str], *, last: str = ""
-) -> list[Day[T]]:
-    """Return the items by day, in their order; ``last`` is the day that the page before ended."""
-    return [Day(name, tuple(group), name == last) for name, group in groupby(items, key=day_of)]

@@ -1,4 +1,4 @@
-"""The first page, and what is done with whole conversations."""
+"""Conversations: the first page, and beginning, renaming, deleting and forking one."""
 
 import uuid
 from collections.abc import Sequence
@@ -6,13 +6,11 @@ from typing import TypedDict
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors
@@ -20,11 +18,11 @@ from chatapp.accounts import accounts
 from chatapp.composer import slash_commands
 from chatapp.composer.attachments import find_attachments
 from chatapp.conversations import conversations, forks
-from chatapp.files import samples
+from chatapp.files import workspaces
 from chatapp.forms.conversations import NewConversationForm, RenameForm
 from chatapp.models import Conversation
 from chatapp.turns import actions
-from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, refuse, signed_in
+from chatapp.views.common import REFUSED, Request, as_uuid, in_conversation, refuse, signed_in
 
 KEY = "first"
 
@@ -88,8 +86,7 @@ EXAMPLES = (
 )
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
     return _home(request)
@@ -99,11 +96,12 @@ def _home(
     request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
 ) -> HttpResponse:
     """Return the first page, with what was typed and attached there in vain."""
+    own = Conversation.objects.owned_by(request.user)
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
     preferences = accounts.preferences_of(request.user)
     context = {
         "examples": EXAMPLES,
-        "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
+        "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
         "profile": preferences.default_profile,
         "looks_around": accounts.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
@@ -115,8 +113,7 @@ def _home(
     return render(request, "conversations/home.html", context, status=status)
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
@@ -135,32 +132,24 @@ def create_conversation(request: Request) -> HttpResponse:
 
 
 def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
-    prompt, attachments = form.cleaned_data["prompt"], _attached(request)
+    prompt, sent = form.cleaned_data["prompt"], request.POST.getlist("attachments")
+    attachments = [one for text in sent if (one := as_uuid(text))]
+    profile = accounts.preferences_of(request.user).default_profile
+    find_attachments(request.user, attachments, profile)
     if "prompt" in form.data:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
-        words = _("This command is for a conversation. Begin one, then type it.")
-        raise errors.Refused(words)
-    workspace = samples.SAMPLES if form.cleaned_data["samples"] else ""
+        raise errors.Refused(_("This command is for a conversation. Begin one, then type it."))
+    workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:
         keep_first(request, conversation, prompt, attachments)
     return redirect("chat", conversation.pk)
 
 
-def _attached(request: Request) -> list[uuid.UUID]:
-    """Return the ids of what goes with the first message; refused where it can't be sent."""
-    ids = [one for text in request.POST.getlist("attachments") if (one := as_uuid(text))]
-    profile = accounts.preferences_of(request.user).default_profile
-    find_attachments(request.user, ids, profile)
-    return ids
-
-
-@require_http_methods(["GET", "POST"])
-@signed_in
-def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET", "POST")
+def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Give the conversation another title, or show the one it gave itself."""
-    conversation = own_conversation(request, pk)
     if request.method == "GET":
         return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
     form = RenameForm(request.POST)
@@ -168,13 +157,12 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
         return refuse(request, _("A title has at most 200 characters."))
     conversations.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
     conversation.refresh_from_db()
-    if request.htmx:
-        return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
-    return redirect("chat", pk)
+    if not request.htmx:
+        return redirect("chat", conversation.pk)
+    return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
     conversations.delete_conversation(conversation=present_or_deleted(request, pk))
@@ -182,19 +170,17 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
     conversations.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
 
 
-@require_POST
-@signed_in
-def fork_conversation(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
+@in_conversation("POST")
+def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    copy = forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
+    copy = forks.fork_conversation(conversation=conversation, seq=seq)
     address = reverse("chat", args=[copy.pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 
@@ -202,8 +188,3 @@ def fork_conversation(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse
 def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation: what is done to it may have been done already."""
     return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)
-
-
-def deleted_ones(request: Request) -> QuerySet[Conversation]:
-    """Return the user's conversations that can be brought back."""
-    return Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)

@@ -1,4 +1,4 @@
-"""Importing a conversation: the file is sent, its form is told, and what could not be used said."""
+"""Imports: a conversation made from files, and the report of what could not be used."""
 
 import shutil
 import uuid
@@ -11,17 +11,16 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
-from chatapp.composer import file_types
+from chatapp.composer import attachments
 from chatapp.formats import number
-from chatapp.models import Source
+from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
 from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.transfer.transcript_files import digest_of
-from chatapp.views.common import Request, limited_upload, own_conversation, signed_in
+from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20
@@ -35,9 +34,8 @@ def _too_much() -> str:
     }
 
 
-@require_http_methods(["GET", "POST"])
 @limited_upload(lambda: (MOST_BYTES, _too_much()))
-@signed_in
+@signed_in("GET", "POST")
 def import_conversation(request: Request) -> HttpResponse:
     """Show what can be imported, or begin to import what was sent."""
     if request.method == "POST":
@@ -57,7 +55,7 @@ def _begin(request: Request) -> Job:
         form = importers.recognise(path)
         if form is None:
             raise errors.Refused(_unknown(path))
-        name = file_types.clean_name(sent[0].name or "")
+        name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
         return start_import(owner=request.user, path=path, source=source, read=read)
@@ -78,7 +76,7 @@ def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     """Write what was sent to a folder of its own, and return that, or the one file in it."""
     folder = make_folder()
     for place, file in enumerate(sent):
-        name = file_types.clean_name(file.name or "").lstrip(".") or "file"
+        name = attachments.clean_name(file.name or "").lstrip(".") or "file"
         # Two of the same name are no files of one folder, and both are kept apart to say so.
         name = f"{place}-{name}" if (folder / name).exists() else name
         with (folder / name).open("wb") as kept:
@@ -87,12 +85,11 @@ def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     return folder if len(files) > 1 else files[0]
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     """Show how far an import has come; when it is over, go where it led."""
     job = find_import(job_pk, request.user)
-    whole = not request.htmx or request.htmx.boosted
+    whole = wants_page(request)
     if job and job.imported:
         place = redirect("source", job.imported.conversation.pk)
         return place if whole else HttpResponseClientRedirect(place.url)
@@ -100,11 +97,9 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     return render(request, template, {"job": job, "job_pk": job_pk})
 
 
-@require_GET
-@signed_in
-def show_source(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET")
+def show_source(request: Request, conversation: Conversation) -> HttpResponse:
     """Show what a conversation was made from, and what of that could not be used."""
-    conversation = own_conversation(request, pk)
     source = get_object_or_404(Source, conversation=conversation)
     if source.form not in importers.list_formats():
         raise Http404

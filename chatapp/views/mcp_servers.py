@@ -1,14 +1,10 @@
 """MCP servers: programs of others, whose tools the agent may use."""
 
-from typing import Any
-
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import errors
 from chatapp.formats import number
@@ -16,38 +12,33 @@ from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.models import McpServer
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing
-from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
-from chatapp.views.common import Request, signed_in
+from chatapp.views.common import Request, command_mode, signed_in
 
 # Names of tools that can't be offered which are told.
 TOLD = 5
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
-    context = {"servers": request.user.mcp_servers.all(), "commands": describe_commands()}
+    context = {"servers": request.user.mcp_servers.all(), "commands": command_mode()}
     return render(request, "servers/page.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def create_server(request: Request) -> HttpResponse:
     """Add a server, and see what tools it has."""
     return edit(request, McpServer(owner=request.user))
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def edit_server(request: Request, pk: int) -> HttpResponse:
     """Change a server; what it is given as a secret is only ever replaced or removed."""
     return edit(request, get_object_or_404(request.user.mcp_servers, pk=pk))
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def try_server(request: Request, pk: int) -> HttpResponse:
     """Connect to a server as it is stored, and show which tools it lists."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
@@ -58,8 +49,7 @@ def try_server(request: Request, pk: int) -> HttpResponse:
     return render(request, "servers/_tools.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def delete_server(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a server and its secrets."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
@@ -83,7 +73,7 @@ def edit(request: Request, server: McpServer) -> HttpResponse:
             try_saved(request, server)
         actions.announce_changes(request.user.pk)
         return redirect("edit_mcp_server", server.pk)
-    context: dict[str, Any] = {"form": form, "server": server, "commands": describe_commands()}
+    context = {"form": form, "server": server, "commands": command_mode()}
     return render(request, "servers/form.html", context, status=422 if form.errors else 200)
 
 
@@ -105,23 +95,3 @@ def describe(listing: Listing) -> str:
     names = ", ".join(listing.left_out[:TOLD])
     more = _(" Left out, since a model could not be told of them: %(names)s%(more)s.")
     return said + more % {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
-
-
-def describe_commands() -> str:
-    """Say whether a server may be a command here, and what such a one can do."""
-    if not settings.ALLOW_COMMANDS:
-        return _(
-            "A server has an address here. Servers that are commands are off; the operator can "
-            "allow them with ALLOW_COMMANDS."
-        )
-    if bubblewrap():
-        return _(
-            "A server has an address, or is a command. Commands run in the conversation's "
-            "workspace, in bubblewrap: they see the workspace and the system's programs, and "
-            "neither the network nor other files."
-        )
-    return _(
-        "A server has an address, or is a command. Commands run in the conversation's workspace "
-        "without a sandbox, since bubblewrap is not installed: they can read and change what the "
-        "server can."
-    )

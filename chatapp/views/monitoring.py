@@ -1,4 +1,4 @@
-"""Whether the server is alive and ready, for whatever watches over it; open to everybody."""
+"""Monitoring: is the server alive and ready, and its metrics."""
 
 import functools
 import itertools
@@ -33,8 +33,8 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
         Conversation.objects.exists()
     except DatabaseError:
         log.exception("the database can't be read")
-        return _no(UNREADABLE)
-    return _ok()
+        return _answer(UNREADABLE)
+    return _answer()
 
 
 @require_GET
@@ -42,17 +42,17 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
 def show_ready(_request: HttpRequest) -> HttpResponse:
     """Answer "ok", or 503 with the reason while no turn may begin here."""
     if actions.front.closing:
-        return _no("The server is being stopped.")
+        return _answer("The server is being stopped.")
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         log.exception("the database can't be read")
-        return _no(UNREADABLE)
+        return _answer(UNREADABLE)
     if missing:
-        return _no("The database has to be migrated.")
+        return _answer("The database has to be migrated.")
     if folder_problem("DATA_DIR", settings.DATA_DIR):
-        return _no("The disk can't be written.")
-    return _ok()
+        return _answer("The disk can't be written.")
+    return _answer()
 
 
 @functools.cache
@@ -60,12 +60,9 @@ def _migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _ok() -> HttpResponse:
-    return HttpResponse("ok", content_type="text/plain")
-
-
-def _no(reason: str) -> HttpResponse:
-    return HttpResponse(reason, status=503, content_type="text/plain")
+def _answer(problem: str = "") -> HttpResponse:
+    status = 503 if problem else 200
+    return HttpResponse(problem or "ok", status=status, content_type="text/plain")
 
 
 if TYPE_CHECKING:
@@ -74,13 +71,12 @@ if TYPE_CHECKING:
 PREFIX = "palimpsest"
 # Outcomes that there will be: a number that is not there yet can't be seen to grow.
 _TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
-_CALLS: list[Labels] = [
-    (purpose, status) for purpose in ModelCall.Purpose.values for status in ModelCall.Status.values
-]
+_CALLS: list[Labels] = [*itertools.product(ModelCall.Purpose.values, ModelCall.Status.values)]
 _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CONDENSATIONS: list[Labels] = [
     *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 ]
+_CAUSE = ("trigger", "kind", "outcome")
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
@@ -88,13 +84,7 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
     ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
     ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
-    (
-        "condensations",
-        "condensations",
-        "Attempts to make a context smaller.",
-        ("trigger", "kind", "outcome"),
-        _CONDENSATIONS,
-    ),
+    ("condensations", "condensations", "Attempts to condense a context.", _CAUSE, _CONDENSATIONS),
 )
 
 
@@ -105,9 +95,8 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     if not (settings.METRICS_TOKEN or settings.ALLOW_METRICS):
         raise Http404
     if not (settings.ALLOW_METRICS or _has_token(request)):
-        answer = HttpResponse("A token is needed.", status=401, content_type="text/plain")
-        answer["WWW-Authenticate"] = "Bearer"
-        return answer
+        headers = {"WWW-Authenticate": "Bearer", "Content-Type": "text/plain"}
+        return HttpResponse("A token is needed.", status=401, headers=headers)
     # Loaded with the first request: most servers are never asked.
     from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415
 

@@ -1,27 +1,32 @@
-"""Profiles: which models answer, with which limits, prices and keys."""
+"""Profiles: which models answer, with which limits, prices and keys, and trying them."""
 
+import asyncio
+import json
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts import accounts
+from chatapp.accounts.profiles import probe_profile
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.turn_context import budget_for
+from chatapp.formats import number
 from chatapp.forms.conversations import PoliciesForm
-from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures
 from chatapp.models import Preferences, Profile
+from chatapp.models.errors import DecryptionFailed
+from chatapp.providers.model_servers import Report, find_local_servers
+from chatapp.providers.specs import ListedModel
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
-from chatapp.views.common import Request, signed_in
+from chatapp.views.common import Request, refuse, signed_in
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def list_profiles(request: Request) -> HttpResponse:
     """List the user's profiles with where condensing starts in each."""
     preferences = accounts.preferences_of(request.user)
@@ -34,22 +39,19 @@ def list_profiles(request: Request) -> HttpResponse:
     return render(request, "profiles/page.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def create_profile(request: Request) -> HttpResponse:
     """Add a profile."""
     return edit(request, Profile(owner=request.user))
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def edit_profile(request: Request, pk: int) -> HttpResponse:
     """Change a profile; its key is only ever replaced or removed."""
     return edit(request, get_object_or_404(request.user.profiles, pk=pk))
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def choose_default(request: Request, pk: int) -> HttpResponse:
     """Let new conversations start with this profile."""
     profile = get_object_or_404(request.user.profiles, pk=pk)
@@ -59,8 +61,7 @@ def choose_default(request: Request, pk: int) -> HttpResponse:
     return redirect("profiles")
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def delete_profile(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a profile and its key; conversations stay."""
     profile = get_object_or_404(request.user.profiles, pk=pk)
@@ -84,7 +85,7 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
         actions.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was saved.") % profile)
         return redirect("profiles")
-    context: dict[str, Any] = {
+    context = {
         "form": form,
         "tools": tools,
         "profile": profile,
@@ -94,3 +95,86 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
         "provider_traits": provider_traits(),
     }
     return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)
+
+
+@signed_in("POST")
+def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
+    """Try a profile as it stands in its form, and say what works; nothing is saved."""
+    stored = Profile(owner=request.user)
+    if pk is not None:
+        stored = get_object_or_404(request.user.profiles, pk=pk)
+    profile = ProfileForm(request.POST, instance=stored).draft()
+    if profile is None:
+        return refuse(request, _("Enter a provider, an address that can be called and a model."))
+    try:
+        report = asyncio.run(probe_profile(profile))
+    except DecryptionFailed:
+        return refuse(request, _("The stored key can't be read: enter it again."))
+    told = report.find_model(profile.model)
+    context = {
+        "report": report,
+        "profile": profile,
+        "findings": _findings(report, told),
+        "fields": _fields(told, report.images),
+        "models": [
+            {"id": one.id, "window": one.context_window, "fields": _fields(one)}
+            for one in report.models
+        ],
+    }
+    return render(request, "profiles/_connection.html", context)
+
+
+def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
+    """Return what is known of a model, as the form names its fields."""
+    figures: dict[str, Any] = dict(model.figures) if model else {}
+    if sees_images is not None:
+        figures["text_only"] = not sees_images
+    return json.dumps(shown_figures(figures))
+
+
+def _findings(report: Report, told: ListedModel | None) -> list[dict[str, str]]:
+    """Return what works, in words; its ``state`` is "works", "lacks" or "untried"."""
+    listed = _("%(count)s listed") % {"count": number(len(report.models))}
+    tried = (
+        (_("Address"), report.address, _("answers"), _("does not answer")),
+        (_("Key"), report.key, _("accepted"), _("not accepted")),
+        (_("Models"), report.listing, listed, _("not listed")),
+        (_("Streaming"), report.streaming, _("works"), _("no text came")),
+        (_("Usage"), report.usage, _("reported"), _("not reported: it is estimated")),
+        (_("Tools"), report.tools, _("taken"), _("not taken: the model only talks")),
+        (_("Images"), report.images, _("taken"), _("not taken: they are named instead")),
+        (_("Counting"), report.counting, _("works"), _("none: sizes are estimated")),
+    )
+    found = []
+    for name, works, yes, no in tried:
+        state, words = ("works", yes) if works else ("lacks", no)
+        if works is None:
+            state, words = "untried", _("not tried")
+        found.append({"name": name, "state": state, "words": words})
+    if told and told.context_window:
+        words = _("%(tokens)s tokens, as the server says") % {"tokens": number(told.context_window)}
+        found.append({"name": _("Context window"), "state": "works", "words": words})
+    return found
+
+
+@signed_in("POST")
+def look_around(request: Request) -> HttpResponse:
+    """Offer the models that run on this machine; it is looked for them once."""
+    if not accounts.note_look_around(request.user):
+        return HttpResponse()
+    return render(request, "profiles/_nearby.html", {"found": asyncio.run(find_local_servers())})
+
+
+@signed_in("POST")
+def use_local_server(request: Request) -> HttpResponse:
+    """Let a model on this machine answer from now on."""
+    url = request.POST.get("url", "")
+    found = asyncio.run(find_local_servers()) if accounts.is_alone(request.user) else []
+    server = next((one for one in found if one.preset.url == url), None)
+    if server is None:
+        return refuse(request, _("This server does not answer any more."))
+    profile = accounts.add_local_profile(
+        owner=request.user, provider=server.provider, preset=server.preset, model=server.models[0]
+    )
+    messages.success(request, _("New conversations use “%s”.") % profile)
+    return redirect("conversations")

@@ -1,56 +1,83 @@
-"""What people say to the agent: answers to its questions, and what holds in a conversation."""
-
-import uuid
+"""Questions to a person: may a tool run, does a summary apply, and what holds in a conversation."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp import approvals
 from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.condensation import summary_reviews
 from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
 from chatapp.forms.conversations import BudgetForm, PoliciesForm, SystemPromptForm
-from chatapp.models import McpServer, Question
+from chatapp.models import Conversation, McpServer, Question, Review
 from chatapp.toolbox.toolbox import specs_for
+from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
-from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
-
-ANSWERED = "question-answered"
+from chatapp.views.common import Request, done, in_conversation, refuse
 
 
-@require_POST
-@signed_in
-def answer_question(request: Request, pk: uuid.UUID, question_pk: int) -> HttpResponse:
+@in_conversation("POST")
+def answer_question(request: Request, own: Conversation, question_pk: int) -> HttpResponse:
     """Let a tool run, or not, or tell the model what it asked; the turn goes on at once."""
-    conversation = own_conversation(request, pk)
-    question = get_object_or_404(
-        Question.objects.select_related("turn"), pk=question_pk, turn__conversation=conversation
-    )
+    questions = Question.objects.select_related("turn")
     suggestion = request.POST.get("suggestion", "")
     approvals.answer_question(
-        question=question,
+        question=get_object_or_404(questions, pk=question_pk, turn__conversation=own),
         decision=approvals.ANSWER if suggestion else request.POST.get("decision", ""),
         words=suggestion or request.POST.get("words", ""),
     )
-    actions.announce_answer(pk)
-    return done(request, event=ANSWERED, to=reverse("chat", args=[pk]))
+    actions.announce_answer(own.pk)
+    return done(request, event="question-answered", to=reverse("chat", args=[own.pk]))
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
-def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("POST")
+def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
+    """Apply a summary, as it is or changed, have it written again, or discard it."""
+    summary_reviews.answer_review(
+        review=_own_review(own, review_pk),
+        user=request.user,
+        decision=request.POST.get("decision", ""),
+        summary=request.POST.get("summary", ""),
+        focus=request.POST.get("focus", ""),
+    )
+    actions.announce_answer(own.pk)
+    return done(request, event="review-answered", to=reverse("chat", args=[own.pk]))
+
+
+@in_conversation("POST")
+def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
+    """Say how large the context would be with a summary as it is now, and what that keeps.
+
+    Who asks is at work on it, so it does not apply by itself any more, and what they type is kept.
+    Says nothing once it was answered: the page is told so anyway, perhaps after its last question.
+    """
+    review = _own_review(own, review_pk)
+    if review.status != Review.Status.PENDING:
+        return HttpResponse(status=204)
+    summary, focus = (request.POST.get(name, "") for name in ("summary", "focus"))
+    if summary_reviews.hold_review(review=review, summary=summary, focus=focus):
+        actions.announce_answer(own.pk)
+        actions.announce_change(own.pk)
+    context = {"figures": summary_proposal.read_figures(review, summary), "is_held": True}
+    return render(request, "chat/_review_figures.html", context)
+
+
+def _own_review(own: Conversation, pk: int) -> Review:
+    reviews = Review.objects.select_related("condensation__conversation")
+    return get_object_or_404(reviews, pk=pk, condensation__conversation=own)
+
+
+@in_conversation("GET", "POST")
+def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     """Show which tools may run in a conversation and what the model is told, and change that."""
-    conversation = own_conversation(request, pk)
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
-    own = McpServer.objects.in_use_by(request.user.pk)
     form = PoliciesForm(
         sent,
-        specs=specs_for([*own]).values(),
+        specs=specs_for([*McpServer.objects.in_use_by(request.user.pk)]).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )
@@ -79,6 +106,6 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
         system=prompt.prompt(),
         budget=budget.cleaned_data["budget"],
     )
-    actions.announce_change(pk)
+    actions.announce_change(conversation.pk)
     messages.success(request, _("What you chose holds from the next turn on."))
-    return redirect("chat", pk)
+    return redirect("chat", conversation.pk)

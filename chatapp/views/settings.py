@@ -1,40 +1,34 @@
-"""How condensing and the agent work for the user: one page, one Save."""
+"""Settings: condensing, the agent, saved commands and API tokens, on one page."""
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 
-from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
-from chatapp.accounts import accounts, api_tokens
+from chatapp.accounts import accounts, credentials
 from chatapp.condensation.cost_forecast import cost_of_draft
+from chatapp.forms.accounts import CommandFormSet, TokenForm, command_forms
 from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
-from chatapp.forms.sign_in import TokenForm
-from chatapp.forms.slash_commands import CommandFormSet, command_forms
-from chatapp.models import Preferences, Profile
-from chatapp.tools.shell import bubblewrap
+from chatapp.models import Profile
 from chatapp.turns import actions
-from chatapp.views.common import Request, refuse, signed_in
+from chatapp.views.common import Request, command_mode, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def show_settings(request: Request) -> HttpResponse:
     """Show every setting with its effect, and save them all at once."""
     preferences = accounts.preferences_of(request.user)
     sent = request.POST if request.method == "POST" else None
     form = PreferencesForm(sent, instance=preferences)
-    thresholds = [make_choice(profile, sent) for profile in request.user.profiles.all()]
+    profiles = request.user.profiles.all()
+    thresholds = [make_choice(profile, sent) for profile in profiles]
     chosen = [one for one in thresholds if one.is_bound]
     kept = command_forms(sent, request.user)
     # Each says what is wrong with it, so that nobody mends one mistake after the other.
@@ -45,56 +39,32 @@ def show_settings(request: Request) -> HttpResponse:
         # Before the commit, what is told would find all as it was.
         actions.announce_changes(request.user.pk)
         return redirect("settings")
+    # What a draft costs at most that is not used, and with which profile.
+    drafts = [(cost_of_draft(one, preferences), one.name) for one in profiles]
+    cost, profile = max((one for one in drafts if one[0] is not None), default=(0, ""))
     context = {
         "form": form,
         "thresholds": thresholds,
         "own_commands": kept,
         "default_prompt": default_prompt(),
-        "commands": describe_commands(),
-        "draft_cost": dearest_draft(request.user, preferences),
+        "commands": command_mode(),
+        "draft_cost": {"cost": cost, "profile": profile},
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
 
 
-def describe_commands() -> str:
-    """Say whether the agent can run commands here, and what keeps them from doing harm."""
-    if not settings.ALLOW_COMMANDS:
-        return _("Commands: off. The operator of this server can allow them with ALLOW_COMMANDS.")
-    if bubblewrap():
-        return _(
-            "Commands: allowed where you say so, in bubblewrap. They see the workspace and the "
-            "system's programs, and neither the network nor other files."
-        )
-    return _(
-        "Commands: allowed where you say so, without a sandbox, since bubblewrap is not installed. "
-        "They have no keys in their environment, but can read and change what the server can."
-    )
-
-
-def dearest_draft(user: User, preferences: Preferences) -> dict[str, object]:
-    """Return what a draft costs at most that is not used, and with which of the profiles."""
-    costs = ((cost_of_draft(one, preferences), one) for one in user.profiles.all())
-    known = [(cost, one.name) for cost, one in costs if cost is not None]
-    cost, profile = max(known, default=(Decimal(0), ""))
-    return {"cost": cost, "profile": profile}
-
-
 def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
     """Return the profile's form; one that was made in another tab since is not in what was sent."""
     prefix = f"profile-{profile.pk}"
-    return ThresholdChoice(
-        sent if sent and f"{prefix}-mode" in sent else None, instance=profile, prefix=prefix
-    )
+    data = sent if sent and f"{prefix}-mode" in sent else None
+    return ThresholdChoice(data, instance=profile, prefix=prefix)
 
 
 @transaction.atomic
 def save(
-    request: Request,
-    form: PreferencesForm,
-    chosen: Sequence[ThresholdChoice],
-    kept: CommandFormSet,
+    request: Request, form: PreferencesForm, chosen: Sequence[ThresholdChoice], kept: CommandFormSet
 ) -> None:
     """Save all of it, and say what can't be saved any more."""
     form.save()
@@ -108,19 +78,17 @@ def save(
         messages.info(request, text)
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def create_token(request: Request) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("A token needs a name of at most 60 characters."))
-    token = api_tokens.create_api_token(owner=request.user, **form.cleaned_data)
+    token = credentials.create_api_token(owner=request.user, **form.cleaned_data)
     return render(request, "settings/token.html", {"token": token, "form": form})
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def revoke_token(request: Request, pk: int) -> HttpResponse:
     """End a token; whoever uses it is not let in any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)

@@ -1,6 +1,5 @@
-"""Links to read a conversation: who made one can take it back, and who has one sees no more."""
+"""Shares: links to read a conversation, and the page that they lead to."""
 
-import uuid
 from functools import partial
 
 from django.contrib import messages
@@ -13,13 +12,13 @@ from django.utils.csp import CSP
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET
 
-from chatapp.accounts.passwords import count_up
-from chatapp.conversations import shares
-from chatapp.models import Share
+from chatapp.accounts.credentials import count_up
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Share
 from chatapp.transfer.readable_copy import policy, write_html, write_notice
-from chatapp.views.common import Request, own_conversation, signed_in
+from chatapp.views.common import Request, in_conversation
 
 # How often one link is opened within a minute, by everybody.
 MOST_VIEWS = 60
@@ -27,16 +26,18 @@ MINUTE = 60
 # Seconds for which a page is kept that nothing has changed in.
 KEPT = 300
 TOO_MANY = 429
+# What nobody may do with the page, beside what it may load.
+CLOSED = ("frame-ancestors", "base-uri", "form-action")
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
-def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET", "POST")
+def share_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Show whether a conversation is shared; or share it, and show the link, this once."""
-    conversation = own_conversation(request, pk)
     link = ""
     if request.method == "POST":
-        token = shares.share_conversation(conversation=conversation, tools="tools" in request.POST)
+        token = conversations.share_conversation(
+            conversation=conversation, tools="tools" in request.POST
+        )
         link = request.build_absolute_uri(reverse("shared", args=[token]))
     share = Share.objects.filter(conversation=conversation).first()
     later = conversation.last_seq - share.until if share else 0
@@ -44,30 +45,22 @@ def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     return render(request, "chat/share.html", context)
 
 
-@require_POST
-@signed_in
-def stop_sharing(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("POST")
+def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
     """Take the link back."""
-    shares.stop_sharing(conversation=own_conversation(request, pk))
+    conversations.stop_sharing(conversation=conversation)
     messages.success(request, _("The link opens nothing any more."))
-    return redirect("share", pk)
+    return redirect("share", conversation.pk)
 
 
 @require_GET
-@csp_override(
-    {
-        **policy(),
-        "frame-ancestors": [CSP.NONE],
-        "base-uri": [CSP.NONE],
-        "form-action": [CSP.NONE],
-    }
-)
+@csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
-    share = shares.find_shared(token)
+    share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
         answer = HttpResponse(write_notice(_("There is nothing at this address.")), status=404)
-    elif _is_worn(share):
+    elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
         words = _("This link is opened too often. Try again in a minute.")
         answer = HttpResponse(write_notice(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
@@ -77,11 +70,6 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     answer["Referrer-Policy"] = "no-referrer"
     return answer
-
-
-def _is_worn(share: Share) -> bool:
-    """Count one more view of a link, and say whether there were too many."""
-    return count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS
 
 
 def _page(share: Share) -> str:

@@ -1,19 +1,19 @@
-"""The list of conversations beside every page, page by page."""
+"""The sidebar: the list of conversations, page by page, its folders, and search in all of it."""
 
 import functools
-import uuid
-from typing import Any
+from datetime import datetime, tzinfo
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods
 
-from chatapp.conversations.folders import move_conversation, place_conversation, rename_folder
+from chatapp.conversations.conversations import move_conversation, place_conversation, rename_folder
 from chatapp.formats import number
 from chatapp.models import Conversation, Folder
 from chatapp.models.conversations import ConversationQuerySet
@@ -23,12 +23,10 @@ from chatapp.search.queries import LONGEST
 from chatapp.transcript import search_hits
 from chatapp.turns import actions
 from chatapp.views.common import (
-    Day,
     Request,
+    as_uuid,
     done,
-    group_by_day,
-    name_day,
-    own_conversation,
+    in_conversation,
     read_number,
     signed_in,
     zone_of,
@@ -38,6 +36,17 @@ PAGE = 40
 ARCHIVE = "archive"
 # What is pinned is to be seen at a glance.
 MOST_PINNED = 100
+_WEEK = 7  # days
+CHANGED = "list-changed"
+MOVE = "move"
+
+
+class Day(NamedTuple):
+    """Conversations of one day or more; ``goes_on`` when a page before this one named it."""
+
+    name: str
+    items: list[Conversation]
+    goes_on: bool = False
 
 
 def list_conversations(
@@ -58,7 +67,8 @@ def list_conversations(
         last = name(place[0])
     rows = list(found.defer("system_prompt")[: PAGE + 1])
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
-    days = group_by_day(rows[:PAGE], lambda row: name(row.updated_at), last=last)
+    by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
+    days = [Day(day, list(items), day == last) for day, items in by_day]
     return {"days": days, "more": more, "text": text, "shelf": shelf}
 
 
@@ -68,6 +78,16 @@ def _on(found: ConversationQuerySet, shelf: str) -> ConversationQuerySet:
     if shelf == ARCHIVE:
         return found.archived()
     return found.filter(archived_at=None, folder=read_number(shelf) or 0)
+
+
+def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
+    """Return "Today", "Yesterday", "Previous 7 days" or "Earlier"."""
+    days = (now.astimezone(zone).date() - when.astimezone(zone).date()).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    return _("Previous 7 days") if days <= _WEEK else _("Earlier")
 
 
 def search_conversations(
@@ -85,34 +105,25 @@ def search_conversations(
         found = search_hits.find_hits(request.user, text)
     except IndexDamaged as problem:
         return listed | {"problem": str(problem), "summary": str(problem)}
-    return listed | {"found": found, "summary": _summary(listed, found)}
+    titles = sum(len(day.items) for day in listed["days"])
+    hits = sum(group.count for group in found)
+    in_titles = ngettext("%(count)s title", "%(count)s titles", titles)
+    in_titles %= {"count": count_words(titles, more=bool(listed["more"]))}
+    in_messages = ngettext("%(count)s message", "%(count)s messages", hits)
+    in_messages %= {"count": count_words(hits, more=hits == search_hits.BEST)}
+    return listed | {"found": found, "summary": f"{in_titles}, {in_messages}"}
 
 
 def _shelves(request: Request) -> dict[str, Any]:
-    own = Conversation.objects.owned_by(request.user).present().with_waiting()
-    pinned = list(own.pinned().order_by("pinned_at").defer("system_prompt")[:MOST_PINNED])
+    own = Conversation.objects.owned_by(request.user).present()
+    pinned = own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")[:MOST_PINNED]
     present = Q(conversations__deleted_at=None, conversations__archived_at=None)
+    folders = Folder.objects.owned_by(request.user).annotate(count=Count("conversations", present))
     return {
-        "archive": Conversation.objects.owned_by(request.user).present().archived().exists(),
-        "pinned": [Day(_("Pinned"), tuple(pinned), False)] if pinned else [],
-        "folders": Folder.objects.owned_by(request.user).annotate(
-            count=Count("conversations", present)
-        ),
+        "archive": own.archived().exists(),
+        "pinned": [Day(_("Pinned"), list(pinned))] if pinned else [],
+        "folders": folders,
     }
-
-
-def _summary(listed: dict[str, Any], found: list[search_hits.Found]) -> str:
-    """Say how much was found."""
-    titles = sum(len(day.items) for day in listed["days"])
-    hits = sum(group.count for group in found)
-    title_words = ngettext("%(count)s title", "%(count)s titles", titles)
-    hit_words = ngettext("%(count)s message", "%(count)s messages", hits)
-    return ", ".join(
-        (
-            title_words % {"count": count_words(titles, more=bool(listed["more"]))},
-            hit_words % {"count": count_words(hits, more=hits == search_hits.BEST)},
-        )
-    )
 
 
 def count_words(count: int, *, more: bool) -> str:
@@ -120,15 +131,28 @@ def count_words(count: int, *, more: bool) -> str:
     return f"{number(count)}+" if more else number(count)
 
 
-CHANGED = "list-changed"
-MOVE = "move"
+@signed_in("GET")
+def search(request: Request) -> HttpResponse:
+    """Return what the sidebar shows for a search, or the next page of its conversations.
+
+    Opened by itself, this leads to the page beside which the search is shown.
+    """
+    asked = request.GET
+    text, after, shelf = (asked.get(name, "") for name in ("q", "after", "shelf"))
+    if not request.htmx:
+        return redirect(reverse("conversations", query={"q": text}))
+    pk = as_uuid(asked.get("current", ""))
+    if after or shelf:
+        listed = list_conversations(request, text=text, after=after, shelf=shelf)
+        return render(request, "conversations/_list.html", listed | {"current": pk})
+    current = Conversation.objects.owned_by(request.user).filter(pk__in=[pk]).first()
+    found = search_conversations(request, text, current=current)
+    return render(request, "search/_results.html", found | {"current": pk, "announced": True})
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
-def shelve_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET", "POST")
+def shelve_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Show where a conversation is and can be put, or put it there."""
-    conversation = own_conversation(request, pk)
     folders = Folder.objects.owned_by(request.user)
     if request.method == "GET":
         context = {"conversation": conversation, "folders": folders}
@@ -140,11 +164,10 @@ def shelve_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
         move_conversation(conversation=conversation, folder=folder, named=named)
     else:
         place_conversation(conversation=conversation, action=action)
-    return announce(request, reverse("chat", args=[pk]))
+    return announce(request, reverse("chat", args=[conversation.pk]))
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def change_folder(request: Request, pk: int) -> HttpResponse:
     """Show what can be done with a folder, or rename or remove it; its conversations stay."""
     folder = get_object_or_404(Folder.objects.owned_by(request.user), pk=pk)

@@ -1,4 +1,4 @@
-"""Coming in, and going out."""
+"""Sign-in with a password or a link, and sign-out."""
 
 from django.conf import settings
 from django.contrib.auth import login
@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from chatapp.accounts import accounts
-from chatapp.forms.sign_in import SignInForm
+from chatapp.accounts import credentials
+from chatapp.forms.accounts import SignInForm
 
 sign_in = LoginView.as_view(
     template_name="sign_in/page.html",
@@ -26,7 +26,7 @@ def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
 
     Whoever only looks at the address, as programs that preview links do, uses nothing up.
     """
-    holder = accounts.holder_of_sign_in_token(token=token)
+    holder = credentials.holder_of_sign_in_token(token=token)
     if holder is None:
         if request.user.is_authenticated:
             return redirect("conversations")
@@ -34,6 +34,6 @@ def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
     if request.user != holder:
         if request.method == "GET":
             return render(request, "sign_in/link.html")
-        if accounts.redeem_sign_in_token(token=token):
+        if credentials.redeem_sign_in_token(token=token):
             login(request, holder, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect("conversations")

@@ -1,52 +1,42 @@
-"""What can be typed for short in a conversation, and what the built-in commands need a page for."""
+"""Slash commands: what the composer offers, their help, and beginning again."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.command_syntax import Command
 from chatapp.composer import slash_commands
 from chatapp.composer.mentions import find_paths
+from chatapp.models import Conversation
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
-from chatapp.views.common import Request, own_conversation, signed_in
+from chatapp.views.common import Request, in_conversation, own_conversation, signed_in
 
 # Characters of a command's text that are shown before it is sent; and of a path.
 PREVIEW = 600
 LONGEST_PATH = 400
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse:
     """Return what can be typed after a slash, as the composer offers it.
 
     Without a conversation, on the first page, these are the user's own, and what helps there.
     """
-    own = _own_commands(request, pk)
-    offered = [
-        {"name": one.name, "hint": str(one.hint), "description": str(one.description), "text": None}
-        for one in slash_commands.BUILT_IN
-        if pk or one.anywhere
-    ]
-    offered += [
-        {
-            "name": one.name,
-            "hint": one.hint,
-            "description": one.description,
-            "text": one.text[:PREVIEW] + "…" * (len(one.text) > PREVIEW),
-        }
-        for one in own
-    ]
-    return JsonResponse({"commands": offered})
+    built_in = [one for one in slash_commands.BUILT_IN if pk or one.anywhere]
+    offered: list[tuple[Any, ...]] = [(o.name, o.hint, o.description, None) for o in built_in]
+    for own in _own_commands(request, pk):
+        text = own.text[:PREVIEW] + "…" * (len(own.text) > PREVIEW)
+        offered.append((own.name, own.hint, own.description, text))
+    columns = ("name", "hint", "description", "text")
+    return JsonResponse({"commands": [dict(zip(columns, one, strict=True)) for one in offered]})
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def show_help(request: Request, pk: uuid.UUID | None = None) -> HttpResponse:
     """Show in a dialog what can be typed in a conversation, this one where it is one."""
     context = {"built_in": slash_commands.BUILT_IN, "own": _own_commands(request, pk)}
@@ -62,21 +52,19 @@ def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
     return [own[name] for name in sorted(own)]
 
 
-@require_GET
-@signed_in
-def complete_path(request: Request, pk: uuid.UUID) -> JsonResponse:
+@in_conversation("GET")
+def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
     """Return the paths of the workspace that go best with what was typed."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
-    found = find_paths(Workspace(workspace_of(own_conversation(request, pk))), typed)
+    found = find_paths(Workspace(workspace_of(conversation)), typed)
     paths = [{"path": one.path, "mention": one.mention, "folder": one.is_folder} for one in found]
     return JsonResponse({"paths": paths})
 
 
-@require_POST
-@signed_in
-def begin_again(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("POST")
+def begin_again(request: Request, conversation: Conversation) -> HttpResponse:
     """Begin a new conversation like this one, which stays as it is."""
-    made = slash_commands.begin_again(conversation=own_conversation(request, pk))
+    made = slash_commands.begin_again(conversation=conversation)
     words = _(
         "This is a new conversation with the same profile and workspace. The earlier one is "
         "unchanged, in the list."

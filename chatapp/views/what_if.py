@@ -1,6 +1,5 @@
-"""Other settings tried on a conversation, side by side; nothing of it is applied."""
+"""What-if: other settings tried on a conversation, side by side; nothing is applied."""
 
-import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp import errors, what_if
 from chatapp.context import trial_settings
@@ -16,16 +14,10 @@ from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
 from chatapp.formats import money
 from chatapp.forms.what_if import WhatIfForm
+from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.turns import actions
-from chatapp.views.common import (
-    Request,
-    own_conversation,
-    read_float,
-    read_number,
-    refuse,
-    signed_in,
-)
+from chatapp.views.common import Request, in_conversation, read_float, read_number, refuse
 
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
@@ -33,11 +25,10 @@ UNKNOWN = "unknown"
 SEPARATOR = "|"
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
-def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET", "POST")
+def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
-    terms = what_if.terms_of(own_conversation(request, pk))
+    terms = what_if.terms_of(conversation)
     sent = request.POST if request.method == "POST" else None
     form = WhatIfForm(sent, terms=terms)
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
@@ -53,11 +44,10 @@ def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
     return render(request, "what_if/page.html", context)
 
 
-@require_GET
-@signed_in
-def show_forecast(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET")
+def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
-    terms = what_if.terms_of(own_conversation(request, pk))
+    terms = what_if.terms_of(conversation)
     baseline = what_if.read_baseline(terms)
     predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
@@ -95,7 +85,7 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
 
 
 def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:
-    """Raise services.Refused unless somebody was told about so much, or that nobody knows."""
+    """Raise Refused unless somebody was told about so much, or that nobody knows."""
     if cost is None and confirmed != UNKNOWN:
         raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
     if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):

@@ -19,7 +19,7 @@ from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
 from chatapp import static_files
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, credentials
 from chatapp.context import sizes
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
 from chatapp.live import incoming_frames as protocol
@@ -123,7 +123,7 @@ class Command(BaseCommand):
             asyncio.get_event_loop().call_soon(hub.open)
             start_clearing()
             user = accounts.prepare_owner()
-            token = accounts.create_sign_in_token(user=user)
+            token = credentials.create_sign_in_token(user=user)
         except DatabaseError as error:
             name = settings.DATABASES["default"]["NAME"]
             raise CommandError(f"The database {name} cannot be used: {error}.") from error

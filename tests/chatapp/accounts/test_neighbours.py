@@ -12,7 +12,7 @@ from django.utils import timezone
 import condense
 from chatapp import errors
 from chatapp.condensation import summary_reviews, undo
-from chatapp.conversations import conversations, forks, pins, rewind, shares
+from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.models import Condensation, Conversation, Review, Turn, message_store
 from tests.chatapp.audited import condense_on_record, live_through, talk
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
@@ -40,9 +40,9 @@ def go_back_and_forth(conversation: Conversation) -> None:
     undo.redo_condensation(condensation=attempt)
     pins.pin_rule(conversation=conversation, text="Never guess.")
     forks.fork_conversation(conversation=conversation, seq=newest)
-    shares.share_conversation(conversation=conversation)
-    shares.stop_sharing(conversation=conversation)
-    shares.share_conversation(conversation=conversation)
+    conversations.share_conversation(conversation=conversation)
+    conversations.stop_sharing(conversation=conversation)
+    conversations.share_conversation(conversation=conversation)
     end(ask(conversation), status=Turn.Status.FAILED)
     end(retry(conversation), "Because.")
     answer = conversation.messages.latest("seq")

@@ -6,72 +6,23 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connections
-from django.test import AsyncClient, Client
+from django.test import AsyncClient
 
 from chatapp.accounts import accounts
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
 from chatapp.turns.active_conversations import hub
-from tests.chatapp.api.test_sending import Sender, bearer, read
-from tests.chatapp.claude import converse
+from tests.chatapp.api.programs import LONG, Manager, Sender, act, bearer, read
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
-
-
-@pytest.fixture
-def sender(conversation: Conversation) -> Sender:
-    """A program that may write."""
-    return Sender(conversation)
-
-
-async def act(sender: Sender, path: str, method: str = "POST", **wanted: Any) -> Any:
-    """Return the answer to what a program wants done in its conversation."""
-    place = sender.path.removesuffix("messages") + path
-    body = json.dumps(wanted)
-    # As the server does: a request has a thread of its own.
-    async with ThreadSensitiveContext():
-        answer = await AsyncClient().generic(
-            method, place, body, content_type="application/json", headers=sender.headers
-        )
-        await sync_to_async(connections.close_all)()
-    assert answer.status_code < 300 or set(answer.json()) == {"detail"}, answer.text
-    return answer
-
-
-class Manager:
-    """A program of Alice's that may do all that a token can allow."""
-
-    def __init__(self, owner: User, scope: str = "all") -> None:
-        self.client = Client(headers=bearer(owner, scope))
-
-    def patch(self, path: str, **wanted: Any) -> Any:
-        """Return the answer to a change."""
-        return self.client.patch(f"/api/{path}", json.dumps(wanted), "application/json")
-
-
-@pytest.fixture
-def manager(alice: User) -> Manager:
-    """A program that may change settings."""
-    return Manager(alice)
 
 
 async def test_a_turn_is_stopped_by_its_name(sender: Sender, anthropic_standin: Standin) -> None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import inspector
-from chatapp.accounts import api_tokens
+from chatapp.accounts import credentials
 from chatapp.api.urls import describe
 from chatapp.composer import attachments
 from chatapp.conversations import conversations, forks
@@ -33,30 +33,18 @@ from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
 from tests.chatapp.storage.test_requests import Session
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
-HOSTILE = (
-    "",
-    "0",
-    "-1",
-    "9" * 20,
-    "9" * 5_000,
-    "x",
-    "\u0663",
-    "a%00b",
-    "1e999",
-    "../..",
-    "{}",
-    "%ff",
-)
+HOSTILE = ["", "0", "-1", "9" * 20, "9" * 5_000, "\u0663", "a%00b", "1e999", "../..", "{}", "%ff"]
 
 
 class Program:
     """A program that asks with a token, and has no cookies."""
 
     def __init__(self, owner: User, scope: str = "read") -> None:
-        self.token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
+        self.token = credentials.create_api_token(owner=owner, name="script", scope=scope)
         self.client = Client(headers={"Authorization": f"Bearer {self.token}"})
 
     def get(self, path: str, **asked: Any) -> Any:
@@ -75,6 +63,12 @@ class Program:
             found += page["items"]
             after = page["next"]
         return found
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    """An empty conversation, answered by the Offline profile."""
+    return conversations.start_conversation(owner=alice)
 
 
 @pytest.fixture
@@ -97,23 +91,9 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
     """A condensation of four messages."""
     for number in range(4):
         say("user", f"Message {number}.")
-    return Condensation.objects.create(
-        conversation=conversation,
-        message=summarise(conversation, keep=1),
-        status=Condensation.Status.SUCCEEDED,
-        kind=Condensation.Kind.CONDENSED,
-        strategy="fresh_start",
-        trigger="manual",
-        at_seq=4,
-        threshold=90,
-        threshold_source="global",
-        context_window=1_000,
-        allowed=900,
-        tokens_before=100,
-        tokens_before_measured=False,
-        summary="What was said.",
-        receipt=condense.Receipt((finding("a.py", "missing", kind="read_files"),)),
-    )
+    receipt = condense.Receipt((finding("a.py", "missing", kind="read_files"),))
+    made = {"message": summarise(conversation, keep=1), "summary": "What was said."}
+    return put_on_record(conversation, at_seq=4, receipt=receipt, **made)
 
 
 @pytest.fixture
@@ -158,26 +138,21 @@ def test_conversations_and_messages_come_in_pages(
     assert program.get(f"conversations/{conversation.pk}")["last_seq"] == 5
 
 
-def test_the_messages_of_a_fork_come_in_their_order(
+def test_the_effective_history_is_what_the_model_sees(
     program: Program, attempt: Condensation, say: Say
 ) -> None:
-    """A summary stands among them where it was written, whenever its copy was stored."""
+    """The summary stands for what it hides, which is listed among the messages; so in a fork."""
+    place = f"conversations/{attempt.conversation_id}"
+    seen = program.get(f"{place}/effective")
+    assert [one["seq"] for one in seen["messages"]] == [5, 4]
+    assert seen["messages"][1]["content"] == [{"type": "text", "text": "Message 3."}]
+    assert seen["tokens"] == 15
+    messages = program.get(f"{place}/messages")["items"]
+    assert [one["hidden"] for one in messages] == [True, True, True, False, False]
     say("user", "And now?")
     fork = forks.fork_conversation(conversation=attempt.conversation, seq=6)
     messages = program.pages(f"conversations/{fork.pk}/messages", limit=2)
     assert [one["seq"] for one in messages] == [1, 2, 3, 4, 5, 6]
-
-
-def test_the_effective_history_is_what_the_model_sees(
-    program: Program, attempt: Condensation
-) -> None:
-    """The summary stands for what it hides, which is listed among the messages still."""
-    place = f"conversations/{attempt.conversation_id}"
-    seen = program.get(f"{place}/effective")
-    assert [one["seq"] for one in seen["messages"]] == [5, 4]
-    assert seen["tokens"] == 15
-    messages = program.get(f"{place}/messages")["items"]
-    assert [one["hidden"] for one in messages] == [True, True, True, False, False]
 
 
 def test_the_record_of_a_condensation_is_whole(program: Program, attempt: Condensation) -> None:
@@ -220,8 +195,11 @@ def test_profiles_and_settings_tell_no_secret(
 def test_nobody_else_gets_anything(
     addresses: list[tuple[str, str]], conversation: Conversation, bob: User
 ) -> None:
-    """Neither without a token, nor with a session, nor with another user's token."""
-    session = Client()
+    """Neither without a token, nor with a session, nor with another user's token.
+
+    One that may only read changes nothing.
+    """
+    reader, session = Program(conversation.owner).client, Client()
     session.force_login(conversation.owner)
     other = Program(bob, "all").client
     for method, path in addresses:
@@ -234,6 +212,10 @@ def test_nobody_else_gets_anything(
             assert answer.status_code in {404, 422}, path
         for owned in (str(conversation.pk), "Message 0", "Begin", "What was said"):
             assert owned not in answer.text, path
+        if method != "GET":
+            answer = reader.generic(method, path, "{}", "application/json")
+            told = (answer.status_code, answer.json()["detail"])
+            assert told == (403, "This token may only read."), path
 
 
 def test_what_was_deleted_is_gone(program: Program, conversation: Conversation) -> None:
@@ -248,14 +230,17 @@ def test_no_value_is_an_error_of_the_server(
     addresses: list[tuple[str, str]], program: Program
 ) -> None:
     """Each is answered, or refused in a sentence."""
-    for method, path in addresses:
-        for value in HOSTILE:
-            asked = {"after": value, "limit": value}
-            for place in (path, f"{path}/{value}", re.sub(r"\d[^/]*$", value, path)):
-                answer = program.client.generic(method, quote(place, safe="/%"))
-                assert answer.status_code < 500, (place, answer.text)
-                assert answer["Content-Type"].startswith(("application/json", "text/plain")), place
-            for name in asked:
+    listed = {path for _method, path in addresses if path.endswith("s")}
+    for value in HOSTILE:
+        for method, path in addresses:
+            place = re.sub(r"\d[^/]*$", value, path)
+            if place == path:
+                place = f"{path}/{value}"
+            answer = program.client.generic(method, quote(place, safe="/%"))
+            assert answer.status_code < 500, (place, answer.text)
+            assert answer["Content-Type"].startswith(("application/json", "text/plain")), place
+        for path in listed:
+            for name in ("after", "limit"):
                 answer = program.client.get(path, {name: value})
                 assert answer.status_code < 500, (path, name, value)
 
@@ -293,7 +278,7 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     row = ApiToken.objects.get()
     assert program.token not in str(vars(row))
     assert row.used_at is None
-    unused = api_tokens.create_api_token(owner=alice, name="other", scope="read")
+    unused = credentials.create_api_token(owner=alice, name="other", scope="read")
     program.get("settings")
     assert ApiToken.objects.exclude(used_at=None).exists()
     assert ApiToken.objects.get(digest=ApiToken.digest_of(unused)).used_at is None
@@ -302,7 +287,7 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     assert not [sql for sql in ran if sql.startswith("UPDATE")]
 
 
-def test_guessing_is_braked_and_holds_nobody_else_back(alice: User) -> None:
+def test_guessing_is_limited_and_holds_nobody_else_back(alice: User) -> None:
     """A valid token is let in, and a password looked at, however many tokens were wrong."""
     program = Program(alice)
     guesser = Client()
@@ -316,32 +301,29 @@ def test_guessing_is_braked_and_holds_nobody_else_back(alice: User) -> None:
     assert signed.status_code == 302
 
 
-def test_a_token_is_made_shown_once_and_revoked_in_settings(browser: Client, alice: User) -> None:
-    """Whoever has it is let in until then."""
+def test_a_token_is_made_shown_once_and_revoked_in_settings(
+    browser: Client, alice: User, bob: User
+) -> None:
+    """By its owner alone; whoever has it is let in until then, unless the account is closed."""
+    Program(bob)
+    [theirs] = ApiToken.objects.values_list("pk", flat=True)
     page = browser.post(reverse("new_token"), {"name": "My script", "scope": "read"}).text
     [token] = re.findall(r"palimpsest_[\w-]+", page)
-    headers = {"Authorization": f"Bearer {token}"}
-    assert Client().get("/api/settings", headers=headers).status_code == 200
+
+    def status() -> int:
+        headers = {"Authorization": f"Bearer {token}"}
+        return Client().get("/api/settings", headers=headers).status_code
+
+    assert status() == 200
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert status() == 401
+    User.objects.filter(pk=alice.pk).update(is_active=True)
     shown = browser.get(reverse("settings")).text
-    assert "My script" in shown
-    assert token not in shown
-    [pk] = ApiToken.objects.values_list("pk", flat=True)
-    browser.post(reverse("revoke_token", args=[pk]))
-    assert Client().get("/api/settings", headers=headers).status_code == 401
-
-
-def test_a_token_of_somebody_else_is_not_revoked(browser: Client, bob: User) -> None:
-    """It is not found."""
-    Program(bob)
-    answer = browser.post(reverse("revoke_token", args=[ApiToken.objects.get().pk]))
-    assert (answer.status_code, ApiToken.objects.count()) == (404, 1)
-
-
-def test_a_closed_account_has_no_tokens(program: Program, alice: User) -> None:
-    """They open nothing as long as it is closed."""
-    alice.is_active = False
-    alice.save()
-    assert program.client.get("/api/settings").status_code == 401
+    assert ("My script" in shown, token in shown) == (True, False)
+    for row in ApiToken.objects.all():
+        browser.post(reverse("revoke_token", args=[row.pk]))
+    assert [one.pk for one in ApiToken.objects.all()] == [theirs]
+    assert status() == 401
 
 
 def test_the_description_loads_nothing_from_elsewhere(conversation: Conversation) -> None:

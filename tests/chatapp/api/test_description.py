@@ -34,25 +34,27 @@ CHECKS = [
     response_schema_conformance,
 ]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-FEW, MANY = 10, 100
+FEW, MANY = 3, 100
 PATIENCE = 120  # seconds
 
 # Prints a token, and the names of what its owner has.
 SEED = """
 import json
 from django.contrib.auth.models import User
-from chatapp import services
+from chatapp.accounts import accounts, credentials
+from chatapp.composer import attachments
+from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, ModelCall, Profile, Question, Review
 from tests.chatapp.scripted_turns import ask, end
 
 owner = User.objects.get()
-talk = services.start_conversation(owner=owner, title="Asked about")
+talk = conversations.start_conversation(owner=owner, title="Asked about")
 for number in range(3):
     end(ask(talk, f"Question {number}?"), "An answer. " * 50)
-rewind = services.rewind_conversation(conversation=talk, to_seq=5)
+went_back = rewind.rewind_conversation(conversation=talk, to_seq=5)
 turn = talk.turns.first()
 question = Question.objects.create(turn=turn, seq=1, place=0, kind="permission", tool="x")
-services.preferences_of(owner)
+accounts.preferences_of(owner)
 attempt = Condensation.objects.create(
     conversation=talk, status="failed", kind="condensed", strategy="fresh_start",
     trigger="manual", at_seq=4, threshold=90, threshold_source="global", context_window=1_000,
@@ -60,17 +62,17 @@ attempt = Condensation.objects.create(
 )
 call = ModelCall.objects.create(conversation=talk, purpose="chat", status="succeeded", cost=None)
 print(json.dumps({
-    "token": services.create_api_token(owner=owner, name="asker", scope="all"),
+    "token": credentials.create_api_token(owner=owner, name="asker", scope="all"),
     "pk": str(talk.pk),
     "attempt_pk": str(attempt.pk),
     "call_pk": call.pk,
     "turn_pk": str(turn.pk),
-    "rewind_pk": str(rewind.pk),
+    "rewind_pk": str(went_back.pk),
     "question_pk": question.pk,
     "review_pk": Review.objects.create(condensation=attempt, ordinal=1).pk,
     "seq": 2,
     "profile_pk": Profile.objects.filter(owner=owner).first().pk,
-    "attachment_pk": str(services.attach_file(owner=owner, name="a.txt", data=b"A").pk),
+    "attachment_pk": str(attachments.attach_file(owner=owner, name="a.txt", data=b"A").pk),
 }))
 """
 

@@ -2,78 +2,19 @@
 
 import json
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import AsyncClient, Client
+from django.test import Client
 
-from chatapp.accounts import accounts, api_tokens
+from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, Profile, Turn
-from tests.chatapp.claude import converse
+from tests.chatapp.api.programs import Sender, bearer, read
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
-__all__ = ["anthropic_standin"]
-
 pytestmark = pytest.mark.django_db(transaction=True)
-
-Told = tuple[str, dict[str, Any]]
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
-
-
-def bearer(owner: User, scope: str = "write") -> dict[str, str]:
-    """Return the header that lets a program of somebody's in."""
-    token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
-    return {"Authorization": f"Bearer {token}"}
-
-
-class Sender:
-    """A program of Alice's that sends messages to a conversation and hears the turns."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.path = f"/api/conversations/{conversation.pk}/messages"
-        self.headers = bearer(conversation.owner)
-
-    async def post(self, body: str) -> Any:
-        """Return the answer to whatever is sent."""
-        return await AsyncClient().post(
-            self.path, body, content_type="application/json", headers=self.headers
-        )
-
-    async def send(self, text: str, **more: Any) -> Any:
-        """Return the answer to a message, unread."""
-        return await self.post(json.dumps({"text": text, **more}))
-
-    async def hear(self, text: str, **more: Any) -> list[Told]:
-        """Return all that is told until the turn has ended."""
-        answer = await self.send(text, **more)
-        assert answer.status_code == 200
-        assert answer["Content-Type"] == "text/event-stream"
-        return [told async for told in read(answer.streaming_content)]
-
-
-async def read(stream: AsyncIterator[bytes]) -> AsyncIterator[Told]:
-    """Yield the events of a stream; none is in two parts."""
-    async for part in stream:
-        if part.startswith(b":"):
-            continue
-        name, data = part.decode().removesuffix("\n\n").split("\n")
-        yield name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
-
-
-@pytest.fixture
-def sender(conversation: Conversation) -> Sender:
-    """A program that may write."""
-    return Sender(conversation)
 
 
 async def test_a_turn_is_heard_from_its_message_to_its_end(
@@ -106,23 +47,17 @@ async def test_what_is_written_is_heard_while_it_is_written(
     assert [name async for name, _ in stream][-1] == "end"
 
 
-async def test_a_failed_turn_says_why(sender: Sender, anthropic_standin: Standin) -> None:
-    """At its end, as a sentence."""
-    anthropic_standin.then(UNAUTHORIZED)
-    name, end = (await sender.hear("Hello."))[-1]
-    assert (name, end["status"]) == ("end", "failed")
-    assert "key" in end["error"]
-
-
 async def test_the_same_message_sent_twice_begins_one_turn(
     sender: Sender, anthropic_standin: Standin
 ) -> None:
-    """The second time, only how it ended is told."""
-    anthropic_standin.then(Reply("Welcome."))
+    """The second time, only how it ended is told; a failed one says why."""
+    anthropic_standin.then(Reply("Welcome."), UNAUTHORIZED)
     nonce = str(uuid.uuid4())
     first = await sender.hear("Hello.", nonce=nonce)
     assert await sender.hear("Hello.", nonce=nonce) == first[-1:]
     assert await Message.objects.acount() == 2
+    name, end = (await sender.hear("Hello again."))[-1]
+    assert (name, end["status"], "key" in end["error"]) == ("end", "failed", True)
 
 
 async def test_what_is_refused_begins_nothing(sender: Sender) -> None:
@@ -135,19 +70,6 @@ async def test_what_is_refused_begins_nothing(sender: Sender) -> None:
         assert answer.status_code in {400, 422}, body
         assert isinstance(answer.json()["detail"], str)
     assert not await Turn.objects.aexists()
-
-
-async def test_a_token_that_may_only_read_writes_nothing(
-    sender: Sender, conversation: Conversation, alice: User
-) -> None:
-    """It is told so."""
-    headers = await sync_to_async(bearer)(alice, "read")
-    for path in (sender.path, "/api/conversations"):
-        answer = await AsyncClient().post(
-            path, "{}", content_type="application/json", headers=headers
-        )
-        assert (answer.status_code, answer.json()["detail"]) == (403, "This token may only read.")
-    assert await Conversation.objects.acount() == 1
 
 
 def test_a_program_begins_a_conversation(alice: User, bob: User) -> None:

@@ -1,50 +1,24 @@
 """What programs do to steer a context: review a summary, pin, fork, undo below, set a budget."""
 
-import json
-import uuid
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, Review
-from tests.chatapp.api.test_acting import LONG, Manager, act
-from tests.chatapp.api.test_sending import Sender, bearer
+from tests.chatapp.api.programs import LONG, Manager, Sender, act
 from tests.chatapp.audited import condense_on_record, entries, talk
-from tests.chatapp.claude import converse
 from tests.chatapp.condensation.test_summary_reviews import until_shown
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
-
-
-@pytest.fixture
-def sender(conversation: Conversation) -> Sender:
-    """A program that may write."""
-    return Sender(conversation)
-
-
-@pytest.fixture
-def manager(alice: User) -> Manager:
-    """A program that may change settings."""
-    return Manager(alice)
 
 
 @pytest.fixture
@@ -209,38 +183,3 @@ def test_a_review_that_nobody_waits_for_is_not_answered(
     place = place_of(conversation, f"/reviews/{review.pk}/answer")
     answer = manager.client.post(place, {"decision": decision}, "application/json")
     assert (answer.status_code, "Nobody waits" in answer.text) == (409, True)
-
-
-STEERING = [
-    ("GET", "/pins", None),
-    ("POST", "/pins", {"rule": "Obey me."}),
-    ("DELETE", "/pins/1", None),
-    ("POST", "/messages/1/fork", None),
-    ("GET", "/reviews", None),
-    ("POST", "/reviews/{review}/answer", {"decision": "discard"}),
-    ("GET", "/condensations/{attempt}/undo", None),
-    ("POST", "/condensations/{attempt}/undo", None),
-    ("PATCH", "", {"budget": "1"}),
-]
-
-
-def test_none_of_it_is_there_for_anybody_else(
-    conversation: Conversation, bob: User, alice: User
-) -> None:
-    """The same answer as to what does not exist; one that only reads changes nothing either."""
-    talk(conversation, "Where is north?", "Up.")
-    attempt = condense_on_record(conversation)
-    review = Review.objects.create(condensation=attempt, ordinal=1, shown="What was said.")
-    stranger, reader = Client(headers=bearer(bob, "all")), Client(headers=bearer(alice, "read"))
-    owner, nowhere = Client(headers=bearer(alice, "all")), f"/api/conversations/{uuid.uuid4()}"
-    for method, path, wanted in STEERING:
-        named, body = path.format(review=review.pk, attempt=attempt.pk), json.dumps(wanted or {})
-        place = place_of(conversation, named)
-        theirs = stranger.generic(method, place, body, "application/json")
-        missing = owner.generic(method, nowhere + named, body, "application/json")
-        assert (theirs.status_code, theirs.json()) == (404, missing.json()), path
-        if method != "GET":
-            assert reader.generic(method, place, body, "application/json").status_code == 403, path
-    assert not conversation.pins.exists()
-    review.refresh_from_db()
-    assert (review.status, Conversation.objects.count()) == ("pending", 1)

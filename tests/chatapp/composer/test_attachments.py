@@ -13,31 +13,17 @@ from django.utils import timezone
 from chatapp.composer import attachments
 from chatapp.composer.attachments import attach_file
 from chatapp.context import sizes
-from chatapp.conversations import conversations
-from chatapp.models import Attachment, Conversation, Message, message_store
+from chatapp.models import Attachment, Conversation, message_store
 from tests.chatapp.claude import answered_by
+from tests.chatapp.composer.conftest import EVERY_DOOR, said, tell
 from tests.chatapp.pictures import make_png
-from tests.chatapp.providers.doors import DOORS, Door
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FILE = '<file name="a.py">\nprint("Hello")\n</file>'
-
-
-@pytest.fixture(params=DOORS, ids=lambda door: door.name)
-def conversation(
-    request: pytest.FixtureRequest, alice: User, anthropic_standin: Standin
-) -> Conversation:
-    """A conversation that the stand-in answers through each vendor's door."""
-    door: Door = request.param
-    profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
-    return conversations.start_conversation(owner=alice, profile=profile)
 
 
 def _attach(conversation: Conversation) -> list[str]:
@@ -47,11 +33,6 @@ def _attach(conversation: Conversation) -> list[str]:
 
 
 attach = sync_to_async(_attach)
-
-
-async def said(conversation: Conversation) -> Message:
-    """Return the newest message of the user."""
-    return await conversation.messages.filter(role="user").order_by("-seq").afirst()
 
 
 def received(standin: Standin) -> tuple[str, int]:
@@ -66,13 +47,7 @@ def received(standin: Standin) -> tuple[str, int]:
     return "\n\n".join(texts), images
 
 
-async def tell(page: Page, text: str, ids: list[str], **more: Any) -> None:
-    """Send a message with what is attached, and wait for the end of its turn."""
-    nonce = await page.say(text, attachments=ids, **more)
-    await page.until("message.accepted", nonce=nonce)
-    await page.until_idle()
-
-
+@EVERY_DOOR
 async def test_the_model_reads_what_is_attached(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -128,6 +103,7 @@ async def test_a_file_alone_is_a_message(
     assert conversation.title == "photo.png, a.py"
 
 
+@EVERY_DOOR
 async def test_an_edit_keeps_what_was_attached(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -237,6 +213,7 @@ async def test_what_waits_for_a_turn_s_end_keeps_what_is_attached(
     assert not await Attachment.objects.aexists()
 
 
+@EVERY_DOOR
 async def test_what_a_condensation_hides_is_found_again(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -252,12 +229,12 @@ async def test_what_a_condensation_hides_is_found_again(
     )
     async with open_page(conversation, alice) as page:
         await tell(page, "Look at this", ids)
-        await tell(page, "Thanks", [])
+        await tell(page, "Thanks")
         await page.send("condense.start")
         await page.until("transcript.changed")
         await page.until_idle()
         anthropic_standin.reply("Still here.")
-        await tell(page, "Go on", [])
+        await tell(page, "Go on")
     effective = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert effective[0].is_summary
     assert "Look at this" in effective[0].text

@@ -3,7 +3,6 @@
 import re
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -11,17 +10,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, SavedCommand, Turn, message_store
 from chatapp.toolbox.toolbox import workspace_of
-from tests.chatapp.claude import answered_by
-from tests.chatapp.providers.doors import DOORS
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.composer.conftest import EVERY_DOOR, said, tell
+from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,18 +23,12 @@ REVIEW = '<command name="review">\nReview a.py closely.\n</command>'
 FILE = '<file name="a.py">\n     1\tprint("Hello")\n</file>'
 
 
-@pytest.fixture(params=DOORS, ids=lambda door: door.name)
-def conversation(
-    request: pytest.FixtureRequest, alice: User, anthropic_standin: Standin
-) -> Conversation:
-    """A conversation whose workspace has a file and a command, through each vendor's door."""
-    door = request.param
-    profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
-    conversation = conversations.start_conversation(owner=alice, profile=profile)
+@pytest.fixture(autouse=True)
+def files(conversation: Conversation) -> None:
+    """A file and a command in the conversation's workspace."""
     folder = workspace_of(conversation)
     (folder / "a.py").write_text('print("Hello")\n')
     put_command(folder, "review", "---\ndescription: Look\n---\nReview $1 closely.")
-    return conversation
 
 
 def put_command(folder: Path, name: str, text: str) -> None:
@@ -48,18 +36,6 @@ def put_command(folder: Path, name: str, text: str) -> None:
     commands = folder / ".palimpsest/commands"
     commands.mkdir(parents=True, exist_ok=True)
     (commands / f"{name}.md").write_text(text)
-
-
-async def tell(page: Page, text: str, **more: Any) -> None:
-    """Send a message and wait for the end of its turn."""
-    nonce = await page.say(text, **more)
-    await page.until("message.accepted", nonce=nonce)
-    await page.until_idle()
-
-
-async def said(conversation: Conversation) -> Message:
-    """Return the newest message of the user."""
-    return await conversation.messages.filter(role="user").order_by("-seq").afirst()
 
 
 def texts_of(row: Message) -> list[str]:
@@ -73,6 +49,7 @@ def sent(standin: Standin) -> str:
     return standin.requests[-1].raw.decode()
 
 
+@EVERY_DOOR
 async def test_a_command_and_a_path_go_with_the_message(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -214,32 +191,26 @@ async def test_what_only_looks_like_it_is_text(
 
 
 async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
 ) -> None:
-    """A workspace's files may come from anywhere."""
+    """A workspace's files may come from anywhere; somebody else's commands are not there."""
     anthropic_standin.reply("Fine.")
+    await SavedCommand.objects.acreate(owner=bob, name="theirs", text="Bob's")
     for name in ("clear", "mine"):
         put_command(workspace_of(conversation), name, "Evil.")
     await SavedCommand.objects.acreate(owner=alice, name="mine", text="Good: $ARGUMENTS")
     async with open_page(conversation, alice) as page:
         await page.say("/clear")
         assert "Reload" in (await page.until("refused"))["reason"]
+        await page.say("/theirs")
+        assert "no command /theirs" in (await page.until("refused"))["reason"]
         await tell(page, "/mine now")
     assert texts_of(await said(conversation))[1:] == [
         '<command name="mine">\nGood: now\n</command>'
     ]
 
 
-async def test_somebody_elses_commands_are_not_there(
-    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
-) -> None:
-    """Each has their own."""
-    await SavedCommand.objects.acreate(owner=bob, name="mine", text="Bob's")
-    async with open_page(conversation, alice) as page:
-        await page.say("/mine")
-        assert "no command /mine" in (await page.until("refused"))["reason"]
-
-
+@EVERY_DOOR
 async def test_a_command_outlives_a_condensation_by_hand(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:

@@ -19,10 +19,10 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
-from tests.chatapp.conversations.test_conversations import record_for
 from tests.chatapp.live.test_consumers import fill
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
+from tests.records import record_for
 
 
 def finding(

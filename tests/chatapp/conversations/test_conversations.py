@@ -10,8 +10,7 @@ from chatapp import errors
 from chatapp.accounts import accounts
 from chatapp.condensation import undo
 from chatapp.context.sizes import context_size
-from chatapp.conversations import conversations, rewind
-from chatapp.files import samples
+from chatapp.conversations import rewind
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -22,10 +21,10 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.profiles import KeySource
-from chatapp.toolbox import toolbox
 from chatapp.turns import lifecycle
+from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise, use_tools
-from tests.records import put_on_record
+from tests.records import record_for
 
 
 def test_the_owner_is_made_once(db: None) -> None:
@@ -36,24 +35,15 @@ def test_the_owner_is_made_once(db: None) -> None:
     assert Profile.objects.get().provider == "offline"
 
 
-def test_a_key_in_the_environment_makes_claude_the_default(
-    alice: User, settings: LazySettings
-) -> None:
-    """Beside the Offline profile; the key itself is not stored."""
-    settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    default = accounts.preferences_of(alice).default_profile
-    assert default is not None
-    assert (default.name, default.has_key) == ("Claude", False)
-    assert set(Profile.objects.values_list("name", flat=True)) == {"Offline", "Claude"}
-
-
-def test_a_key_that_comes_later_adds_claude(alice: User, settings: LazySettings) -> None:
-    """On the next start."""
+def test_a_key_that_comes_adds_claude_as_the_default(alice: User, settings: LazySettings) -> None:
+    """Beside the Offline profile, with a number where the name is taken; no key is stored."""
     accounts.preferences_of(alice)
+    Profile.objects.update(name="Claude")
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
     default = accounts.preferences_of(alice).default_profile
     assert default is not None
-    assert default.name == "Claude"
+    assert (default.name, default.has_key) == ("Claude 2", False)
+    assert {profile.name for profile in alice.profiles.all()} == {"Claude", "Claude 2"}
 
 
 def test_a_key_that_comes_later_does_not_replace_a_chosen_model(
@@ -78,15 +68,6 @@ def test_a_removed_profile_stays_removed(alice: User, settings: LazySettings) ->
     alice.profiles.all().delete()
     assert accounts.preferences_of(alice).default_profile is None
     assert not alice.profiles.exists()
-
-
-def test_a_name_that_is_taken_is_no_obstacle(alice: User, settings: LazySettings) -> None:
-    """The first profile then has a number."""
-    accounts.preferences_of(alice)
-    Profile.objects.update(name="Claude")
-    settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    accounts.preferences_of(alice)
-    assert {profile.name for profile in alice.profiles.all()} == {"Claude", "Claude 2"}
 
 
 def test_preferences_are_read_without_a_transaction(
@@ -114,21 +95,6 @@ def test_the_server_s_key_is_for_its_provider_at_its_own_address(
     assert Profile(provider="gone").key_source is KeySource.MISSING
 
 
-def test_a_sign_in_link_works_once(alice: User) -> None:
-    """The token itself is not stored."""
-    token = accounts.create_sign_in_token(user=alice)
-    assert accounts.redeem_sign_in_token(token=token) == alice
-    assert accounts.redeem_sign_in_token(token=token) is None
-    assert accounts.redeem_sign_in_token(token="made up") is None
-
-
-def test_a_new_sign_in_link_ends_the_one_before(alice: User) -> None:
-    """Each start prints a fresh one."""
-    first = accounts.create_sign_in_token(user=alice)
-    accounts.create_sign_in_token(user=alice)
-    assert accounts.redeem_sign_in_token(token=first) is None
-
-
 def test_a_stored_key_is_encrypted_and_can_be_read_back(alice: User) -> None:
     """Only through the model's own method."""
     profile = Profile(owner=alice, name="Mine")
@@ -149,8 +115,7 @@ def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say:
 
 def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say: Say) -> None:
     """Messages, results of tools and condensations are counted apart, as people see them."""
-    for number in range(5):
-        say("user" if number % 2 == 0 else "assistant", "text")
+    talk(conversation, "One", "Two", "Three", "Four", "Five")
     use_tools(conversation, 2)
     summarise(conversation)
     preview = rewind.preview_rewind(conversation=conversation, to_seq=3)
@@ -163,53 +128,20 @@ def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say:
 def test_a_rewind_is_undone_until_something_new_is_written(
     conversation: Conversation, say: Say
 ) -> None:
-    """Then the refusal says why."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    """Then the refusal says why; of two, the latest comes first, or a gap would open between."""
+    talk(conversation, "One", "Two", "Three", "Four", "Five", "Six")
     before = message_store.read_effective(conversation.pk)
-    rewind.undo_rewind(rewind=rewind.rewind_conversation(conversation=conversation, to_seq=2))
+    later = rewind.rewind_conversation(conversation=conversation, to_seq=5)
+    earlier = rewind.rewind_conversation(conversation=conversation, to_seq=3)
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=later)
+    for one in (earlier, later):
+        rewind.undo_rewind(rewind=one)
     assert message_store.read_effective(conversation.pk) == before
     record = rewind.rewind_conversation(conversation=conversation, to_seq=2)
     say("user", "something new")
     with pytest.raises(errors.Refused, match="Something new"):
         rewind.undo_rewind(rewind=record)
-
-
-def test_only_the_latest_of_two_rewinds_can_be_undone(conversation: Conversation, say: Say) -> None:
-    """Otherwise a gap would open in between."""
-    for number in range(6):
-        say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    later = rewind.rewind_conversation(conversation=conversation, to_seq=5)
-    earlier = rewind.rewind_conversation(conversation=conversation, to_seq=3)
-    with pytest.raises(errors.Refused):
-        rewind.undo_rewind(rewind=later)
-    rewind.undo_rewind(rewind=earlier)
-    rewind.undo_rewind(rewind=later)
-    assert len(message_store.read_effective(conversation.pk)) == 6
-
-
-def record_for(conversation: Conversation, message: Message) -> Condensation:
-    """Return a record of a condensation that succeeded."""
-    return put_on_record(conversation, message=message, at_seq=message.seq - 1, tokens_before=100)
-
-
-def test_undoing_a_condensation_brings_the_originals_back(
-    conversation: Conversation, say: Say
-) -> None:
-    """And the record stays, as undone."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    before = message_store.read_effective(conversation.pk)
-    attempt = record_for(conversation, summarise(conversation))
-    undo.undo_condensation(condensation=attempt)
-    assert [m.to_api() for m in message_store.read_effective(conversation.pk)] == [
-        m.to_api() for m in before
-    ]
-    attempt.refresh_from_db()
-    assert attempt.status == Condensation.Status.UNDONE
-    revision = Conversation.objects.get().revision
-    undo.undo_condensation(condensation=attempt)
-    assert Conversation.objects.get().revision == revision
 
 
 def test_undoing_is_refused_when_the_originals_do_not_fit(
@@ -249,39 +181,6 @@ def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
     assert (attempt.status == Condensation.Status.UNDONE) is fits
 
 
-def test_a_condensation_behind_a_later_one_is_undone_after_it(
-    conversation: Conversation, say: Say
-) -> None:
-    """The refusal says so."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    first = record_for(conversation, summarise(conversation))
-    say("user", "more")
-    say("assistant", "still more")
-    second = record_for(conversation, summarise(conversation))
-    first.refresh_from_db()
-    with pytest.raises(errors.Refused, match="Undo that first"):
-        undo.undo_condensation(condensation=first)
-    undo.undo_condensation(condensation=second)
-    undo.undo_condensation(condensation=Condensation.objects.get(pk=first.pk))
-    assert len(message_store.read_effective(conversation.pk)) == 6
-
-
-def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say: Say) -> None:
-    """The next start closes what was open, and says why."""
-    turn = Turn.objects.create(conversation=conversation)
-    say("user", "Hello")
-    attempt = record_for(conversation, say("user", "x"))
-    open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
-    Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    assert lifecycle.close_interrupted() == {conversation.pk}
-    assert lifecycle.close_interrupted() == set()
-    turn.refresh_from_db()
-    attempt.refresh_from_db()
-    assert turn.status == Turn.Status.INTERRUPTED
-    assert "server stopped" in attempt.error
-
-
 def test_only_what_began_before_is_taken_for_interrupted(
     conversation: Conversation, say: Say
 ) -> None:
@@ -300,30 +199,3 @@ def test_only_what_began_before_is_taken_for_interrupted(
     assert lifecycle.close_interrupted(conversation, started_before=later) == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"
-
-
-def test_a_deleted_conversation_can_be_restored(conversation: Conversation) -> None:
-    """It is only out of sight."""
-    conversations.delete_conversation(conversation=conversation)
-    assert not Conversation.objects.present().exists()
-    conversations.restore_conversation(conversation=conversation)
-    assert Conversation.objects.present().get() == conversation
-
-
-def test_a_blank_title_is_refused(conversation: Conversation) -> None:
-    """A conversation without a name could not be found again."""
-    with pytest.raises(errors.Refused):
-        conversations.rename_conversation(conversation=conversation, title="  ")
-
-
-def test_preferences_are_one_row_a_user(alice: User) -> None:
-    """However often they are asked for."""
-    assert accounts.preferences_of(alice) == accounts.preferences_of(alice)
-    assert Preferences.objects.count() == 1
-
-
-def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
-    """In a workspace that every conversation with samples shares."""
-    conversation = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
-    names = [path.name for path in toolbox.workspace_of(conversation).iterdir()]
-    assert {"README.md", "architecture.md", "operations.md"} <= set(names)

@@ -11,10 +11,10 @@ from django.core.management import call_command
 
 import condense
 from chatapp import errors
-from chatapp.conversations import conversations, rewind
+from chatapp.conversations import rewind
 from chatapp.conversations.locks import find_broken
 from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, unpin_message
-from chatapp.maintenance import audit_check, integrity
+from chatapp.maintenance import integrity
 from chatapp.models import (
     Conversation,
     Message,
@@ -237,12 +237,8 @@ def test_pins_outlive_export_and_import(
     first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
     pin_message(conversation=conversation, seq=1)
     carrying(conversation, first, second)
-    file = tmp_path / "talk.json"
     for _ in range(2):
-        file.write_bytes(b"".join(write_record(conversation)))
-        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
-        call_command("import_transcript", file, **options)
-        conversation = Source.objects.latest("imported_at").conversation
+        conversation = moved(conversation, tmp_path)
         pin = conversation.pins.get()
         assert pin.holds
         assert pin.message.content == first.content
@@ -273,6 +269,14 @@ def test_a_rule_is_pinned_word_for_word_at_the_end(conversation: Conversation, s
     assert problems(conversation) == []
 
 
+def moved(conversation: Conversation, folder: Path) -> Conversation:
+    """Return what an export of a conversation is imported as."""
+    file = folder / "talk.json"
+    file.write_bytes(b"".join(write_record(conversation)))
+    call_command("import_transcript", file, user="alice", format="palimpsest", stdout=StringIO())
+    return Source.objects.latest("imported_at").conversation
+
+
 def test_rules_and_passages_outlive_export_and_import(
     conversation: Conversation, say: Say, tmp_path: Path
 ) -> None:
@@ -280,12 +284,9 @@ def test_rules_and_passages_outlive_export_and_import(
     say("assistant", "Use **8080**.")
     pin_rule(conversation=conversation, text=RULE)
     pin_selection(conversation=conversation, seq=1, selected="8080")
-    before, file = seen(conversation), tmp_path / "talk.json"
+    before = seen(conversation)
     for _ in range(2):
-        file.write_bytes(b"".join(write_record(conversation)))
-        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
-        call_command("import_transcript", file, **options)
-        conversation = Source.objects.latest("imported_at").conversation
+        conversation = moved(conversation, tmp_path)
         assert (seen(conversation), pins(conversation)) == (before, [2, 3])
         assert all(pin.holds for pin in conversation.pins.all())
     written = "".join(write_markdown(conversation))
@@ -366,14 +367,3 @@ def test_an_answer_is_tried_again_across_a_rule(conversation: Conversation) -> N
     pin_rule(conversation=conversation, text=RULE)
     turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
     assert seen(conversation) == ["Why?", f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
-
-
-def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:
-    """Those of one conversation say nothing of another."""
-    say("user", RULE)
-    pin_message(conversation=conversation, seq=1)
-    other = conversations.start_conversation(owner=bob)
-    with pytest.raises(errors.Refused):
-        unpin_message(conversation=other, seq=1)
-    assert pins(conversation) == [1]
-    assert audit_check.verify(other).holds

@@ -14,7 +14,8 @@ from django.test import Client
 import condense
 from chatapp import errors
 from chatapp.conversations import rewind
-from chatapp.files.checkpoints import Change, CheckpointFailed, Checkpoints
+from chatapp.errors import CheckpointFailed
+from chatapp.files.checkpoints import Change, Checkpoints
 from chatapp.models import Checkpoint, Conversation, Rewind, Turn, message_store
 from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse

@@ -1,16 +1,22 @@
-"""Whose folders a conversation may read."""
+"""The folders that a conversation may read, and the samples that a newcomer is shown."""
 
+import re
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from chatapp import errors
+from chatapp.condensation import undo
 from chatapp.conversations import conversations
-from chatapp.files import samples, workspaces
-from chatapp.models import Conversation
+from chatapp.files import workspaces
+from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
 from chatapp.toolbox import toolbox
+from chatapp.views.conversations import EXAMPLES
+from tests.chatapp.sockets import open_page
 
 ODD = [
     "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
@@ -96,20 +102,64 @@ def test_other_folders_are_the_operator_s_to_share(
     assert choose(conversation, "project/src") == root / "project" / "src"
     settings.SHARED_WORKSPACES = []
     refuse(conversation, "project")
+    # Who had it goes on reading it, and the samples are everybody's.
+    assert toolbox.workspace_of(conversation) == root / "project" / "src"
+    conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
+    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
     conversation.refresh_from_db()
     assert choose(conversation, "project") == root / "project"
 
 
-def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root: Path) -> None:
-    """Who had it goes on reading it."""
-    (root / "project").mkdir()
-    Conversation.objects.update(workspace="project")
-    conversation.refresh_from_db()
-    assert toolbox.workspace_of(conversation) == root / "project"
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:
-    """They are Palimpsest's own documentation."""
-    conversations.start_conversation(owner=conversation.owner, workspace=samples.SAMPLES)
-    assert choose(conversation, samples.SAMPLES) == root / samples.SAMPLES
+def begin(alice: User, tools: int) -> Conversation:
+    """Return the example's conversation, with so many tools of a server beside the usual ones."""
+    listed = [
+        {
+            "tool": f"search_{number}",
+            "name": f"docs__search_{number}",
+            "description": "Search all documents by meaning; return the best passages. " * 5,
+            "schema": {"type": "object", "properties": {}},
+            "read_only": True,
+        }
+        for number in range(tools)
+    ]
+    now = timezone.now()
+    McpServer.objects.create(
+        owner=alice, name="docs", address="https://mcp.example.org", tools=listed, listed_at=now
+    )
+    return conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
+
+
+@pytest.mark.parametrize("tools", [0, 12])
+async def test_the_first_example_folds_once_and_answers_from_all_it_read(
+    alice: User, tools: int
+) -> None:
+    """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
+
+    However many tools there are, the originals fit again where it is undone.
+    """
+    conversation = await sync_to_async(begin)(alice, tools)
+    files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
+    async with open_page(conversation, alice) as page:
+        await page.say(str(EXAMPLES[0]["prompt"]))
+        await page.until_idle()
+    turn = await Turn.objects.aget()
+    assert (turn.status, turn.error) == (Turn.Status.SUCCEEDED, "")
+    folded = await Condensation.objects.aget()
+    assert (folded.status, folded.trigger) == (Condensation.Status.SUCCEEDED, "auto")
+    # One to list them, again after the summary, one for each file, the summary, and the answer.
+    assert await turn.calls.acount() == len(files) + 4
+    answer = await Message.objects.filter(role="assistant").order_by("-seq").afirst()
+    assert answer is not None
+    assert answer.seq > folded.at_seq
+    text = answer.content[0]["text"]
+    told = dict(re.findall(r"^- `(\S+)`: (.+)$", text, re.MULTILINE))
+    assert told.keys() == files
+    assert "web chat" in told["README.md"]
+    assert f"{len(files) - 1} files, is hidden" in text
+    assert "Undo condensation" in text
+    await sync_to_async(undo.undo_condensation)(condensation=folded)
+    assert (await Condensation.objects.aget()).status == Condensation.Status.UNDONE

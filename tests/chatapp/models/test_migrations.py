@@ -15,10 +15,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import DjangoDbBlocker
 
 import condense
-from chatapp.accounts import accounts, api_tokens
+from chatapp.accounts import credentials
 from chatapp.composer import attachments
 from chatapp.condensation import undo
-from chatapp.conversations import folders, forks, pins, shares
+from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
@@ -49,10 +49,10 @@ def fill(conversation: Conversation) -> None:
     pins.pin_message(conversation=conversation, seq=newest.seq)
     pins.pin_rule(conversation=conversation, text="Answer briefly.")
     forks.fork_conversation(conversation=conversation, seq=newest.seq)
-    shares.share_conversation(conversation=conversation)
-    folders.move_conversation(conversation=conversation, folder=None, named="Travels")
-    accounts.create_sign_in_token(user=owner)
-    api_tokens.create_api_token(owner=owner, name="script", scope="read")
+    conversations.share_conversation(conversation=conversation)
+    conversations.move_conversation(conversation=conversation, folder=None, named="Travels")
+    credentials.create_sign_in_token(user=owner)
+    credentials.create_api_token(owner=owner, name="script", scope="read")
     attachments.attach_file(owner=owner, name="a.txt", data=b"A")
     turn = conversation.turns.latest("started_at")
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")

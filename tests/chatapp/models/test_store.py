@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import condense
 from chatapp import errors
 from chatapp.context import sizes
+from chatapp.conversations import rewind
 from chatapp.conversations import rewind as rewind_
-from chatapp.conversations import versions
 from chatapp.conversations.rewind import switch_version
 from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
 from chatapp.models.turns import RewindQuerySet
@@ -154,7 +154,7 @@ class Twin:
         """Write a message of the user anew, with what followed set aside as a version."""
         there = self.conversation.messages.in_force().questions()
         if seqs := [row.seq for row in there]:
-            versions.set_message_aside(self.conversation, seqs[place % len(seqs)])
+            rewind.set_message_aside(self.conversation, seqs[place % len(seqs)])
             self.rewind_as_stored()
             self.append(condense.Message(role="user", content="edited"))
             self.say(place % 3)
@@ -164,7 +164,7 @@ class Twin:
         there = self.conversation.messages.in_force().written().filter(role="assistant")
         seqs = [row.seq for row in there]
         try:
-            versions.set_answer_aside(self.conversation, seqs[place % len(seqs)] if seqs else 0)
+            rewind.set_answer_aside(self.conversation, seqs[place % len(seqs)] if seqs else 0)
         except errors.Refused:
             return
         self.rewind_as_stored()

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp import errors
-from chatapp.conversations import versions
+from chatapp.conversations import rewind
 from chatapp.conversations.rewind import rewind_conversation, switch_version
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.conversations.test_conversations import record_for
+from tests.records import record_for
 
 OPERATIONS = st.lists(
     st.one_of(
@@ -91,7 +91,7 @@ class Session:
         there = self.conversation.messages.in_force().written().filter(role="assistant")
         if seqs := [row.seq for row in there]:
             with suppress(errors.Refused):
-                versions.set_answer_aside(self.conversation, seqs[place % len(seqs)])
+                rewind.set_answer_aside(self.conversation, seqs[place % len(seqs)])
                 self.use_tools(place % 3)
 
     def switch(self, place: int) -> None:

@@ -6,8 +6,8 @@ from chatapp.models import Condensation, Conversation, hidden_messages
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise, use_tools
-from tests.chatapp.conversations.test_conversations import record_for
 from tests.chatapp.transcript.test_transcript import fail, talk
+from tests.records import record_for
 
 
 def rows(conversation: Conversation) -> list[Row]:

@@ -25,7 +25,7 @@ from chatapp.transcript.message_parts import NotePart, TextPart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.chatapp.conversations.test_conversations import record_for
+from tests.records import record_for
 
 
 def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:

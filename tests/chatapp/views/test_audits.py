@@ -100,11 +100,3 @@ def test_the_download_can_be_checked_by_others(browser: Client, conversation: Co
     assert record["contents"]["message 1"]["content"] == [
         {"type": "text", "text": "Where is north?"}
     ]
-
-
-def test_the_record_of_others_is_not_found(conversation: Conversation, bob: User) -> None:
-    """Neither the page nor the download."""
-    client = Client()
-    client.force_login(bob)
-    for name in ("audit", "download_audit"):
-        assert client.get(reverse(name, args=[conversation.pk])).status_code == 404

@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, ModelCall, Rewind, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
@@ -19,16 +18,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def stranger(bob: User) -> Client:
-    """Bob's browser."""
-    client = Client()
-    client.force_login(bob)
-    return client
-
-
 def test_the_chat_shows_its_messages(browser: Client, conversation: Conversation, say: Say) -> None:
-    """Each is an article with its number as id."""
+    """Each is an article with its number as id; an empty one says so."""
+    assert "Nothing has been said yet" in browser.get(f"/c/{conversation.pk}/").text
     say("user", "Where is the cut?")
     say("assistant", "Between two **turns**.")
     page = browser.get(reverse("chat", args=[conversation.pk])).text
@@ -48,34 +40,6 @@ def test_an_answer_of_unknown_cost_shows_its_tokens(
     ModelCall.objects.create(conversation=conversation, message=answer, purpose="chat", **figures)
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert "Cost and tokens: </span>1,234 tokens in</button>" in page
-
-
-def test_an_empty_chat_says_so(browser: Client, conversation: Conversation) -> None:
-    """Instead of showing nothing at all."""
-    assert "Nothing has been said yet" in browser.get(f"/c/{conversation.pk}/").text
-
-
-@pytest.mark.parametrize("name", ["chat", "transcript", "rewind_preview", "profile_choice"])
-def test_what_is_alices_is_not_found_by_bob(
-    stranger: Client, conversation: Conversation, name: str
-) -> None:
-    """He cannot tell it from what does not exist."""
-    assert stranger.get(reverse(name, args=[conversation.pk])).status_code == 404
-
-
-@pytest.mark.parametrize("name", ["rewind", "choose_profile", "rename", "delete", "restore"])
-def test_what_is_alices_is_not_changed_by_bob(
-    stranger: Client, conversation: Conversation, name: str
-) -> None:
-    """Nor by anyone who only knows the address."""
-    address = reverse(name, args=[conversation.pk])
-    assert stranger.post(address, {"to_seq": 1, "title": "Mine"}).status_code == 404
-
-
-def test_a_deleted_conversation_is_not_found(browser: Client, conversation: Conversation) -> None:
-    """Until it is restored."""
-    conversations.delete_conversation(conversation=conversation)
-    assert browser.get(f"/c/{conversation.pk}/").status_code == 404
 
 
 def test_earlier_messages_come_page_by_page(
@@ -107,14 +71,7 @@ def test_a_link_to_an_old_place_opens_there(
     assert int(after.partition(".")[0]) == later.count("<article") + 84
     assert "Show later messages" in later
     assert "Show earlier messages" not in later
-
-
-def test_what_a_page_shows_can_be_fetched_again(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Between the same two cuts."""
-    for number in range(200):
-        say("user", f"Number {number}.")
+    # What a page shows can be fetched again, between the same two cuts.
     part = browser.get(f"/c/{conversation.pk}/transcript/?after=3.3&before=153.153").text
     assert part.count("<article") == 150
     assert 'data-cut="3.3"' in part
@@ -131,22 +88,14 @@ def test_the_transcript_alone_carries_its_revision(
     assert "<html" not in part
 
 
-def test_a_rewind_says_in_advance_what_it_hides(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """In numbers."""
-    for number in range(3):
-        say("user", f"Number {number}.")
-    dialog = browser.get(f"/c/{conversation.pk}/rewind/preview/?to_seq=2", headers=HTMX).text
-    assert "<strong>2 messages</strong>" in dialog
-
-
 def test_a_rewind_hides_and_its_undo_shows_again(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """Nothing is deleted."""
+    """Nothing is deleted; what it hides is said in advance."""
     say("user", "One.")
     say("user", "Two.")
+    dialog = browser.get(f"/c/{conversation.pk}/rewind/preview/?to_seq=2", headers=HTMX).text
+    assert "<strong>1 message</strong>" in dialog
     answer = browser.post(f"/c/{conversation.pk}/rewind/", {"to_seq": 2}, headers=HTMX)
     assert (answer.status_code, answer.headers["HX-Trigger"]) == (204, "transcript-changed")
     assert Message.objects.get(seq=2).hidden
@@ -235,9 +184,9 @@ def test_the_workspace_is_chosen_in_the_menu(
 
 
 def test_a_message_s_words_are_sent_once_and_fetched_for_copying(
-    browser: Client, stranger: Client, conversation: Conversation, say: Say
+    browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """As they were written; to nobody else."""
+    """As they were written."""
     say("user", "Say <b>this</b>.\n\n* as it is")
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     address = reverse("message_text", args=[conversation.pk, 1])
@@ -249,12 +198,11 @@ def test_a_message_s_words_are_sent_once_and_fetched_for_copying(
         "text/plain; charset=utf-8",
     )
     assert "no-store" in answer["Cache-Control"]
-    assert stranger.get(address).status_code == 404
     assert browser.get(reverse("message_text", args=[conversation.pk, 9])).status_code == 404
 
 
 def test_a_call_without_a_result_has_nothing_to_show(
-    browser: Client, stranger: Client, conversation: Conversation
+    browser: Client, conversation: Conversation
 ) -> None:
     """It may still run."""
     call = condense.ToolUseBlock("c", "read_file", {"path": "x" * 20_000})
@@ -267,19 +215,21 @@ def test_a_call_without_a_result_has_nothing_to_show(
     assert "x" * 20_000 in browser.get(address, {"call": "c", "part": "input"}).text
     for part, other in (("result", "c"), ("input", "d"), ("", "")):
         assert browser.get(address, {"call": other, "part": part}).status_code == 404
-    assert stranger.get(address, {"call": "c", "part": "input"}).status_code == 404
 
 
-@pytest.mark.parametrize("prompt", ["", " \n "])
-def test_a_first_message_of_nothing_is_refused_in_a_sentence(browser: Client, prompt: str) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("", "There is nothing to send yet. Type a message first."),
+        (" \n ", "There is nothing to send yet. Type a message first."),
+        ("x" * 500_001, "a message can have 500,000"),
+    ],
+    ids=["nothing", "blanks", "long"],
+)
+def test_what_is_no_first_message_is_refused_in_a_sentence(
+    browser: Client, prompt: str, said: str
+) -> None:
     """And no empty conversation is left behind."""
     answer = browser.post(reverse("new_conversation"), {"prompt": prompt}, follow=True)
-    assert "There is nothing to send yet. Type a message first." in answer.text
-    assert not Conversation.objects.exists()
-
-
-def test_a_prompt_that_is_too_long_is_refused_on_the_first_page(browser: Client) -> None:
-    """With the limit, and before anything is made of it."""
-    answer = browser.post(reverse("new_conversation"), {"prompt": "x" * 500_001}, follow=True)
-    assert "a message can have 500,000" in answer.text
+    assert said in answer.text
     assert not Conversation.objects.exists()

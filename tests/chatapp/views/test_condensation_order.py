@@ -88,14 +88,17 @@ def test_a_cursor_that_cannot_be_read_means_the_first_page(
 def test_the_order_stays_when_the_list_is_narrowed(
     browser: Client, conversation: Conversation
 ) -> None:
-    """In the links of outcomes, and in the form."""
-    attempt(conversation)
+    """In the links of outcomes, and in the form, which calls strategies what the list does."""
+    attempt(conversation, strategy="keep_recent")
     attempt(conversation, status="failed")
     page = browser.get(reverse("condensations"), {"sort": "cost"}).text
-    assert 'href="/condensations/?outcome=failed&amp;sort=cost"' in page
+    assert '<option value="keep_recent">keep recent</option>' in page
+    assert 'href="/condensations/?sort=cost&amp;outcome=failed"' in page
     assert '<input type="hidden" name="sort" value="cost">' in page
     (current,) = re.findall(r'aria-current="true">([^<]*)</a>', page)
     assert current == "Cost"
+    page = browser.get(reverse("condensations"), {"sort": "cost", "outcome": "failed"}).text
+    assert '<a href="/condensations/?sort=cost">All' in page
 
 
 def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(

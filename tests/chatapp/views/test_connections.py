@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Profile
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
-from chatapp.views import test_connection
+from chatapp.views import profiles
 from tests.chatapp.test_forms import PROFILE
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -40,7 +40,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         looked.append(1)
         return [LocalServer("openai", OLLAMA, (ListedModel("llama<3", 16_384),))]
 
-    monkeypatch.setattr(test_connection, "find_local_servers", find)
+    monkeypatch.setattr(profiles, "find_local_servers", find)
     return looked
 
 
@@ -89,20 +89,18 @@ def test_a_stored_key_is_tried_and_not_shown(
     anthropic_standin.requests.clear()
 
 
-def test_what_cannot_be_called_is_not_tried(browser: Client, settings: LazySettings) -> None:
-    """The network of the server is no place for a user's address."""
+@pytest.mark.django_db(transaction=True)
+def test_what_cannot_be_called_is_neither_tried_nor_used(
+    browser: Client, owner: User, runs: list[int], settings: LazySettings
+) -> None:
+    """The server's network is no place for a user's address; an offer is no way to add one."""
+    headers = {"HX-Request": "true"}
+    sent = {"url": "http://192.168.0.1/v1"}
+    assert browser.post(reverse("use_local_server"), sent, headers=headers).status_code == 422
     settings.ALLOW_PRIVATE_ADDRESSES = False
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
-    answer = browser.post(reverse("test_new_profile"), sent, headers={"HX-Request": "true"})
-    assert answer.status_code == 422
-
-
-def test_a_profile_of_somebody_else_is_not_tried(client: Client, bob: User, alice: User) -> None:
-    """Its key would be used."""
-    profile = accounts.preferences_of(alice).default_profile
-    assert profile
-    client.force_login(bob)
-    assert client.post(reverse("test_profile", args=[profile.pk])).status_code == 404
+    assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
+    assert not Profile.objects.filter(provider="openai").exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -144,14 +142,3 @@ def test_this_machine_is_only_looked_at_for_its_owner(
     assert reverse("look_around") not in browser.get(reverse("conversations")).content.decode()
     assert browser.post(reverse("look_around")).content == b""
     assert runs == []
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_address_that_was_not_found_cannot_be_used(
-    browser: Client, owner: User, runs: list[int]
-) -> None:
-    """The offer is no way to add any address."""
-    sent = {"url": "http://192.168.0.1/v1"}
-    answer = browser.post(reverse("use_local_server"), sent, headers={"HX-Request": "true"})
-    assert answer.status_code == 422
-    assert not Profile.objects.filter(provider="openai").exists()

@@ -10,36 +10,17 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 import condense
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    ModelCall,
-    Profile,
-    Question,
-    Review,
-    Rewind,
-    Turn,
-)
+from chatapp.models import Conversation, ModelCall, Profile, Question, Review, Rewind, Turn
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
 # Every name that a view or a form reads.
 KEYS = (
-    *(
-        "call",
-        "part",
-        "after",
-        "at",
-        "before",
-        "condensation",
-        "condense",
-        "current",
-        "deleted",
-        "fact",
-        "folder",
-    ),
+    *("call", "part", "after", "at", "before", "condensation", "condense", "current", "deleted"),
+    *("fact", "folder"),
     *("from", "use", "ask", "strategies", "thresholds", "writer", "predicted"),
     *("as", "text", "trigger", "since", "until"),
     *("decision", "summary", "focus", "review_automatic", "review_seconds"),
@@ -58,16 +39,10 @@ HOSTILE = {
     "nothing": "",
     "5,000 digits": "9" * 5_000,
     "20 digits": "9" * 20,
-    "one": "1",
     "other digits": "\u0663\u00b2",
     "infinity": "1e999",
-    "two endless places": f"{'9' * 5_000}.{'9' * 5_000}",
-    "the first moment": f"0001-01-01T00:00:00+14:00_{SOMEBODY}",
-    "the last moment": f"9999-12-31T23:59:59-14:00_{SOMEBODY}",
-    "a moment without a zone": f"2026-01-01T00:00:00_{SOMEBODY}",
     "NUL": "a\0b",
-    "a long name": "x" * 5_000,
-    "a long path": "x/" * 2_000,
+    "a long path": "x" * 300 + "/x" * 2_000,
     "markup": "<script>alert(1)</script>{{ 7 }}%s{}",
 }
 BODIES = {
@@ -98,50 +73,20 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     """Every address of the application but the admin's, each naming something of Alice's."""
     for number in range(4):
         say("user", f"Message {number}.")
-    attempt = Condensation.objects.create(
-        conversation=conversation,
-        message=summarise(conversation),
-        status=Condensation.Status.SUCCEEDED,
-        kind=Condensation.Kind.CONDENSED,
-        strategy="fresh_start",
-        trigger="manual",
-        at_seq=4,
-        threshold=90,
-        threshold_source="global",
-        context_window=1_000,
-        allowed=900,
-        tokens_before=100,
-        tokens_before_measured=False,
-        receipt=condense.Receipt((finding("a.py", "missing", kind="read_files"),)),
-    )
-    rewind = Rewind.objects.create(
-        conversation=conversation,
-        to_seq=9,
-        last_seq=9,
-        messages_hidden=0,
-        condensations_hidden=0,
-    )
+    receipt = condense.Receipt((finding("a.py", "missing", kind="read_files"),))
+    made = summarise(conversation)
+    attempt = put_on_record(conversation, message=made, at_seq=4, receipt=receipt)
+    rewind = Rewind.objects.create(conversation=conversation, to_seq=9, last_seq=9)
     call = ModelCall.objects.create(conversation=conversation, purpose="chat")
     turn = Turn.objects.create(conversation=conversation)
     question = Question.objects.create(turn=turn, seq=1, place=0, kind="answer", tool="ask_user")
     review = Review.objects.create(condensation=attempt, ordinal=1, status="accepted")
     turn.finished_at = timezone.now()
     turn.save()
-    known = {
-        "attempt_pk": attempt.pk,
-        "call_pk": call.pk,
-        "job_pk": SOMEBODY,
-        "nonce": SOMEBODY,
-        "index": 0,
-        "rewind_pk": rewind.pk,
-        "question_pk": question.pk,
-        "review_pk": review.pk,
-        "token": "x" * 300,
-        "name": "a" * 16,
-        "seq": 1,
-        "rest": "conversations",
-    }
-
+    known = {"job_pk": SOMEBODY, "nonce": SOMEBODY, "index": 0, "seq": 1, "token": "x" * 300}
+    known |= {"name": "a" * 16, "rest": "conversations", "attempt_pk": attempt.pk}
+    known |= {"call_pk": call.pk, "rewind_pk": rewind.pk}
+    known |= {"question_pk": question.pk, "review_pk": review.pk}
     profile = Profile.objects.get(owner=alice)
     owners = {"c": conversation.pk, "attachments": SOMEBODY}
 
@@ -173,15 +118,39 @@ def test_no_value_is_an_error_of_the_server(
         assert answer.status_code < 500, f"POST {place}"
 
 
-@pytest.mark.parametrize(("kind", "body"), BODIES.values(), ids=BODIES)
-def test_no_body_is_an_error_of_the_server(
-    kind: str, body: bytes, places: list[str], outsider: Client
+@pytest.mark.parametrize("shift", [0, 3, 6])
+def test_no_body_is_an_error_of_the_server(shift: int, places: list[str], outsider: Client) -> None:
+    """Whatever it says that it is: each address gets three of them, and search gets all."""
+    bodies = [*BODIES.values()]
+    for number, place in enumerate(places):
+        kind, body = bodies[(number + shift) % len(bodies)]
+        assert outsider.generic("POST", place, body, kind).status_code < 500, f"POST {place}"
+    for kind, body in bodies:
+        assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
+
+
+CURSORS = {
+    "two endless places": f"{'9' * 5_000}.{'9' * 5_000}",
+    "the first moment": f"0001-01-01T00:00:00+14:00_{SOMEBODY}",
+    "the last moment": f"9999-12-31T23:59:59-14:00_{SOMEBODY}",
+    "a moment without a zone": f"2026-01-01T00:00:00_{SOMEBODY}",
+}
+
+
+@pytest.mark.parametrize("value", CURSORS.values(), ids=CURSORS)
+def test_no_cursor_is_an_error_of_the_server(
+    value: str, conversation: Conversation, say: Say, outsider: Client
 ) -> None:
-    """Whatever it says that it is."""
-    for place in places:
-        answer = outsider.generic("POST", place, body, kind)
-        assert answer.status_code < 500, f"POST {place}"
-    assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
+    """Of a list, or of a transcript."""
+    say("user", "Hello.")
+    chat = f"/c/{conversation.pk}/"
+    asked = [(place, {"after": value}) for place in ("/search/", "/condensations/")]
+    asked += [("/condensations/", {"after": f"1_{value}", "sort": "cost"}), (chat, {"at": value})]
+    for keys in ({"after"}, {"before"}, {"after", "before"}):
+        asked.append((f"{chat}transcript/", dict.fromkeys(keys, value)))
+    for place, fields in asked:
+        answer = outsider.get(place, fields, headers={"HX-Request": "true"})
+        assert answer.status_code < 500, f"{place} {fields}"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def send(browser: Client, *files: tuple[str, Any]) -> Any:
 
 
 def wait_for_imports() -> None:
-    """Return when all imports so far are over: one thread runs them one after the other."""
+    """Wait for the end of all imports: one thread takes one after the other."""
     import_jobs._THREAD.submit(int).result()
 
 
@@ -86,25 +86,45 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     assert f'hx-get="{reverse("import_job", args=[ended.pk])}"' in waiting
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b"[]", b"\x1f\x8b\0\0", b"[" * 100_000])
-def test_what_is_of_no_known_form_is_refused_with_a_sentence(browser: Client, data: bytes) -> None:
-    """And leaves nothing behind."""
-    answer = send(browser, ("x.json", data))
-    page = browser.get(answer["Location"], follow=True).text
-    assert "This is no file of a form that is known here." in page
-    assert not Conversation.objects.exists()
-    assert not (settings.DATA_DIR / "imports").exists() or not [
-        *(settings.DATA_DIR / "imports").iterdir()
-    ]
+UNKNOWN = "This is no file of a form that is known here."
+CUT = b'{"format":"palimpsest conversation 1","messages":[{'
 
 
-def test_a_file_that_turns_out_damaged_is_refused_when_it_is_read(browser: Client) -> None:
-    """The page says so, and nothing was stored."""
-    answer = send(browser, ("x.json", b'{"format":"palimpsest conversation 1","messages":[{'))
-    page = browser.get(answer["Location"], follow=True).text
-    assert "The file is damaged: it is no JSON." in page
-    assert "Nothing was stored." in page
+def zipped() -> bytes:
+    """Return an archive whose file would lie elsewhere."""
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("../../api_conversation_history.json", json.dumps(TALK))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        *(([("x.json", data)], [UNKNOWN]) for data in (b"", b"hello", b"[]", b"\x1f\x8b\0\0")),
+        ([("x.json", b"[" * 100_000)], [UNKNOWN]),
+        ([("x.json", CUT)], ["The file is damaged: it is no JSON.", "Nothing was stored."]),
+        (
+            [("x.json", [{"role": "user", "content": 5}])],
+            ["no message that can be used", "Content is text or a list of blocks, not a number."],
+        ),
+        ([(f"{number}.json", TALK) for number in range(21)], ["That is too much"]),
+        ([], ["Choose a file first."]),
+        ([("a.json", TALK), ("a.json", TALK)], ["Import them one by one."]),
+        ([("a.json", TALK), ("b.json", TALK)], ["Import them one by one."]),
+        ([("task.zip", zipped())], ["Unpack it"]),
+    ],
+    ids=map(str, range(12)),
+)
+def test_what_can_t_be_imported_is_refused_in_words(
+    browser: Client, files: list[tuple[str, Any]], said: list[str]
+) -> None:
+    """And nothing of it is left."""
+    page = browser.get(send(browser, *files)["Location"], follow=True).text
+    assert all(words in page for words in said)
     assert not Conversation.objects.exists()
+    folder = settings.DATA_DIR / "imports"
+    assert not folder.exists() or not [*folder.iterdir()]
 
 
 def test_an_import_that_breaks_off_is_over(browser: Client, alice: User, tmp_path: Path) -> None:
@@ -134,11 +154,7 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
     """Under their names, without a way out of their folder."""
     history = [{"role": "user", "content": "Hi", "ts": 1}]
     shown = [{"ts": 1, "type": "say", "say": "text", "text": "A task"}]
-    send(
-        browser,
-        ("../../api_conversation_history.json", history),
-        ("ui_messages.json", shown),
-    )
+    send(browser, ("../../api_conversation_history.json", history), ("ui_messages.json", shown))
     assert Conversation.objects.get(owner=alice).title == "A task"
     names = {"api_conversation_history.json": history, "ui_messages.json": shown}
     sums = {name: sha256(json.dumps(data).encode()) for name, data in names.items()}
@@ -163,30 +179,6 @@ def test_an_import_is_its_owners(browser: Client, bob: User) -> None:
     assert "not known any more" in other.get(answer["Location"]).text
     made = Conversation.objects.get()
     assert other.get(reverse("source", args=[made.pk])).status_code == 404
-
-
-def test_too_much_is_refused_before_it_is_read(browser: Client) -> None:
-    """Files, and bytes."""
-    answer = send(browser, *((f"{number}.json", TALK) for number in range(21)))
-    assert "That is too much" in browser.get(answer["Location"]).text
-    assert "Choose a file first." in browser.get(send(browser)["Location"]).text
-
-
-def test_a_refused_file_s_report_says_what_is_wrong_with_each_item(browser: Client) -> None:
-    """Not only that nothing of it can be used."""
-    answer = send(browser, ("x.json", [{"role": "user", "content": 5}]))
-    page = browser.get(answer["Location"], follow=True).text
-    assert "The file holds no message that can be used." in page
-    assert "Content is text or a list of blocks, not a number." in page
-
-
-@pytest.mark.parametrize("names", [("a.json", "a.json"), ("a.json", "b.json")])
-def test_files_of_no_task_are_refused_together(browser: Client, names: tuple[str, ...]) -> None:
-    """None takes another's place, also where they have one name."""
-    answer = send(browser, *((name, TALK) for name in names))
-    page = browser.get(answer["Location"], follow=True).text
-    assert "Import them one by one." in page
-    assert not Conversation.objects.exists()
 
 
 def test_the_report_counts_what_was_in_the_file(browser: Client, alice: User) -> None:
@@ -225,13 +217,3 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     (rule,) = (block for one in message_store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
-
-
-def test_an_archive_is_refused_with_what_to_do(browser: Client) -> None:
-    """Nothing of it is unpacked, wherever its files would lie."""
-    packed = BytesIO()
-    with ZipFile(packed, "w") as archive:
-        archive.writestr("../../api_conversation_history.json", json.dumps(TALK))
-    answer = send(browser, ("task.zip", packed.getvalue()))
-    assert "Unpack it" in browser.get(answer["Location"], follow=True).text
-    assert not Conversation.objects.exists()

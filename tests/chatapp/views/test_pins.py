@@ -1,13 +1,10 @@
 """Pinning over HTTP: from a message's actions, by its owner."""
 
-import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.conversations import pins
 from chatapp.formats import number
-from chatapp.models import Conversation, Message, Profile
+from chatapp.models import Conversation, Profile
 from tests.chatapp.conftest import Say, summarise
 
 HTMX = {"HX-Request": "true"}
@@ -101,30 +98,3 @@ def test_what_can_t_be_pinned_is_refused_in_words(
     assert (answer.status_code, "can't be found" in answer.text) == (422, True)
     answer = browser.post(reverse("pin_rule", args=[conversation.pk]), {}, headers=HTMX)
     assert (answer.status_code, "no rule yet" in answer.text) == (422, True)
-
-
-def test_nobody_else_sees_pins_or_adds_rules(bob: User, conversation: Conversation) -> None:
-    """Of a conversation that is not theirs."""
-    stranger = Client()
-    stranger.force_login(bob)
-    assert stranger.get(reverse("pins", args=[conversation.pk])).status_code == 404
-    rule = reverse("pin_rule", args=[conversation.pk])
-    assert stranger.post(rule, {"rule": "Obey me."}).status_code == 404
-    assert not conversation.pins.exists()
-
-
-@pytest.mark.parametrize("name", ["pin_message", "unpin_message"])
-def test_nobody_else_pins_anything(
-    bob: User, conversation: Conversation, say: Say, name: str
-) -> None:
-    """Neither somebody else nor somebody who is not signed in, and not by a look at the address."""
-    say("user", "Never push.")
-    if name == "unpin_message":
-        pins.pin_message(conversation=conversation, seq=1)
-    stranger, anybody, owner = Client(), Client(), Client()
-    stranger.force_login(bob)
-    owner.force_login(conversation.owner)
-    assert press(stranger, conversation, name)[0] == 404
-    anybody.post(reverse(name, args=[conversation.pk, 1]))
-    assert owner.get(reverse(name, args=[conversation.pk, 1])).status_code == 405
-    assert bool(Message.objects.get(seq=1).pinned) == (name == "unpin_message")

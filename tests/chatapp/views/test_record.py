@@ -12,29 +12,17 @@ import condense
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from chatapp.transcript import condensation_page
 from tests.chatapp.conftest import Say, summarise, use_tools
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
 
 def attempt_in(conversation: Conversation, **columns: Any) -> Condensation:
     """Put an attempt on record."""
-    row = {
-        "conversation": conversation,
-        "status": Condensation.Status.SUCCEEDED,
-        "kind": Condensation.Kind.CONDENSED,
-        "strategy": "fresh_start",
-        "trigger": Condensation.Trigger.AUTO,
-        "at_seq": Conversation.objects.get(pk=conversation.pk).last_seq,
-        "threshold": 90,
-        "threshold_source": "global",
-        "context_window": 200_000,
-        "allowed": 171_808,
-        "tokens_before": 172_340,
-        "tokens_before_measured": True,
-        "tokens_after": 9_120,
-        "finished_at": timezone.now(),
-    }
-    return Condensation.objects.create(**row | columns)
+    last = Conversation.objects.get(pk=conversation.pk).last_seq
+    sizes = {"tokens_before": 172_340, "tokens_before_measured": True, "tokens_after": 9_120}
+    usual = {"trigger": "auto", "at_seq": last, "finished_at": timezone.now(), **sizes}
+    return put_on_record(conversation, **usual | columns)
 
 
 def page_of(browser: Client, attempt: Condensation) -> str:

@@ -36,28 +36,23 @@ def facts(page: str) -> list[str]:
 
 
 def test_messages_are_found_beside_every_page(
-    browser: Client, conversation: Conversation, say: Say
+    browser: Client, alice: User, conversation: Conversation, say: Say
 ) -> None:
-    """Each with an excerpt, and with a link to its place that keeps the search."""
+    """Behind titles, each with an excerpt, and a link to its place that keeps the search."""
     conversations.rename_conversation(conversation=conversation, title="At sea")
+    conversations.start_conversation(owner=alice, title="The compass rose")
     say("user", "Where is it?")
     say("assistant", "The <b>compass</b> lies under the plank.")
     page = search(browser, "compass")
     assert f'href="/c/{conversation.pk}/?at=2.2&q=compass"' in page
     assert "<mark>compass</mark>" in page
-    assert "At sea" in page
-    assert '<p id="search-status" hx-swap-oob="innerHTML">0 titles, 1 message</p>' in page
+    assert page.index("The compass rose") < page.index("In messages") < page.index("At sea")
+    assert '<p id="search-status" hx-swap-oob="innerHTML">1 title, 1 message</p>' in page
     raw = browser.get(reverse("search"), {"q": "compass"}, headers=HTMX).text
     assert "The &lt;b&gt;<mark>compass</mark>&lt;/b&gt; lies" in raw
-
-
-def test_titles_come_before_messages(browser: Client, alice: User, say: Say) -> None:
-    """By day, as they are listed without a search."""
-    conversations.start_conversation(owner=alice, title="The compass")
-    say("user", "compass")
-    page = search(browser, "compass")
-    assert page.index("The compass") < page.index("In messages")
-    assert "1 title, 1 message" in page
+    nothing = search(browser, "heliotrope")
+    assert "Nothing says “heliotrope”." in nothing
+    assert "In messages" not in nothing
 
 
 def test_hidden_messages_are_found_and_say_why_they_are(
@@ -161,14 +156,6 @@ def test_searching_takes_as_many_queries_whatever_is_found(
         chat = conversations.start_conversation(owner=alice, title=f"Compass {number}")
         message_store.append_message(chat.pk, condense.Message("user", "compass"), tokens=1)
     assert queries() == few
-
-
-def test_nothing_found_is_said(browser: Client, say: Say) -> None:
-    """Instead of an empty list."""
-    say("user", "something")
-    page = search(browser, "heliotrope")
-    assert "Nothing says “heliotrope”." in page
-    assert "In messages" not in page
 
 
 def test_a_search_is_kept_by_a_page_that_was_reached_through_it(

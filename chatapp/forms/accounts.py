@@ -1,18 +1,42 @@
-"""The commands that a user keeps for all conversations."""
+"""Accounts: sign-in, API tokens, and the slash commands that a user saves."""
 
-from typing import Any
+from typing import Any, override
 
 from django import forms
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.composer import slash_commands
-from chatapp.forms.base import ModelForm
-from chatapp.models import SavedCommand
+from chatapp.accounts.credentials import GuessLimit
+from chatapp.composer.slash_commands import RESERVED
+from chatapp.forms import ModelForm
+from chatapp.models import ApiToken, SavedCommand
 
 PREFIX = "commands"
-MOST = 100
+MOST_COMMANDS = 100
+
+
+class SignInForm(AuthenticationForm):
+    """Django's form, which says so when too many passwords were wrong."""
+
+    @override
+    def get_invalid_login_error(self) -> ValidationError:
+        """Return why nobody was signed in."""
+        account = self.cleaned_data.get("username", "")
+        if GuessLimit(self.request, realm="sign-in", account=account).is_reached:
+            text = _("Too many passwords were wrong. Wait a quarter of an hour, then try again.")
+            return ValidationError(text, code="limited")
+        return super().get_invalid_login_error()
+
+
+class TokenForm(ModelForm[ApiToken]):
+    """What a token is called, so that it is known which one to revoke, and its scope."""
+
+    class Meta:
+        model = ApiToken
+        fields = ("name", "scope")
 
 
 class CommandForm(ModelForm[SavedCommand]):
@@ -30,7 +54,7 @@ class CommandForm(ModelForm[SavedCommand]):
     def clean_name(self) -> str:
         """Return a name that nothing built in has."""
         name: str = self.cleaned_data["name"]
-        if name in slash_commands.RESERVED:
+        if name in RESERVED:
             raise forms.ValidationError(_("/%s is built in. Choose another name.") % name)
         return name
 
@@ -41,13 +65,7 @@ type CommandFormSet = "forms.BaseInlineFormSet[SavedCommand, User, CommandForm]"
 def command_forms(data: Any, owner: User) -> CommandFormSet:
     """Return a form for each of the owner's commands; without any there is one to begin with."""
     made = forms.inlineformset_factory(
-        User,
-        SavedCommand,
-        form=CommandForm,
-        extra=0,
-        max_num=MOST,
-        validate_max=True,
-        can_delete=True,
+        User, SavedCommand, form=CommandForm, extra=0, max_num=MOST_COMMANDS, validate_max=True
     )
     sent = data if data and f"{PREFIX}-TOTAL_FORMS" in data else None
     return made(sent, instance=owner, prefix=PREFIX)

@@ -1,16 +1,21 @@
-"""Numbers for whoever watches over the server, and for nobody else."""
+"""What watches over the server is told whether it lives and may be used, and its numbers."""
 
 import asyncio
 import uuid
+from pathlib import Path
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
@@ -19,8 +24,6 @@ from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
 __all__ = ["anthropic_standin"]
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 LONG = " ".join(map(str, [*range(100, 725)] * 3))
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
@@ -70,6 +73,7 @@ def test_a_token_lets_in_whoever_has_it(settings: Settings, browser: Client) -> 
     assert "palimpsest_turns_total" in answer.text
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_happens_is_counted_and_nobody_is_named(
     settings: Settings, alice: User, conversation: Conversation, anthropic_standin: Standin
 ) -> None:
@@ -114,3 +118,45 @@ async def test_what_happens_is_counted_and_nobody_is_named(
     for name in ("alice", "claude", str(conversation.pk)):
         assert name not in text
     assert (after["running_turns",], after["watchers",]) == (0, 0)
+
+
+def answer(address: str) -> tuple[int, str]:
+    """Return status and text, as somebody without an account gets them."""
+    found = Client().get(address)
+    return found.status_code, found.text
+
+
+@pytest.mark.parametrize("address", ["/healthz", "/readyz"])
+def test_without_its_database_it_is_neither(db: None, address: str) -> None:
+    """Without a trace, which would tell strangers where it lies; with it, it says "ok"."""
+    assert answer(address) == (200, "ok")
+
+    def fail(*_args: Any) -> Any:
+        raise OperationalError("disk I/O error")
+
+    with connection.execute_wrapper(fail):
+        assert answer(address) == (503, "The database can't be read.")
+
+
+def test_while_it_is_stopped_it_is_alive_and_not_ready(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns end in peace, and none begins."""
+    monkeypatch.setattr(hub, "closing", True)
+    assert answer("/healthz") == (200, "ok")
+    assert answer("/readyz") == (503, "The server is being stopped.")
+
+
+def test_before_its_migrations_it_is_not_ready(db: None) -> None:
+    """As in a deployment that migrates beside it."""
+    MigrationRecorder(connection).record_unapplied("chatapp", "0002_message_index")
+    assert answer("/readyz") == (503, "The database has to be migrated.")
+
+
+def test_on_a_disk_that_takes_nothing_it_is_not_ready(
+    db: None, settings: Settings, tmp_path: Path
+) -> None:
+    """Pages can still be read."""
+    settings.DATA_DIR = tmp_path / "not there"
+    assert answer("/healthz") == (200, "ok")
+    assert answer("/readyz") == (503, "The disk can't be written.")

@@ -1,29 +1,62 @@
-"""What the calls to models cost: by day, profile and conversation; in one, by turn and branch."""
+"""Calls to the model: the next request, what one sent, and what all of them cost."""
 
 import math
-import uuid
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.functions import Coalesce, TruncDate
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
+from chatapp import inspector
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, ModelCall, Rewind
 from chatapp.models.budgets import spending_of
 from chatapp.models.calls import ModelCallQuerySet
-from chatapp.views.common import Request, own_conversation, signed_in, zone_of
+from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page, zone_of
 
 DAYS = 30
 CONVERSATIONS = TURNS = 50
 
 
-@require_GET
-@signed_in
+@in_conversation("GET")
+def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the next request of a conversation, in the panel or as a page."""
+    context = {
+        "conversation": conversation,
+        "seen": inspector.read_next_request(conversation),
+        "chart": inspector.draw_chart(conversation),
+    }
+    name = "upcoming" if wants_page(request) else "_upcoming"
+    return render(request, f"inspector/{name}.html", context)
+
+
+@in_conversation("GET")
+def show_call(request: Request, conversation: Conversation, call_pk: int) -> HttpResponse:
+    """Show what the model saw in a call, in the panel or as a page."""
+    call = _call(conversation, call_pk)
+    context = {"conversation": conversation, "past": inspector.read_call(call), "call": call}
+    name = "call" if wants_page(request) else "_call"
+    return render(request, f"inspector/{name}.html", context)
+
+
+@in_conversation("GET")
+def download_request(_request: Request, own: Conversation, call_pk: int) -> HttpResponse:
+    """Send the bytes that were sent in a call, as a file."""
+    body = inspector.read_body(_call(own, call_pk))
+    if body is None:
+        raise Http404
+    return download(body, f"request-{call_pk}.json", "application/json")
+
+
+def _call(conversation: Conversation, pk: int) -> ModelCall:
+    calls = ModelCall.objects.select_related("manifest", "message", "condensation")
+    return get_object_or_404(calls, conversation=conversation, pk=pk)
+
+
+@signed_in("GET")
 def show_costs(request: Request) -> HttpResponse:
     """Show the cost of the latest days, of all profiles and of the dearest conversations."""
     calls = ModelCall.objects.owned_by(request.user)
@@ -45,11 +78,9 @@ def show_costs(request: Request) -> HttpResponse:
     return render(request, "costs/page.html", context)
 
 
-@require_GET
-@signed_in
-def show_conversation_costs(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET")
+def show_conversation_costs(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the cost of a conversation's latest turns, and of what was set aside."""
-    conversation = own_conversation(request, pk)
     calls = ModelCall.objects.filter(conversation=conversation)
     begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
@@ -62,7 +93,7 @@ def show_conversation_costs(request: Request, pk: uuid.UUID) -> HttpResponse:
         "totals": _add_up(branches),
         "most": TURNS,
         "spending": spending_of(
-            pk, owner=request.user.pk, budget=conversation.budget, monthly=monthly
+            conversation.pk, owner=request.user.pk, budget=conversation.budget, monthly=monthly
         ),
     }
     return render(request, "costs/conversation.html", context)

@@ -1,0 +1,202 @@
+"""The same request several times at once, as an impatient hand or two tabs send it."""
+
+import re
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp.conversations import conversations
+from chatapp.conversations.rewind import rewind_conversation
+from chatapp.models import (
+    Conversation,
+    Message,
+    Rewind,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.turns import lifecycle, turn_retries
+from tests.chatapp.audited import talk as speak
+from tests.chatapp.condensation.test_receipts import finding
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.scripted_turns import STOPPED, ask, end, seen
+from tests.chatapp.written_files import database_in
+from tests.records import record_for
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TIMES = 4
+HTMX = {"HX-Request": "true"}
+DONE = (204, "")
+
+
+@pytest.fixture
+def talk(conversation: Conversation, say: Say) -> Conversation:
+    """A conversation in which four things were said."""
+    speak(conversation, "One", "Two", "Three", "Four")
+    return conversation
+
+
+def together[T](work: Callable[[], T]) -> list[T]:
+    """Do the same in several threads at the same moment; return what each got."""
+    start = threading.Barrier(TIMES)
+
+    def do(_number: int) -> T:
+        start.wait()
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(TIMES) as pool:
+        return list(pool.map(do, range(TIMES)))
+
+
+def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
+    """Send the same form several times at the same moment; return the answers."""
+
+    def post() -> tuple[int, str]:
+        tab = Client(raise_request_exception=False)
+        tab.cookies = browser.cookies
+        answer = tab.post(path, form, headers=HTMX)
+        return answer.status_code, answer.text
+
+    return together(post)
+
+
+ORIGINALS = ["One", "Two", "Three", "Four"]
+
+
+@pytest.mark.parametrize(
+    ("what", "came_to", "rewinds"),
+    [
+        ("undo_condensation", ORIGINALS, 0),
+        ("put_back", ["make deploy"], 0),
+        ("rewind", ["One"], 1),
+        ("undo_rewind", ORIGINALS, 1),
+        ("switch_version", [*ORIGINALS, "Why?", "Because."], 2),
+    ],
+)
+def test_what_is_asked_for_several_times_at_once_is_done_once(
+    browser: Client, talk: Conversation, tmp_path: Path, what: str, came_to: list[str], rewinds: int
+) -> None:
+    """All get the same answer, and nothing else changes."""
+    form: dict[str, str] = {}
+    match what:
+        case "rewind":
+            form, named = {"to_seq": "2", "key": str(uuid.uuid4())}, []
+        case "undo_rewind":
+            named = [rewind_conversation(conversation=talk, to_seq=2).pk]
+        case "switch_version":
+            end(ask(talk, "Why?"), "Because.")
+            end(ask(talk, "Why not?", replaces=5), "Because not.")
+            named = [Rewind.objects.get().pk]
+        case _:
+            attempt = record_for(talk, summarise(talk))
+            attempt.receipt = condense.Receipt((finding("make deploy", "missing"),))
+            attempt.save()
+            form, named = {"fact": "0"}, [attempt.pk]
+    path = reverse(what, args=[talk.pk, *named])
+    with database_in(tmp_path):
+        revision = Conversation.objects.get().revision
+        assert at_once(browser, path, **form) == TIMES * [DONE]
+        told = seen(talk)
+        if what == "put_back":
+            told = [came_to[0] for one in told if came_to[0] in one]
+        assert told == came_to
+        assert Rewind.objects.count() == rewinds
+        if what.startswith("undo"):
+            assert Conversation.objects.get().revision == revision + 1
+
+
+@pytest.mark.parametrize("what", ["send", "condense", "retry", "continue"])
+def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what: str) -> None:
+    """By the client's number for it, whoever is asked, and nobody is told that it is busy."""
+    end(ask(talk), "Because", stop_reason="stopped", status=STOPPED)
+    nonce = uuid.uuid4()
+    begin = {
+        "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
+        "condense": lambda: lifecycle.start_condensing(conversation=talk, nonce=nonce),
+        "retry": lambda: turn_retries.retry_turn(conversation=talk, nonce=nonce),
+        "continue": lambda: turn_retries.continue_turn(conversation=talk, nonce=nonce),
+    }[what]
+    with database_in(tmp_path):
+        begun = together(begin)
+        assert len([one for one in begun if one is not None]) == 1
+        assert Turn.objects.unfinished().get().nonce == nonce
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+
+
+def key_of(browser: Client, conversation: Conversation) -> str:
+    """Return the key in the dialog that asks whether to go back."""
+    address = reverse("rewind_preview", args=[conversation.pk])
+    page = browser.get(address, {"to_seq": 1}).text
+    (key,) = re.findall(r'name="key" value="([^"]+)"', page)
+    return str(key)
+
+
+def test_going_back_and_forth_is_answered_as_it_was(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Also where a turn runs meanwhile, which refuses whoever wants to do it now."""
+    for number in range(3):
+        say("user", f"text {number}")
+    key, address = key_of(browser, conversation), reverse("chat", args=[conversation.pk])
+    back = (reverse("rewind", args=[conversation.pk]), {"to_seq": "2", "key": key})
+    forth = (reverse("undo_rewind", args=[conversation.pk, key]), {"": ""})
+    for path, form in (back, forth):
+        assert browser.post(path, form)["Location"] == address
+    lifecycle.start_turn(conversation=conversation, text="So?", tokens=1, nonce=uuid.uuid4())
+    before = message_store.read_effective(conversation.pk)
+    for path, form in (back, forth):
+        answer = browser.post(path, form, headers=HTMX)
+        assert (answer.status_code, answer["HX-Trigger"]) == (204, "transcript-changed")
+        assert browser.post(path, form)["Location"] == address
+    assert message_store.read_effective(conversation.pk) == before
+    assert Rewind.objects.count() == 1
+
+
+def test_each_dialog_has_a_key_of_its_own(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Two clicks on its button are one rewind, and two dialogs are two."""
+    say("user", "One.")
+    assert key_of(browser, conversation) != key_of(browser, conversation)
+
+
+def test_a_key_of_another_conversation_is_refused(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Nothing is changed here or there."""
+    say("user", "One.")
+    other = Conversation.objects.create(owner=conversation.owner)
+    form = {"to_seq": "1", "key": str(hidden_messages.rewind(other.pk, to_seq=1).pk)}
+    answer = browser.post(reverse("rewind", args=[conversation.pk]), form, headers=HTMX)
+    assert (answer.status_code, "another conversation" in answer.text) == (422, True)
+    assert not Message.objects.get(seq=1).hidden
+
+
+@pytest.mark.parametrize("name", ["delete", "restore"])
+def test_deleting_and_restoring_are_answered_as_they_were(
+    browser: Client, conversation: Conversation, name: str
+) -> None:
+    """The page that follows is the same, and so is when it was deleted."""
+    if name == "restore":
+        conversations.delete_conversation(conversation=conversation)
+    path, seen = reverse(name, args=[conversation.pk]), set()
+    for _ in range(2):
+        answer = browser.post(path)
+        conversation.refresh_from_db()
+        seen.add((answer.status_code, answer["Location"], conversation.deleted_at))
+    assert len(seen) == 1
