@@ -47,7 +47,7 @@ def hiders(records: CondensationQuerySet) -> Iterator[Hider]:
     for row in made.order_by("message__position", "message__seq"):
         words = labels.kind_words(row.kind)
         at = f"{row.message.position}.{row.message.seq}" if row.message else ""
-        yield Hider(row.pk, words.name, words.icon, labels.hidden_text(row), at)
+        yield Hider(row.pk, words.name, words.icon, labels.AttemptWords(row).hidden_text, at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""All that is on record of one attempt, for a page of its own."""
+"""Page of one attempt: all that is on record of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,10 @@ from django.utils.translation import ngettext
 
 import condense
 from chatapp.formats import number
-from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Profile, Review
-from chatapp.transcript import labels
 from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
+from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.originals import MAX_SENTENCES, changes
-from chatapp.transcript.receipts import FactGroup, fact_groups, facts_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +60,17 @@ class Spent:
     predicted_cost: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+@dataclass(frozen=True)
+class Record(AttemptWords):
     """An attempt with what decided, what was tried, what was called for it, and what came of it.
 
     ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
-    numbers, ``distance`` says what came since the condensation before, and ``spent`` tells input,
+    numbers, ``distance`` says what came since the condensation before, ``spent`` tells input,
     cache and output apart, and ``reviews`` are what people said to its drafts.
     """
 
-    attempt: Condensation
-    name: str
-    icon: str
     decision: str
     distance: str
-    trigger_text: str
-    hidden_text: str
-    saved_percent: int | None
-    summary_html: str
-    analysis_html: str
-    facts: Sequence[FactGroup]
-    facts_kept: str
-    folded: condense.FoldingRecord | None
     ledger: str
     at: str
     rungs: Sequence[AttemptLine]
@@ -96,21 +83,10 @@ class Record:
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
     made, calls = attempt.message, list(attempt.calls.order_by("pk"))
-    failed = attempt.status == Condensation.Status.FAILED
     return Record(
         attempt=attempt,
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
         decision=_decision(attempt),
         distance=_distance(attempt),
-        trigger_text=labels.trigger_text(attempt),
-        hidden_text=labels.hidden_text(attempt),
-        saved_percent=labels.saved_percent(attempt),
-        summary_html=render_markdown(attempt.summary),
-        analysis_html=render_markdown(attempt.analysis),
-        facts=fact_groups(attempt.receipt),
-        facts_kept=facts_kept(attempt.receipt),
-        folded=attempt.read_folded(),
         ledger=_ledger(attempt),
         at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=_rungs(attempt),

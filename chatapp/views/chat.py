@@ -20,7 +20,7 @@ from chatapp.files import workspaces
 from chatapp.forms.conversations import RewindForm
 from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, Rewind, message_store
-from chatapp.transcript import labels, part_builder, row_pages, rows
+from chatapp.transcript import labels, message_parts, row_pages, rows
 from chatapp.turns import actions
 from chatapp.views.common import (
     Request,
@@ -95,7 +95,7 @@ def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
         "key": uuid.uuid4(),
         "hides": labels.seen_words(preview),
         "changes": changes,
-        "difference": [(part_builder.kind_of_line(line), line) for line in shown.splitlines()],
+        "difference": [(message_parts.kind_of_line(line), line) for line in shown.splitlines()],
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
     return render(request, "chat/_rewind_dialog.html", context)
