@@ -140,51 +140,35 @@ def _ledger(attempt: Condensation) -> str:
     return next((text for kind, text in kinds if kind is condense.PartKind.LEDGER), "")
 
 
+_PARTS = ("input", "cache_read", "cache_write", "output")
+
+
 def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
     """Return tokens by part, at the profile's prices where these give what was billed."""
-    tokens = condense.Usage(
-        input=sum(call.tokens_input for call in calls),
-        output=sum(call.tokens_output for call in calls),
-        cache_read=sum(call.tokens_cache_read for call in calls),
-        cache_write=sum(call.tokens_cache_write for call in calls),
-    )
     labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
-    spent, predicted = _parts(tokens), _parts(attempt.predicted or condense.Usage())
-    profile = _writer(attempt)
+    spent = [sum(getattr(call, f"tokens_{part}") for call in calls) for part in _PARTS]
+    usage = attempt.predicted or condense.Usage()
+    predicted = [getattr(usage, part) for part in _PARTS]
+    # The profile that wrote the summary, if it is there still.
+    profile = Profile.objects.filter(
+        owner=attempt.conversation.owner_id,
+        name=attempt.writer_name or attempt.profile_name,
+        model=attempt.writer_model or attempt.model,
+    ).first()
+    costs = _costs(profile, spent, attempt.cost)
+    predicted_costs = _costs(profile, predicted, attempt.predicted_cost)
+    rows = zip(labels, spent, costs, predicted, predicted_costs, strict=True)
     return [
-        Spent(label, one.total, cost, other.total if attempt.predicted else None, other_cost)
-        for label, one, cost, other, other_cost in zip(
-            labels,
-            spent,
-            _costs(profile, spent, attempt.cost),
-            predicted,
-            _costs(profile, predicted, attempt.predicted_cost),
-            strict=True,
-        )
+        Spent(label, tokens, cost, other if attempt.predicted else None, other_cost)
+        for label, tokens, cost, other, other_cost in rows
     ]
 
 
-def _parts(usage: condense.Usage) -> Sequence[condense.Usage]:
-    return (
-        condense.Usage(input=usage.input),
-        condense.Usage(cache_read=usage.cache_read),
-        condense.Usage(cache_write=usage.cache_write),
-        condense.Usage(output=usage.output),
-    )
-
-
-def _writer(attempt: Condensation) -> Profile | None:
-    """Return the profile that wrote the summary, if it is there still."""
-    name = attempt.writer_name or attempt.profile_name
-    model = attempt.writer_model or attempt.model
-    owner = attempt.conversation.owner_id
-    return Profile.objects.filter(owner=owner, name=name, model=model).first()
-
-
 def _costs(
-    profile: Profile | None, parts: Sequence[condense.Usage], total: Decimal | None
+    profile: Profile | None, tokens: Sequence[int], total: Decimal | None
 ) -> Sequence[Decimal | None]:
     """Return what the parts cost by today's prices; nothing where these are others than then."""
+    parts = [condense.Usage(**{part: count}) for part, count in zip(_PARTS, tokens, strict=True)]
     costs = [profile.cost_of(usage) if profile else None for usage in parts]
     known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
     if total is None or abs(known - total) > Decimal("0.000001"):

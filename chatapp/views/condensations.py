@@ -10,11 +10,12 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp import errors, inspector
+from chatapp import errors
 from chatapp.condensation import undo as undo_
 from chatapp.condensation.undo import list_hidden
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
+from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
@@ -66,7 +67,7 @@ def _draw(request: Request, pk: uuid.UUID | None) -> dict[str, Any]:
     own = Conversation.objects.owned_by(request.user).present()
     if pk is None or (conversation := own.filter(pk=pk).first()) is None:
         return {}
-    return {"conversation_shown": conversation, "course": inspector.draw_size_history(conversation)}
+    return {"conversation_shown": conversation, "course": draw_size_history(conversation)}
 
 
 def _download(

@@ -6,7 +6,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from chatapp import inspector
+from chatapp.inspector.next_request import read_next_request
+from chatapp.inspector.request_chart import draw_chart
+from chatapp.inspector.requests import read_body
+from chatapp.inspector.sent_call import read_call
 from chatapp.models import ModelCall
 from chatapp.views.common import Request, own_conversation, signed_in
 
@@ -18,8 +21,8 @@ def show_upcoming(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     context = {
         "conversation": conversation,
-        "seen": inspector.read_next_request(conversation),
-        "chart": inspector.draw_chart(conversation),
+        "seen": read_next_request(conversation),
+        "chart": draw_chart(conversation),
     }
     return render(request, _template(request, "upcoming"), context)
 
@@ -30,7 +33,7 @@ def show_call(request: Request, pk: uuid.UUID, call_pk: int) -> HttpResponse:
     """Show what the model saw in a call, in the panel or as a page."""
     conversation = own_conversation(request, pk)
     call = _call(conversation.pk, call_pk)
-    context = {"conversation": conversation, "past": inspector.read_call(call), "call": call}
+    context = {"conversation": conversation, "past": read_call(call), "call": call}
     return render(request, _template(request, "call"), context)
 
 
@@ -39,7 +42,7 @@ def show_call(request: Request, pk: uuid.UUID, call_pk: int) -> HttpResponse:
 def download_request(request: Request, pk: uuid.UUID, call_pk: int) -> HttpResponse:
     """Send the bytes that were sent in a call, as a file."""
     conversation = own_conversation(request, pk)
-    body = inspector.read_body(_call(conversation.pk, call_pk))
+    body = read_body(_call(conversation.pk, call_pk))
     if body is None:
         raise Http404
     name = f'attachment; filename="request-{call_pk}.json"'

@@ -1,4 +1,4 @@
-"""What was tried, ready to show."""
+"""Cards of trials, ready to show."""
 
 import math
 from collections.abc import Sequence
