@@ -534,11 +534,11 @@ def statements_of(browser: Client, address: str) -> int:
 def test_a_long_conversation_opens_like_a_short_one(
     session: Session, alice: User, browser: Client
 ) -> None:
-    """300 turns and 10 condensations cost what 30 and one do; every request is as it was sent."""
+    """120 turns and 5 condensations cost what 20 and one do; every request is as it was sent."""
     long = session
     short = Session(Conversation.objects.create(owner=alice, profile=long.conversation.profile))
-    fill(long, 300, 10)
-    fill(short, 30, 1)
+    fill(long, 120, 5)
+    fill(short, 20, 1)
     pages = {}
     for one in (long, short):
         pk = one.conversation.pk
