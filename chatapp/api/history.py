@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 from pydantic import Field
 
-from chatapp import inspector
 from chatapp.api.auth import Call, Pk, own_conversation, resting_conversation
 from chatapp.api.pagination import Part, by_moment, by_number
 from chatapp.api.schemas import (
@@ -27,6 +26,7 @@ from chatapp.api.schemas import (
 from chatapp.condensation import undo
 from chatapp.conversations import forks
 from chatapp.conversations import rewind as rewind_
+from chatapp.inspector.requests import read_body
 from chatapp.models import Condensation, Conversation, ModelCall, Rewind
 from chatapp.turns import actions
 
@@ -145,7 +145,7 @@ def show_call(request: Call, pk: Pk, call_pk: int) -> ModelCall:
 @records.get("/calls/{int:call_pk}/request", summary="Show what was sent")
 def show_request(request: Call, pk: Pk, call_pk: int) -> HttpResponse:
     """Return the body of a call as it was sent, byte for byte, put together from the record."""
-    body = inspector.read_body(_call(request, pk, call_pk))
+    body = read_body(_call(request, pk, call_pk))
     if body is None:
         raise Http404
     return HttpResponse(body, content_type="application/json")

@@ -1,4 +1,4 @@
-"""A request beside the one before: what is the same, what came, what fell out, and what it cost."""
+"""Comparison of a request with the one before: what is the same, what came, what fell out."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

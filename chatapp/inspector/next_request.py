@@ -1,7 +1,6 @@
-"""The next request of a conversation, as it would be sent now, and what is hidden from it."""
+"""Next request of a conversation, as it would be sent now, and what is hidden from it."""
 
 import json
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,6 @@ from django.db import models
 import condense
 from chatapp.condensation.cost_forecast import still_cached
 from chatapp.context import sizes
-from chatapp.context import sizes as budgets
 from chatapp.context.turn_context import system_of
 from chatapp.inspector.parts import (
     SYSTEM,
@@ -30,24 +28,19 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import labels
 
 
-@dataclass(frozen=True, slots=True)
-class Hider:
-    """A record, and how much it hides; ``at`` is the place of its row."""
+@dataclass(frozen=True)
+class Hider(labels.AttemptWords):
+    """A record that hides something; ``at`` is the place of its row."""
 
-    pk: uuid.UUID
-    name: str
-    icon: str
-    words: str
     at: str
 
 
-def hiders(records: CondensationQuerySet) -> Iterator[Hider]:
-    """Yield some records in reading order."""
+def hiders(records: CondensationQuerySet) -> tuple[Hider, ...]:
+    """Return some records in reading order."""
     made = records.exclude(message=None).brief().select_related("message")
-    for row in made.order_by("message__position", "message__seq"):
-        words = labels.kind_words(row.kind)
-        at = f"{row.message.position}.{row.message.seq}" if row.message else ""
-        yield Hider(row.pk, words.name, words.icon, labels.hidden_text(row), at)
+    rows = made.order_by("message__position", "message__seq")
+    places = [(row, row.message) for row in rows]
+    return tuple(Hider(row, f"{at.position}.{at.seq}") for row, at in places if at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         measured=size.measured,
         window=profile.context_window,
         model=profile.model,
-        hiders=tuple(hiders(standing)),
+        hiders=hiders(standing),
         rewound=_rewound(conversation),
         cached=cached,
         cached_until=until,
@@ -103,12 +96,14 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
 
 def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
     offered = toolbox.offered(conversation, profile)
-    weights = budgets.overhead_for(profile.provider, offered, system)
-    tools = [(spec.name, json.dumps(spec.to_api(), indent=1)) for spec in offered]
-    characters = sum(len(text) for _, text in tools) or 1
-    for kind, name, text in frame_pieces(system, tools):
-        share = weights.system if kind == SYSTEM else weights.tools * len(text) / characters
-        yield Piece(kind, text, share, name=name)
+    weights = sizes.overhead_for(profile.provider, offered, system)
+    tools = {spec.name: spec.to_api() for spec in offered}
+    characters = sum(len(json.dumps(tool, separators=(",", ":"))) for tool in tools.values()) or 1
+
+    def weigh(kind: str, text: str) -> float:
+        return weights.system if kind == SYSTEM else weights.tools * len(text) / characters
+
+    return frame_pieces(system, tools, weigh)
 
 
 def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
@@ -116,7 +111,7 @@ def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
         [
             Sized(
                 one,
-                condense.count_message(one, budgets.COUNTER) if one.tokens is None else one.tokens,
+                condense.count_message(one, sizes.COUNTER) if one.tokens is None else one.tokens,
                 made=one.is_summary or one.is_marker,
                 seq=one.seq,
                 pinned=pinned_texts(one.blocks),
@@ -129,6 +124,6 @@ def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
 def _rewound(conversation: Conversation) -> str:
     """Say how much rewinds in force hide, "" where there are none."""
     names = [column.name for column in Hiding._meta.fields]  # noqa: SLF001 - Django's documented API
-    in_force = Rewind.objects.filter(conversation=conversation, undone_at=None, rewind_parent=None)
+    in_force = conversation.rewinds.filter(undone_at=None, rewind_parent=None)
     sums = in_force.aggregate(**{name: models.Sum(name, default=0) for name in names})
     return labels.seen_words(Rewind(**sums))

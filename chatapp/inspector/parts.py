@@ -1,8 +1,9 @@
 """Parts of a request: messages taken apart into pieces, and pieces of one kind as a card."""
 
 import itertools
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.utils.functional import Promise
@@ -77,63 +78,51 @@ def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:
     return frozenset(block.text for block in texts if stands_for(block))
 
 
-def frame_pieces(system: str, tools: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield kind, name and text of what stands before the messages."""
+def frame_pieces(
+    system: str, tools: Mapping[str, object], weigh: Callable[[str, str], float]
+) -> Iterator[Piece]:
+    """Yield what stands before the messages; ``weigh`` tells a text of a kind."""
     if system.strip():
-        yield SYSTEM, "", system
-    for name, text in tools:
-        yield TOOLS, name, text
+        yield Piece(SYSTEM, system, weigh(SYSTEM, system))
+    for name, tool in tools.items():
+        sent = json.dumps(tool, separators=(",", ":"))
+        yield Piece(TOOLS, json.dumps(tool, indent=1), weigh(TOOLS, sent), name=name)
 
 
 def message_pieces(messages: Sequence[Sized]) -> Iterator[Piece]:
     """Yield the pieces of a request's messages, in order."""
-    newest = _newest(messages)
+    newest = len(messages)
+    for index in range(len(messages) - 1, -1, -1):
+        one = messages[index]
+        said = [block for kind, block in _blocks(one) if kind is None]
+        texts = [block.text for block in said if isinstance(block, condense.TextBlock)]
+        if one.message.role == "user" and any(text.strip() for text in texts):
+            newest = index
+            break
     for index, one in enumerate(messages):
         kind = MESSAGES if index < newest else NEWEST if index == newest else SINCE
         yield from _pieces(one, kind)
 
 
-def _newest(messages: Sequence[Sized]) -> int:
-    """Return where the newest request stands; behind the end where there is none."""
-    found = (
-        index
-        for index in range(len(messages) - 1, -1, -1)
-        if messages[index].message.role == "user"
-        and any(kind is None and _is_said(block) for kind, block in _blocks(messages[index]))
-    )
-    return next(found, len(messages))
-
-
-def _is_said(block: condense.Block) -> bool:
-    return isinstance(block, condense.TextBlock) and bool(block.text.strip())
-
-
 def _pieces(one: Sized, default: str) -> Iterator[Piece]:
     blocks = [*_blocks(one)]
     whole = sum(_weight(block) for _kind, block in blocks) or 1
-    for (kind, is_result), group in itertools.groupby(blocks, key=_group):
+    # A request and results that stand before it do not belong together.
+    groups = itertools.groupby(
+        blocks, key=lambda found: (found[0], isinstance(found[1], condense.ToolResultBlock))
+    )
+    for (kind, is_result), group in groups:
         said = tuple(block for _kind, block in group)
-        share = sum(map(_weight, said)) / whole
         text = condense.tools_to_text(condense.Message(one.message.role, said)).text
         calls = [block.name for block in said if isinstance(block, condense.ToolUseBlock)]
         yield Piece(
             kind=str(kind or (MESSAGES if is_result and default == NEWEST else default)),
-            text=text or _names(said),
-            tokens=one.tokens * share,
+            text=text or " · ".join(f"[{block.to_api().get('type')}]" for block in said),
+            tokens=one.tokens * sum(map(_weight, said)) / whole,
             name=", ".join(calls),
             role="results" if is_result else one.message.role,
             seq=one.seq,
         )
-
-
-def _group(found: tuple[condense.PartKind | None, condense.Block]) -> tuple[object, bool]:
-    """Tell what belongs together: a request and results that stand before it do not."""
-    kind, block = found
-    return kind, isinstance(block, condense.ToolResultBlock)
-
-
-def _names(said: Iterable[condense.Block]) -> str:
-    return " · ".join(f"[{block.to_api().get('type')}]" for block in said)
 
 
 def _weight(block: condense.Block) -> int:
@@ -166,13 +155,10 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
 
 def _apart(text: str, pinned: frozenset[str]) -> Iterator[tuple[bool, str]]:
     """Yield what is pinned and what is not, of what may have been sent as one text."""
-    if not pinned:
-        yield False, text
-        return
     every = "|".join(map(re.escape, pinned))
-    parts = re.split(rf"(?:\A|\n\n)({every})(?=\n\n|\Z)", text)
+    parts = re.split(rf"(?:\A|\n\n)({every})(?=\n\n|\Z)", text) if pinned else [text]
     for index, part in enumerate(parts):
-        if said := part.removeprefix("\n\n"):
+        if said := part.removeprefix("\n\n") if pinned else part:
             yield bool(index % 2), said
 
 
@@ -181,7 +167,7 @@ def _text_parts(
 ) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
     kind = condense.part_kind(text) if made else None
     found: Iterable[tuple[condense.PartKind | None, str]] = condense.split_beside(text)
-    if made and kind:
+    if kind:
         found = [*condense.split_parts(text)] or [(kind, text)]
     for of, part in found:
         yield of, condense.TextBlock(part)

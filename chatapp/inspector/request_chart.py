@@ -1,4 +1,4 @@
-"""What the latest requests of a conversation were made of, as columns of a chart."""
+"""Chart of what the latest requests of a conversation were made of, one column each."""
 
 import itertools
 import json
@@ -118,7 +118,6 @@ class _Weights:
     """How much of each call's request is of which kind, without reading what messages say."""
 
     def __init__(self, conversation: Conversation, calls: Sequence[ModelCall]) -> None:
-        """Read the lists of all calls, and what of them is not known by number."""
         self._reader = RequestReader(conversation.pk)
         learn_chains(self._reader, calls[-1], 2 * len(calls) + LONGEST_CHAIN)
         self._items = {call.pk: self._reader.items(call.manifest) for call in calls}

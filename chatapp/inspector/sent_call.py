@@ -1,7 +1,6 @@
 """Sent calls: what the model saw in a call, beside what it saw in the call before."""
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,9 +9,7 @@ from chatapp.context import sizes
 from chatapp.inspector.comparison import Comparison, compare, why_missed
 from chatapp.inspector.next_request import Hider, hiders
 from chatapp.inspector.parts import (
-    SYSTEM,
     Card,
-    Piece,
     Sized,
     cards_of,
     frame_pieces,
@@ -68,7 +65,9 @@ def read_call(call: ModelCall) -> SentCall:
     if seen is None:
         return SentCall(call, None, earlier=earlier, later=later)
     messages = _Messages(seen)
-    pieces = [*_frame(seen), *message_pieces([*messages.sized()])]
+    frame = seen.told.frame
+    head = frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
+    pieces = [*head, *message_pieces(messages.sized())]
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
     window = _window(call)
@@ -85,7 +84,7 @@ def read_call(call: ModelCall) -> SentCall:
         window=window,
         comparison=comparison,
         missed=why_missed(call, earlier, comparison),
-        hiders=tuple(hiders(made)),
+        hiders=hiders(made),
         earlier=earlier,
         later=later,
     )
@@ -100,14 +99,6 @@ def _neighbours(call: ModelCall) -> tuple[ModelCall | None, ModelCall | None]:
     later = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
     newest_first = earlier.select_related("manifest").order_by("-created_at", "-pk")
     return newest_first.first(), later.order_by("created_at", "pk").first()
-
-
-def _frame(seen: StoredRequest) -> Iterator[Piece]:
-    frame = seen.told.frame
-    tools = [(name, json.dumps(tool, indent=1)) for name, tool in frame.tools.items()]
-    for kind, name, text in frame_pieces(frame.system, tools):
-        sent = text if kind == SYSTEM else json.dumps(json.loads(text), separators=(",", ":"))
-        yield Piece(kind, text, _counter.count(sent), name=name)
 
 
 def _window(call: ModelCall) -> int:
@@ -136,16 +127,18 @@ class _Messages:
         """Return the numbers of the summaries and markers among them."""
         return {made for one in self.told if (made := self._made_of(*one))}
 
-    def sized(self) -> Iterator[Sized]:
-        """Yield the messages with their sizes, and whether the engine wrote them."""
-        for message, sources in self.told:
-            yield Sized(
+    def sized(self) -> list[Sized]:
+        """Return the messages with their sizes, and whether the engine wrote them."""
+        return [
+            Sized(
                 message,
                 condense.count_message(message, _counter),
                 made=bool(self._made_of(message, sources)),
                 seq=min(sources, default=0),
                 pinned=self._pinned,
             )
+            for message, sources in self.told
+        ]
 
     def _made_of(self, message: condense.Message, sources: Sequence[int]) -> int:
         """Return the number of the summary or marker that a message is, 0 where it is none."""

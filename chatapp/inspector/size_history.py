@@ -1,4 +1,4 @@
-"""How large a conversation's context was over its turns, every condensation as a drop."""
+"""Size of a conversation's context over its turns, every condensation as a drop."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence

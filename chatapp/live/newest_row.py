@@ -10,7 +10,7 @@ from chatapp.agent import events
 from chatapp.live import outgoing_frames
 from chatapp.live.watchers import Watchers
 from chatapp.models.read_executor import reading
-from chatapp.transcript import message_parts, row_pages, rows
+from chatapp.transcript import message_parts, row_builder, rows
 
 ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 
@@ -73,7 +73,7 @@ def _render_card(
     conversation_id: uuid.UUID, seq: int, tools: ToolEvents, call: str
 ) -> tuple[str, str]:
     """Return (element id, HTML) of a call's card, or of its row where others have the same id."""
-    row, conversation = row_pages.live_row(conversation_id, seq, tools)
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
     parts = row.parts if isinstance(row, rows.MessageRow) else ()
     cards = [one for one in parts if isinstance(one, message_parts.ToolCard) and one.id == call]
     if len(cards) != 1:
@@ -83,6 +83,6 @@ def _render_card(
 
 
 def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:
-    row, conversation = row_pages.live_row(conversation_id, seq, tools)
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
     html = render_to_string(row.template, {"row": row, "conversation": conversation})
     return row.id, html

@@ -1,4 +1,4 @@
-"""What a link says about where it leads: its place, unless its text names it, and a warning."""
+"""Attributes of a link: the place where it leads, unless its text names that, and a warning."""
 
 import re
 from contextlib import suppress

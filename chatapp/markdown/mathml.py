@@ -8,15 +8,65 @@ from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import Converter
 
-from chatapp.markdown.sanitizer import replace_unsafe_characters
+# What formulas are drawn with: no link, no style, no colour, which a theme could make unreadable,
+# no foreign content, and no size but of spaces, so that nothing is drawn in another place.
+TAGS: dict[str, set[str]] = {
+    "math": {"display"},
+    "menclose": {"notation"},
+    "mfrac": {"linethickness"},
+    "mi": {"mathvariant"},
+    "mo": {
+        "fence", "form", "largeop", "lspace", "maxsize", "minsize", "movablelimits", "rspace",
+        "stretchy",
+    },
+    "mover": {"accent"},
+    "mspace": {"width"},
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "mtable": {"displaystyle"},
+    "mtd": {"columnalign"},
+    "mtext": {"mathvariant"},
+    "munder": {"accentunder"},
+} | {
+    name: set()
+    for name in (
+        "mn", "mpadded", "mphantom", "mroot", "mrow", "msqrt", "msub", "msubsup", "msup", "mtr",
+        "munderover",
+    )
+}  # fmt: skip
+
+# Elements inside elements: what people write stays under twenty.
+_MAX_DEPTH = 60
+
+_ALIGNED = (r"\begin{align*}", r"\end{align*}")
+_STACKED = (r"\begin{displaylines}", r"\end{displaylines}")
+_RENAMED = {
+    **dict.fromkeys(("align", "aligned", "split"), _ALIGNED),
+    **dict.fromkeys(("gather", "gathered", "multline"), _STACKED),
+    **dict.fromkeys(("equation", "displaymath"), ("{", "}")),
+    "dcases": (r"\begin{cases}", r"\end{cases}"),
+    "eqnarray": (r"\begin{array}{rcl}", r"\end{array}"),
+}
+_ENVIRONMENT = re.compile(r"\\(begin|end) ?\{([a-z]+)\*?\}")
+# What says nothing on a page, and what the library cannot read.
+_REPLACED = (
+    (re.compile(r"\\(?:nonumber|notag)(?![a-zA-Z])|\\label ?\{[^{}]*\}"), ""),
+    (re.compile(r"\\tag ?\{"), r"\\qquad\\tag{"),
+    (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
+    (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
+)
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_PARTS = {
+    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
+_COMMAND = re.compile(r"\\[a-zA-Z]")
+# What the library strikes a sign through with, in vain.
+_STROKE = "\u29f8"
 
 _WITH_LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 _LIMITING = frozenset({"lim", "max", "min", "sup", "inf"})
-_OVER_AND_UNDER = frozenset(_WITH_LIMITS.values())
-_ROWS = frozenset({"math", "mrow", "mstyle", "mtd", "msqrt", "menclose", "mphantom"})
 # Infinity, the empty set, true and false, which the library takes for operators.
 _NO_OPERATORS = frozenset("\u221e\u2205\u22a4\u22a5")
-_SIMILAR = "\u223c"
 # What the library draws a line above or below with; it would not stretch.
 _LINE = "\u2015"
 _SIZE = re.compile(r"-?0?\.\d{1,4}em|0|\d{1,2}(?:\.\d{1,4})?(?:em|ex|px|pt|mm|cm)")
@@ -25,28 +75,151 @@ _THIN = "0.167em"
 _WIDTHS = {"thinmathspace": _THIN, "mediummathspace": "0.222em", "thickmathspace": "0.278em"}
 
 
-def modernize(tree: Element) -> None:
+class _NotUnderstoodError(Exception):
+    """The formula holds what this module does not take."""
+
+
+# While a paragraph streams, its finished formulas are asked for again and again.
+@functools.lru_cache(maxsize=512)
+def to_mathml(latex: str, *, display: bool) -> str | None:
+    """Return the formula as MathML, unsanitised, or None where not all of it is understood."""
+    try:
+        tree = _convert(_prepare(latex), display=display)
+        _mend(tree)
+        return tostring(tree, encoding="unicode", short_empty_elements=False)
+    except Exception:  # noqa: BLE001 - the library raises whatever it stumbles on
+        return None
+
+
+def _prepare(latex: str) -> str:
+    """Return the formula in words the library knows, without runs of spaces.
+
+    Its patterns take quadratic time in those. Lines stay, as they end comments.
+    """
+    latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
+    for pattern, words in _REPLACED:
+        latex = pattern.sub(words, latex)
+    return _ENVIRONMENT.sub(_rename, latex)
+
+
+def _rename(match: re.Match[str]) -> str:
+    return _RENAMED.get(match[2], (match[0], match[0]))[match[1] == "end"]
+
+
+def _convert(latex: str, *, display: bool) -> Element:
+    """Return the library's reading of a formula, if that is all of it."""
+    depth = 0
+    for brace in _BRACE.findall(latex):
+        depth += {"{": 1, "}": -1}.get(brace, 0)
+        if depth < 0:
+            break
+    # The library does not look at braces without their other.
+    if depth:
+        raise _NotUnderstoodError
+    tree = _read(latex, display=display)
+    if _has_loose_rows(tree):
+        begin, end = _ALIGNED if "&" in latex else _STACKED
+        tree = _read(begin + latex + end, display=display)
+    level = [tree]
+    for _ in range(_MAX_DEPTH):
+        level = [child for one in level for child in one]
+    left_over = [
+        one
+        for one in tree.iter()
+        if one.text == _STROKE
+        or (one.tag == "mi" and _COMMAND.match(one.text or ""))
+        or len(one) != _PARTS.get(one.tag, len(one))
+    ]
+    if level or left_over or _has_loose_rows(tree):
+        raise _NotUnderstoodError
+    return tree
+
+
+class _NoMacros(dict[str, tuple[list[str], int]]):
+    """Refuses definitions: a few short ones can double a text thirty times."""
+
+    def __setitem__(self, name: str, value: tuple[list[str], int]) -> None:
+        raise _NotUnderstoodError
+
+
+def _read(latex: str, *, display: bool) -> Element:
+    converter = Converter(display="block" if display else "inline")
+    converter.macros = _NoMacros()
+    tree = converter.convert_to_element(latex)
+    del tree.attrib["xmlns"]
+    for element in tree.iter():
+        written = element.text or ""
+        element.text = unescape(written)
+        if element.tag == "mi" and written[:1] == "&" and re.fullmatch("[a-zA-Z]", element.text):
+            # This is how the library says that a letter stands upright.
+            element.set("mathvariant", "normal")
+    return tree
+
+
+def _has_loose_rows(tree: Element) -> bool:
+    """Whether lines are broken, or aligned, where there are no rows."""
+    return any(
+        "linebreak" in one.attrib or (one.tag, one.text) == ("mi", "&") for one in tree.iter()
+    )
+
+
+def _mend(tree: Element) -> None:
     """Rewrite what the library writes and browsers do not know, or draw otherwise."""
     for element in tree.iter():
-        _mend_letters(element)
-        _mend_symbol(element)
-        _mend_size(element)
+        if element.tag in {"mi", "mn", "mo"}:
+            _mend_sign(element)
+        for name in {"width", "linethickness"} & element.attrib.keys():
+            _mend_size(element, name)
         if element.tag == "mtable":
-            _rule_columns(element)
-        if element.tag in _OVER_AND_UNDER:
+            lines = element.get("columnlines", "").split()
+            for cell, line in [pair for row in element for pair in zip(row, lines, strict=False)]:
+                cell.attrib |= {"class": "ruled"} if line != "none" else {}
+        if element.tag in {"mover", "munder", "munderover"}:
             _mend_over(element)
     for element in tree.iter():
-        _mend_limits(element)
-        if element.tag in _ROWS:
+        base = element[0] if len(element) else element
+        if element.tag in _WITH_LIMITS and base.tag == "mo" and _takes_limits(base):
+            # Below and above is where limits stand in a display, which the browser decides.
+            element.tag = _WITH_LIMITS[element.tag]
+            base.set("movablelimits", "true")
+        if element.tag in {"math", "mrow", "mstyle", "mtd", "msqrt", "menclose", "mphantom"}:
             _space_names(element)
 
 
-def _mend_letters(element: Element) -> None:
-    """Browsers know no style of letters but by the letters themselves."""
+def _mend_size(element: Element, name: str) -> None:
+    """Sizes are named no more; what is written as one may be no size, or any."""
+    size = element.attrib.pop(name)
+    plain = size.removeprefix("negative")
+    if plain in _WIDTHS:
+        size = ("" if plain == size else "-") + _WIDTHS[plain]
+    if _SIZE.fullmatch(size):
+        element.set(name, size)
+
+
+def _mend_over(element: Element) -> None:
+    """A line is the border of a box, and an arrow must be the base itself to stretch."""
+    if element[1].text == _LINE:
+        element.set("notation", "top" if element.tag == "mover" else "bottom")
+        element.tag = "menclose"
+        element.remove(element[1])
+    elif element[0].tag == "mstyle":
+        element[0] = element[0][0]
+
+
+def _mend_sign(element: Element) -> None:
+    """Set the letters of a style, the only one that browsers know, and the space around signs."""
     style = element.get("mathvariant", "normal")
-    if element.tag in {"mi", "mn", "mo"} and style != "normal":
+    if style != "normal":
         element.text = "".join(_find_letter(one, style) for one in element.text or "")
         del element.attrib["mathvariant"]
+    text = element.text = "\u223c" if element.text == "~" else element.text or ""
+    if element.tag == "mo" and text in _NO_OPERATORS:
+        element.tag = "mi"
+    elif element.tag == "mi" and len(text) == 1 and text not in _NO_OPERATORS:
+        kind = unicodedata.category(text)
+        if kind in {"Sm", "Ps", "Pe"}:
+            element.tag = "mo"
+            element.attrib |= {} if kind == "Sm" else {"stretchy": "false"}
 
 
 def _find_letter(letter: str, style: str) -> str:
@@ -60,61 +233,10 @@ def _find_letter(letter: str, style: str) -> str:
     return letter
 
 
-def _mend_symbol(element: Element) -> None:
-    """Signs have the space of operators around them, and only those."""
-    text = element.text = _SIMILAR if element.text == "~" else element.text or ""
-    if element.tag == "mo" and text in _NO_OPERATORS:
-        element.tag = "mi"
-    elif element.tag == "mi" and len(text) == 1 and text not in _NO_OPERATORS:
-        kind = unicodedata.category(text)
-        if kind in {"Sm", "Ps", "Pe"}:
-            element.tag = "mo"
-            element.attrib |= {} if kind == "Sm" else {"stretchy": "false"}
-
-
-def _mend_size(element: Element) -> None:
-    """Sizes are named no more; what is written as one may be no size, or any."""
-    for name in {"width", "linethickness"} & element.attrib.keys():
-        size = element.attrib.pop(name)
-        plain = size.removeprefix("negative")
-        if plain in _WIDTHS:
-            size = ("" if plain == size else "-") + _WIDTHS[plain]
-        if _SIZE.fullmatch(size):
-            element.set(name, size)
-
-
-def _rule_columns(table: Element) -> None:
-    """Lines between columns are a class of the cells before them."""
-    lines = table.get("columnlines", "").split()
-    for row in table:
-        for cell, line in zip(row, lines, strict=False):
-            if line != "none":
-                cell.set("class", "ruled")
-
-
-def _mend_over(element: Element) -> None:
-    """A line is the border of a box, and an arrow must be the base itself to stretch."""
-    if element[1].text == _LINE:
-        element.set("notation", "top" if element.tag == "mover" else "bottom")
-        element.tag = "menclose"
-        element.remove(element[1])
-    elif element[0].tag == "mstyle":
-        element[0] = element[0][0]
-
-
-def _mend_limits(element: Element) -> None:
-    """Below and above is where limits stand in a display, which the browser decides."""
-    if element.tag in _WITH_LIMITS and len(element):
-        base = element[0]
-        if base.tag == "mo" and (base.get("movablelimits") or _takes_limits(base.text or "")):
-            element.tag = _WITH_LIMITS[element.tag]
-            base.set("movablelimits", "true")
-
-
-def _takes_limits(operator: str) -> bool:
-    return operator in _LIMITING or (
-        len(operator) == 1 and unicodedata.name(operator, "").startswith("N-ARY")
-    )
+def _takes_limits(base: Element) -> bool:
+    text = base.text or ""
+    is_large = len(text) == 1 and unicodedata.name(text, "").startswith("N-ARY")
+    return bool(base.get("movablelimits")) or text in _LIMITING or is_large
 
 
 def _space_names(row: Element) -> None:
@@ -136,137 +258,3 @@ def _first_leaf(element: Element) -> Element:
     while len(element):
         element = element[0]
     return element
-
-
-# Elements inside elements: what people write stays under twenty.
-_MAX_DEPTH = 60
-
-_ENVIRONMENT = re.compile(r"\\(begin|end) ?\{([a-z]+)\*?\}")
-_ALIGNED = (r"\begin{align*}", r"\end{align*}")
-_STACKED = (r"\begin{displaylines}", r"\end{displaylines}")
-_RENAMED = {
-    **dict.fromkeys(("align", "aligned", "split"), _ALIGNED),
-    **dict.fromkeys(("gather", "gathered", "multline"), _STACKED),
-    **dict.fromkeys(("equation", "displaymath"), ("{", "}")),
-    "dcases": (r"\begin{cases}", r"\end{cases}"),
-    "eqnarray": (r"\begin{array}{rcl}", r"\end{array}"),
-}
-
-# What says nothing on a page, and what the library cannot read.
-_REPLACED = (
-    (re.compile(r"\\(?:nonumber|notag)(?![a-zA-Z])|\\label ?\{[^{}]*\}"), ""),
-    (re.compile(r"\\tag ?\{"), r"\\qquad\\tag{"),
-    (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
-    (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
-)
-
-_COMMAND = re.compile(r"\\[a-zA-Z]")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_PARTS = {
-    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
-    **dict.fromkeys(("msubsup", "munderover"), 3),
-}
-# What the library strikes a sign through with, in vain.
-_STROKE = "\u29f8"
-
-
-# While a paragraph streams, its finished formulas are asked for again and again.
-@functools.lru_cache(maxsize=512)
-def to_mathml(latex: str, *, display: bool) -> str | None:
-    """Return the formula as MathML, unsanitised, or None where not all of it is understood."""
-    try:
-        tree = _convert(_prepare(latex), display=display)
-        return tostring(tree, encoding="unicode", short_empty_elements=False)
-    except Exception:  # noqa: BLE001 - the library raises whatever it stumbles on
-        return None
-
-
-class _NotUnderstoodError(Exception):
-    """The formula holds what this module does not take."""
-
-
-def _convert(latex: str, *, display: bool) -> Element:
-    if not _is_balanced(latex):
-        raise _NotUnderstoodError
-    tree = _read(latex, display=display)
-    if _has_loose_rows(tree):
-        begin, end = _ALIGNED if "&" in latex else _STACKED
-        tree = _read(begin + latex + end, display=display)
-    if not _is_understood(tree):
-        raise _NotUnderstoodError
-    modernize(tree)
-    return tree
-
-
-def _is_balanced(latex: str) -> bool:
-    """Whether every brace has its other, which the library does not look at."""
-    depth = 0
-    for brace in _BRACE.findall(latex):
-        depth += {"{": 1, "}": -1}.get(brace, 0)
-        if depth < 0:
-            return False
-    return depth == 0
-
-
-def _prepare(latex: str) -> str:
-    """Return the formula in words the library knows, without runs of spaces.
-
-    Its patterns take quadratic time in those. Lines stay, as they end comments.
-    """
-    latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
-    for pattern, words in _REPLACED:
-        latex = pattern.sub(words, latex)
-    return _ENVIRONMENT.sub(_rename, latex)
-
-
-def _rename(match: re.Match[str]) -> str:
-    begin, end = _RENAMED.get(match[2], (match[0], match[0]))
-    return begin if match[1] == "begin" else end
-
-
-class _NoMacros(dict[str, tuple[list[str], int]]):
-    """Refuses definitions: a few short ones can double a text thirty times."""
-
-    def __setitem__(self, name: str, value: tuple[list[str], int]) -> None:
-        raise _NotUnderstoodError
-
-
-def _read(latex: str, *, display: bool) -> Element:
-    converter = Converter(display="block" if display else "inline")
-    converter.macros = _NoMacros()
-    tree = converter.convert_to_element(latex)
-    del tree.attrib["xmlns"]
-    for element in tree.iter():
-        _unescape(element)
-    return tree
-
-
-def _unescape(element: Element) -> None:
-    """Turn the entities that the library leaves for later, and those that were written."""
-    written = element.text or ""
-    element.text = replace_unsafe_characters(unescape(written))
-    if element.tag == "mi" and written.startswith("&") and re.fullmatch("[a-zA-Z]", element.text):
-        # This is how the library says that a letter stands upright.
-        element.set("mathvariant", "normal")
-
-
-def _has_loose_rows(tree: Element) -> bool:
-    """Whether lines are broken, or aligned, where there are no rows."""
-    return any(
-        "linebreak" in one.attrib or (one.tag, one.text) == ("mi", "&") for one in tree.iter()
-    )
-
-
-def _is_understood(tree: Element) -> bool:
-    """Whether no command came through as it was written, and the tree is as deep as a formula."""
-    if _has_loose_rows(tree) or any(
-        one.text == _STROKE
-        or (one.tag == "mi" and _COMMAND.match(one.text or ""))
-        or len(one) != _PARTS.get(one.tag, len(one))
-        for one in tree.iter()
-    ):
-        return False
-    level = [tree]
-    for _ in range(_MAX_DEPTH):
-        level = [child for one in level for child in one]
-    return not level

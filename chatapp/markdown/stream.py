@@ -13,10 +13,16 @@ from html import escape
 from markdown_it.token import Token
 
 from chatapp.markdown.code_colors import read_language
-from chatapp.markdown.formulas import OPEN_AT_LINE, UNDECIDED
-from chatapp.markdown.parser import Environment, parser, render_piece
-from chatapp.markdown.renderer import CLOSE_CODE_BLOCK, open_code_block
-from chatapp.markdown.sanitizer import replace_unsafe_characters
+from chatapp.markdown.formulas import UNDECIDED, find_open
+from chatapp.markdown.safe_html import (
+    CLOSE_CODE_BLOCK,
+    OPEN_AT_LINE,
+    Environment,
+    open_code_block,
+    parser_for,
+    render_piece,
+    replace_unsafe_characters,
+)
 
 # Characters: a longer run without a space is no word that anyone waits for.
 _LONGEST_WORD = 200
@@ -47,7 +53,6 @@ class OpenCode:
     """A fenced code block that is being written; ``pieces`` of its text are only ever added."""
 
     def __init__(self, fence: re.Match[str]) -> None:
-        """Begin with no text."""
         mark, self.pieces = fence[1], list[str]()
         self._fence, self._language = fence[0], read_language(fence[2])
         self._line: str | None = ""  # an incomplete line that may be the closing fence
@@ -85,23 +90,36 @@ class OpenCode:
 class MarkdownStream:
     """Renders one text as it arrives, in time linear in its length.
 
-    ``closed`` is HTML of the final blocks; ``code`` is the open block where it is a code block.
+    ``closed`` is HTML of the final blocks; ``code`` is the open block where it is a code block, and
+    ``size`` the length of one that is none.
     """
 
     def __init__(self) -> None:
-        """Begin with an empty text."""
         self.closed: list[str] = []
         self.code: OpenCode | None = None
         self._definitions: Environment = {}
         self._held = ""  # the end of the text, not a whole word yet
-        self._read_at = self._show_at = 0
         self._begin("")
 
+    def _begin(self, text: str) -> None:
+        """Begin a block that is no code."""
+        self._pieces, self.size, self._html = [text], len(text), ""
+        self._read_at = self._show_at = 0
+
     def feed(self, text: str) -> None:
-        """Take more text, of any length."""
-        words = self._take_words(text)
+        """Take more text, of any length; the end waits until it is a whole word."""
+        text = self._held + text
+        end = _end_of_words(text)
+        self._held = text[end:]
+        words = replace_unsafe_characters(text[:end].replace("\r\n", "\n").replace("\r", "\n"))
         while words:
-            words = self._add_to_code(self.code, words) if self.code else self._add(words)
+            if self.code is None:
+                words = self._add(words)
+            elif ended := self.code.add(words):
+                self.code, words = None, ended[1]
+                self._close(ended[0])
+            else:
+                words = ""
 
     def open_html(self) -> str:
         """Return safe HTML of the block that is still being written.
@@ -112,7 +130,17 @@ class MarkdownStream:
             return self.code.html
         if self._show_at <= self.size <= _LARGEST:
             self._show_at = _later(self.size)
-            self._html = self._preview()
+            text = "".join(self._pieces)
+            line = text[text.rfind("\n") + 1 :]
+            if len(line) <= _LONGEST_MARKS and _UNDECIDED.fullmatch(line):
+                text = text[: len(text) - len(line)]
+            if "$" in text or "\\" in text:
+                text = text[: find_open(text)]
+            # A copy, so that no definition is remembered which is not complete.
+            references = dict(self._definitions.get("references", {}))
+            open_at = len(text.splitlines())
+            env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
+            self._html = render_piece(text, env)
         return self._html
 
     def finish(self) -> None:
@@ -122,27 +150,6 @@ class MarkdownStream:
         self.code, self._held = None, ""
         self._begin("")
 
-    def _begin(self, text: str) -> None:
-        """Begin a block that is no code."""
-        self._pieces, self.size, self._html = [text], len(text), ""
-        self._read_at = self._show_at = 0
-
-    def _take_words(self, text: str) -> str:
-        """Return what is whole words by now, cleaned; the rest waits."""
-        text = self._held + text
-        end = _end_of_words(text)
-        self._held = text[end:]
-        return replace_unsafe_characters(text[:end].replace("\r\n", "\n").replace("\r", "\n"))
-
-    def _add_to_code(self, code: OpenCode, words: str) -> str:
-        """Take more of the open code block; return what follows it."""
-        ended = code.add(words)
-        if ended is None:
-            return ""
-        self.code = None
-        self._close(ended[0])
-        return ended[1]
-
     def _add(self, words: str) -> str:
         """Take more text; return what is in the code block that it begins."""
         self._pieces.append(words)
@@ -150,32 +157,21 @@ class MarkdownStream:
         if "\n" not in words or self.size < self._read_at:
             return ""
         self._read_at = _later(self.size)
-        return self._close_blocks()
-
-    def _close_blocks(self) -> str:
         text = "".join(self._pieces)
         start = _find_last_block(text[: text.rfind("\n") + 1])
-        self._close(text[:start])
-        fence = _FENCE.match(text, start)
-        if fence:
+        if start:
+            self._close(text[:start])
+        if fence := _FENCE.match(text, start):
             self.code = OpenCode(fence)
-        if fence or start:
-            self._begin("" if fence else text[start:])
-        return text[fence.end() :] if fence else ""
+            self._begin("")
+            return text[fence.end() :]
+        if start:
+            self._begin(text[start:])
+        return ""
 
     def _close(self, text: str) -> None:
         if html := render_piece(text, self._definitions):
             self.closed.append(html)
-
-    def _preview(self) -> str:
-        lines, newline, line = "".join(self._pieces).rpartition("\n")
-        if len(line) <= _LONGEST_MARKS and _UNDECIDED.fullmatch(line):
-            line = ""
-        # A copy, so that no definition is remembered which is not complete.
-        references = dict(self._definitions.get("references", {}))
-        open_at = lines.count("\n") + bool(newline) + bool(line)
-        env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
-        return render_piece(lines + newline + line, env)
 
 
 def _later(size: int) -> int:
@@ -193,17 +189,17 @@ def _find_last_block(lines: str) -> int:
     """
     tokens: list[Token] = []
     env: Environment = {}
-    parser().block.parse(lines, parser(), env, tokens)
+    parser = parser_for(lines)
+    parser.block.parse(lines, parser, env, tokens)
     starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
-    last = max((line for line in starts if line <= env.get(UNDECIDED, line)), default=0)
-    return sum(len(line) + 1 for line in lines.split("\n", last)[:last])
+    decided = [line for line in starts if line <= env.get(UNDECIDED, line)]
+    last = max(decided, default=0)
+    return sum([len(line) + 1 for line in lines.split("\n", last)[:last]])
 
 
 def _end_of_words(text: str) -> int:
     """Return how much of the text is whole words; a return waits for its newline."""
-    end = len(text)
-    while end and not _WORD_END.match(text, end - 1) and len(text) - end < _LONGEST_WORD:
-        end -= 1
-    if len(text) - end >= _LONGEST_WORD:
-        end = len(text)
+    start = max(0, len(text) - _LONGEST_WORD)
+    ends = [found.end() for found in _WORD_END.finditer(text, start)]
+    end = ends[-1] if ends else len(text) if start else 0
     return end - 1 if text[:end].endswith("\r") else end

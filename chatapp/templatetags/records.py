@@ -1,4 +1,4 @@
-"""The record in words: what a hidden message holds."""
+"""Words of the record: what a hidden message holds."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The words that scripts put on the page; "one" and "other" are chosen by Intl.PluralRules."""
+"""Words that scripts put on the page; "one" and "other" are chosen by Intl.PluralRules."""
 
 from django import template
 from django.utils.html import json_script

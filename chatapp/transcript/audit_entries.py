@@ -1,4 +1,4 @@
-"""The entries of an audit chain as lines of a page."""
+"""Entries of an audit chain as lines of a page."""
 
 import json
 from collections.abc import Mapping

@@ -1,10 +1,10 @@
-"""An attempt as one line of the history: what it came to, in words and figures."""
+"""Lines of the history: what each attempt came to, in words and figures."""
 
 import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,30 +16,22 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.models import Condensation, Profile
 from chatapp.transcript import labels
-from chatapp.transcript.receipts import facts_kept
-
-_REWOUND = "rewound"
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptLine:
+@dataclass(frozen=True)
+class AttemptLine(labels.AttemptWords):
     """One attempt; ``words`` say how and why it was made and what it hid.
 
-    ``status`` is how it stands: what it made may have been rewound since.
-
-    ``instead`` is what happened in place of one that came to nothing, and of one that failed that
-    nothing did. ``row`` is the record whose
-    row the chat has: too little to clear leaves none, so there it is of what was made instead.
+    ``status`` is how it stands: what it made may have been rewound since. ``instead`` is what
+    happened in place of one that came to nothing, and of one that failed that nothing did. ``row``
+    is the record whose row the chat has: too little to clear leaves none, so there it is of what
+    was made instead.
     """
 
-    attempt: Condensation
     row: Condensation
-    name: str
-    icon: str
-    saved_percent: int | None
     status: str
     status_words: str
-    words: tuple[str, ...]
+    words: Sequence[str]
     instead: str
 
 
@@ -66,29 +58,21 @@ def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensat
 
 
 def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
-    failed = attempt.outcome == Condensation.Outcome.FAILED
+    failed = attempt.status == Condensation.Status.FAILED
     other = labels.made_instead(attempt, followers)
     succeeded = attempt.status == Condensation.Status.SUCCEEDED
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
-    has_row = not labels.is_unremarkable(attempt)
+    said = labels.AttemptWords(attempt)
+    strategy = labels.strategy_name(attempt.strategy)
+    words = [strategy, said.trigger_text, said.hidden_text, said.facts_kept]
     return AttemptLine(
         attempt=attempt,
-        row=attempt if has_row else other or attempt,
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
-        saved_percent=labels.saved_percent(attempt),
-        status=_REWOUND if was_rewound else attempt.status,
+        row=(labels.is_unremarkable(attempt) and other) or attempt,
+        status="rewound" if was_rewound else attempt.status,
         status_words=_("Rewound") if was_rewound else capfirst(attempt.get_status_display()),
-        words=tuple(filter(None, _words(attempt))),
+        words=[one for one in words if one],
         instead=labels.instead_text(other) if failed or other else "",
     )
-
-
-def _words(attempt: Condensation) -> Iterator[str]:
-    yield labels.strategy_name(attempt.strategy)
-    yield labels.trigger_text(attempt)
-    yield labels.hidden_text(attempt)
-    yield facts_kept(attempt.receipt)
 
 
 # What a spreadsheet would take for a formula begins with one of these.

@@ -1,4 +1,4 @@
-"""All that is on record of one attempt, for a page of its own."""
+"""Page of one attempt: all that is on record of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,10 @@ from django.utils.translation import ngettext
 
 import condense
 from chatapp.formats import number
-from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Profile, Review
-from chatapp.transcript import labels
 from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
+from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.originals import MAX_SENTENCES, changes
-from chatapp.transcript.receipts import FactGroup, fact_groups, facts_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +60,17 @@ class Spent:
     predicted_cost: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+@dataclass(frozen=True)
+class Record(AttemptWords):
     """An attempt with what decided, what was tried, what was called for it, and what came of it.
 
     ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
-    numbers, ``distance`` says what came since the condensation before, and ``spent`` tells input,
+    numbers, ``distance`` says what came since the condensation before, ``spent`` tells input,
     cache and output apart, and ``reviews`` are what people said to its drafts.
     """
 
-    attempt: Condensation
-    name: str
-    icon: str
     decision: str
     distance: str
-    trigger_text: str
-    hidden_text: str
-    saved_percent: int | None
-    summary_html: str
-    analysis_html: str
-    facts: Sequence[FactGroup]
-    facts_kept: str
-    folded: condense.FoldingRecord | None
     ledger: str
     at: str
     rungs: Sequence[AttemptLine]
@@ -96,21 +83,10 @@ class Record:
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
     made, calls = attempt.message, list(attempt.calls.order_by("pk"))
-    failed = attempt.status == Condensation.Status.FAILED
     return Record(
         attempt=attempt,
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
         decision=_decision(attempt),
         distance=_distance(attempt),
-        trigger_text=labels.trigger_text(attempt),
-        hidden_text=labels.hidden_text(attempt),
-        saved_percent=labels.saved_percent(attempt),
-        summary_html=render_markdown(attempt.summary),
-        analysis_html=render_markdown(attempt.analysis),
-        facts=fact_groups(attempt.receipt),
-        facts_kept=facts_kept(attempt.receipt),
-        folded=attempt.read_folded(),
         ledger=_ledger(attempt),
         at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=_rungs(attempt),
@@ -164,51 +140,35 @@ def _ledger(attempt: Condensation) -> str:
     return next((text for kind, text in kinds if kind is condense.PartKind.LEDGER), "")
 
 
+_PARTS = ("input", "cache_read", "cache_write", "output")
+
+
 def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
     """Return tokens by part, at the profile's prices where these give what was billed."""
-    tokens = condense.Usage(
-        input=sum(call.tokens_input for call in calls),
-        output=sum(call.tokens_output for call in calls),
-        cache_read=sum(call.tokens_cache_read for call in calls),
-        cache_write=sum(call.tokens_cache_write for call in calls),
-    )
     labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
-    spent, predicted = _parts(tokens), _parts(attempt.predicted or condense.Usage())
-    profile = _writer(attempt)
+    spent = [sum(getattr(call, f"tokens_{part}") for call in calls) for part in _PARTS]
+    usage = attempt.predicted or condense.Usage()
+    predicted = [getattr(usage, part) for part in _PARTS]
+    # The profile that wrote the summary, if it is there still.
+    profile = Profile.objects.filter(
+        owner=attempt.conversation.owner_id,
+        name=attempt.writer_name or attempt.profile_name,
+        model=attempt.writer_model or attempt.model,
+    ).first()
+    costs = _costs(profile, spent, attempt.cost)
+    predicted_costs = _costs(profile, predicted, attempt.predicted_cost)
+    rows = zip(labels, spent, costs, predicted, predicted_costs, strict=True)
     return [
-        Spent(label, one.total, cost, other.total if attempt.predicted else None, other_cost)
-        for label, one, cost, other, other_cost in zip(
-            labels,
-            spent,
-            _costs(profile, spent, attempt.cost),
-            predicted,
-            _costs(profile, predicted, attempt.predicted_cost),
-            strict=True,
-        )
+        Spent(label, tokens, cost, other if attempt.predicted else None, other_cost)
+        for label, tokens, cost, other, other_cost in rows
     ]
 
 
-def _parts(usage: condense.Usage) -> Sequence[condense.Usage]:
-    return (
-        condense.Usage(input=usage.input),
-        condense.Usage(cache_read=usage.cache_read),
-        condense.Usage(cache_write=usage.cache_write),
-        condense.Usage(output=usage.output),
-    )
-
-
-def _writer(attempt: Condensation) -> Profile | None:
-    """Return the profile that wrote the summary, if it is there still."""
-    name = attempt.writer_name or attempt.profile_name
-    model = attempt.writer_model or attempt.model
-    owner = attempt.conversation.owner_id
-    return Profile.objects.filter(owner=owner, name=name, model=model).first()
-
-
 def _costs(
-    profile: Profile | None, parts: Sequence[condense.Usage], total: Decimal | None
+    profile: Profile | None, tokens: Sequence[int], total: Decimal | None
 ) -> Sequence[Decimal | None]:
     """Return what the parts cost by today's prices; nothing where these are others than then."""
+    parts = [condense.Usage(**{part: count}) for part, count in zip(_PARTS, tokens, strict=True)]
     costs = [profile.cost_of(usage) if profile else None for usage in parts]
     known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
     if total is None or abs(known - total) > Decimal("0.000001"):

@@ -1,7 +1,6 @@
-"""What happened between messages: attempts without a message, turns that failed, undone rewinds."""
+"""Events between messages: attempts without a message, turns that failed, undone rewinds."""
 
 import json
-import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.versions import Place, Versions
@@ -71,7 +71,7 @@ def _rewind_row(
         seq=first.seq,
         position=first.position,
         rewind=rewind,
-        name=_name(rewind, known),
+        name=labels.rewind_name(rewind, known.count if known else 0),
         words=labels.seen_words(rewind),
         undoable=getattr(rewind, "is_undoable", False) and not rest,
         shown=known is not None and rewind.rewind_parent is None and not rest,
@@ -81,25 +81,6 @@ def _rewind_row(
     )
 
 
-def undone_row(rewind: Rewind) -> RewindRow:
-    """Return the row of a rewind that was taken back: it hides nothing, and stays on record."""
-    return RewindRow(
-        id=f"rewind-{rewind.pk}",
-        seq=rewind.last_seq,
-        position=rewind.last_seq,
-        rewind=rewind,
-        name=labels.rewind_name(rewind),
-        words=labels.seen_words(rewind),
-        slim=True,
-    )
-
-
-def _name(rewind: Rewind, known: Versions | None) -> str:
-    if known is None or rewind.version is None:
-        return labels.rewind_name(rewind)
-    return labels.version_name(rewind.version, known.count)
-
-
 @dataclass(frozen=True, slots=True)
 class _Event:
     """Something that happened when ``at_seq`` was the newest message."""
@@ -107,11 +88,14 @@ class _Event:
     when: datetime
     at_seq: int
     row: Row
-    rewind: uuid.UUID | None
+    rewind: UUID | None
 
 
 class Events:
-    """Finds what happened while the messages of one page were written."""
+    """Finds what happened while the messages of one page were written.
+
+    Seqs bound the page, None where it is the first or the last one.
+    """
 
     def __init__(
         self,
@@ -121,7 +105,6 @@ class Events:
         first_seq: int | None,
         end_seq: int | None,
     ) -> None:
-        """Take the page's messages, and the seqs that bound it, None where it is the last one."""
         self.conversation = conversation
         self.messages = messages
         self.first_seq = first_seq
@@ -131,12 +114,9 @@ class Events:
         """Yield a row for each, after the message that was the newest then."""
         events = [*self._attempts(), *self._turns(), *self._undone(rewinds)]
         for event in sorted(events, key=lambda one: one.when):
-            yield Placed(self._place(event.at_seq), event.row, event.rewind)
-
-    def _place(self, at_seq: int) -> tuple[float, float]:
-        before = [row for row in self.messages if row.seq <= at_seq]
-        position = before[-1].position if before else at_seq
-        return position, at_seq + 0.5
+            before = [row for row in self.messages if row.seq <= event.at_seq]
+            position = before[-1].position if before else event.at_seq
+            yield Placed((position, event.at_seq + 0.5), event.row, event.rewind)
 
     def _within[M: models.Model](self, rows: models.QuerySet[M], column: str) -> models.QuerySet[M]:
         """Return the rows whose ``column`` is a seq of this page."""
@@ -168,8 +148,7 @@ class Events:
         is_cut = {row.turn_id for row in cut}
         for turn in found.exclude(finished_at=None):
             if turn.pk not in says_so:
-                commands = _commands(turn, is_cut=turn.pk in is_cut) if turn == newest else ()
-                row = _turn_row(turn, commands)
+                row = _turn_row(turn, is_newest=turn == newest, is_cut=turn.pk in is_cut)
                 yield _Event(turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent)
 
     def _undone(self, rewinds: Iterable[Rewind]) -> Iterator[_Event]:
@@ -178,19 +157,26 @@ class Events:
         for one in rewinds:
             here = one.last_seq >= first and (end is None or one.last_seq < end)
             if here and one.undone_at and one.root_seq is None:
-                yield _Event(one.created_at, one.last_seq, undone_row(one), one.rewind_parent)
+                row = RewindRow(
+                    id=f"rewind-{one.pk}",
+                    seq=one.last_seq,
+                    position=one.last_seq,
+                    rewind=one,
+                    name=labels.rewind_name(one),
+                    words=labels.seen_words(one),
+                    slim=True,
+                )
+                yield _Event(one.created_at, one.last_seq, row, one.rewind_parent)
 
 
 def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:
     failed = attempt.status == Condensation.Status.FAILED
     other = labels.made_instead(attempt, later)
     return FailureRow(
+        attempt=attempt,
         id=f"condensation-{attempt.pk}",
         seq=attempt.at_seq,
         position=attempt.at_seq,
-        attempt=attempt,
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        trigger_text=labels.trigger_text(attempt),
         failed=failed,
         instead=labels.instead_text(other) if failed or other else "",
         repeatable=attempt.scope is not None or attempt.strategy not in labels.OF_A_PART,
@@ -198,26 +184,22 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
     )
 
 
-def _commands(turn: Turn, *, is_cut: bool) -> tuple[str, ...]:
-    """Return how a turn can be taken up; an answer that was cut is continued where it ends."""
-    match turn.status:
-        case Turn.Status.SUCCEEDED:
-            return ("turn.continue",)
-        case Turn.Status.INTERRUPTED if not is_cut:
-            return ("turn.continue", "turn.retry")
-    return ("turn.retry",)
-
-
-def _turn_row(turn: Turn, commands: tuple[str, ...]) -> TurnRow:
+def _turn_row(turn: Turn, *, is_newest: bool, is_cut: bool) -> TurnRow:
+    """Return a turn's row; how the newest can be taken up depends on how it ended."""
     seq = turn.at_seq if turn.last_seq is None else turn.last_seq
-    failed = turn.status in {Turn.Status.FAILED, Turn.Status.INTERRUPTED}
+    commands: tuple[str, ...] = ("turn.retry",) if is_newest else ()
+    if is_newest and turn.status == Turn.Status.SUCCEEDED:
+        commands = ("turn.continue",)
+    elif is_newest and turn.status == Turn.Status.INTERRUPTED and not is_cut:
+        # An answer that was cut is continued where it ends.
+        commands = ("turn.continue", "turn.retry")
     return TurnRow(
         id=f"turn-{turn.pk}",
         seq=seq,
         position=seq,
         turn=turn,
         name=labels.turn_name(turn),
-        reason=labels.turn_reason(turn),
-        failed=failed,
+        reason=turn.error or _("You stopped it here."),
+        failed=turn.status in {Turn.Status.FAILED, Turn.Status.INTERRUPTED},
         commands=commands,
     )

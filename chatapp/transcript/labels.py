@@ -1,50 +1,113 @@
-"""Triggers, reasons and outcomes in words."""
+"""Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
-from collections.abc import Iterable
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.conversations.rewind import Preview
 from chatapp.formats import number
+from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
+_LONGEST_ID = 18  # digits
 
 
-def trigger_text(attempt: Condensation) -> str:
-    """Say who or what asked for an attempt, with the numbers that decided."""
-    words = {
-        Condensation.Trigger.MANUAL: _("by you"),
-        Condensation.Trigger.FORCED: _("the provider said the prompt was too long"),
-        Condensation.Trigger.AHEAD: _("automatic, drafted in the background"),
-        Condensation.Trigger.IDLE: _("while idle, before the provider's cache expired"),
-    }
-    if told := words.get(Condensation.Trigger(attempt.trigger)):
-        return told
-    before = number(attempt.tokens_before)
-    if attempt.tokens_before > attempt.allowed:
-        return _("automatic: %(before)s > %(allowed)s allowed") % {
-            "before": before,
-            "allowed": number(attempt.allowed),
-        }
-    return _("automatic at %(threshold)s %%: %(before)s of %(window)s") % {
-        "threshold": number(attempt.threshold),
-        "before": before,
-        "window": number(attempt.context_window),
-    }
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
+
+    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
+    that it is from, where that is known.
+    """
+
+    index: int
+    text: str
+    state: str
+    words: str
+    source: int | None = None
 
 
-def saved_percent(attempt: Condensation) -> int | None:
-    """Return the share of tokens an attempt saved, None where nothing was saved."""
-    if attempt.tokens_after is None or not attempt.tokens_before:
-        return None
-    return round(100 * (1 - attempt.tokens_after / attempt.tokens_before))
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
+
+    label: str
+    kept: int
+    named: int
+    percent: int
+    facts: Sequence[Fact]
+
+
+_FACT_KINDS: Mapping[str, Promise] = {
+    "edited_files": gettext_lazy("Edited files"),
+    "read_files": gettext_lazy("Files read"),
+    "commands": gettext_lazy("Commands"),
+    "errors": gettext_lazy("Errors"),
+    "constraints": gettext_lazy("What you asked to be kept to"),
+    "names": gettext_lazy("Numbers and names you gave"),
+    "results": gettext_lazy("Results that replies gave"),
+}
+# The lost ones first.
+_FACT_STATES: Mapping[str, Promise] = {
+    "missing": gettext_lazy("missing"),
+    "recoverable": gettext_lazy("can be read again"),
+    "named": gettext_lazy("mentioned"),
+    "kept": gettext_lazy("kept"),
+}
+
+
+def facts_of(receipt: condense.Receipt) -> list[Fact]:
+    """Return the findings of a receipt in its order."""
+    facts = []
+    for index, finding in enumerate(receipt.findings):
+        source, words = finding.probe.source, str(_FACT_STATES[finding.state])
+        if finding.denied:
+            words = _("mentioned, with a denial near it")
+        known = source.isdecimal() and len(source) <= _LONGEST_ID
+        pk = int(source) if known else None
+        facts.append(Fact(index, finding.probe.text, finding.state, words, pk))
+    return facts
+
+
+def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
+    """Return the facts by kind, the kind that lost most first, and in it those that were lost."""
+    facts: defaultdict[str, list[Fact]] = defaultdict(list)
+    for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
+        facts[finding.probe.kind].append(fact)
+    order = list(_FACT_STATES)
+    return [
+        FactGroup(
+            label=str(_FACT_KINDS[kind]),
+            kept=tally.kept,
+            named=tally.named,
+            percent=math.floor(100 * tally.score),
+            facts=sorted(facts[kind], key=lambda fact: order.index(fact.state)),
+        )
+        for kind, tally in receipt.tallies.items()
+    ]
+
+
+def facts_kept(receipt: condense.Receipt) -> str:
+    """Say how many facts were kept and how many are only mentioned, "" where there were none."""
+    total = receipt.total
+    if not total.total:
+        return ""
+    said = ngettext("Kept %(kept)s of %(all)s fact", "Kept %(kept)s of %(all)s facts", total.total)
+    if total.named:
+        said = _("%(kept)s, mentioned %(named)s") % {"kept": said, "named": "%(named)s"}
+    figures = {"kept": total.kept, "named": total.named, "all": total.total}
+    return said % {name: number(figure) for name, figure in figures.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +135,87 @@ def kind_words(kind: str, strategy: str = "") -> KindWords:
             return KindWords(_("Tool output cleared"), _("Undo clearing"), "clear", hidden)
     hidden = _("Hidden by a condensation; the model sees its summary instead.")
     return KindWords(_("Context condensed"), _("Undo condensation"), "fold", hidden)
+
+
+@dataclass(frozen=True)
+class AttemptWords:
+    """What the page says about an attempt, the same wherever it is shown."""
+
+    attempt: Condensation
+
+    @property
+    def name(self) -> str:
+        """What it came to, or that it runs."""
+        return outcome_name(self.attempt.kind, self.attempt.status)
+
+    @property
+    def icon(self) -> str:
+        """The icon of its kind, or that of a failure."""
+        failed = self.attempt.status == Condensation.Status.FAILED
+        return "alert" if failed else kind_words(self.attempt.kind).icon
+
+    @property
+    def trigger_text(self) -> str:
+        """Who or what asked for it, with the numbers that decided."""
+        attempt, before = self.attempt, number(self.attempt.tokens_before)
+        match attempt.trigger:
+            case Condensation.Trigger.MANUAL:
+                return _("by you")
+            case Condensation.Trigger.FORCED:
+                return _("the provider said the prompt was too long")
+            case Condensation.Trigger.AHEAD:
+                return _("automatic, drafted in the background")
+            case Condensation.Trigger.IDLE:
+                return _("while idle, before the provider's cache expired")
+        if attempt.tokens_before > attempt.allowed:
+            figures = {"before": before, "allowed": number(attempt.allowed)}
+            return _("automatic: %(before)s > %(allowed)s allowed") % figures
+        return _("automatic at %(threshold)s %%: %(before)s of %(window)s") % {
+            "threshold": number(attempt.threshold),
+            "before": before,
+            "window": number(attempt.context_window),
+        }
+
+    @property
+    def hidden_text(self) -> str:
+        """How much it hid, "" where that is nothing."""
+        if self.attempt.kind == Condensation.Kind.CLEARED:
+            count = self.attempt.results_hidden
+            return cleared_words(count) if count else ""
+        hidden = seen_words(self.attempt)
+        return hidden and _("%s hidden") % hidden
+
+    @property
+    def saved_percent(self) -> int | None:
+        """The share of tokens it saved, None where nothing was saved."""
+        if self.attempt.tokens_after is None or not self.attempt.tokens_before:
+            return None
+        return round(100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before))
+
+    @cached_property
+    def summary_html(self) -> str:
+        """The summary as safe HTML."""
+        return render_markdown(self.attempt.summary)
+
+    @cached_property
+    def analysis_html(self) -> str:
+        """The model's scratch work as safe HTML."""
+        return render_markdown(self.attempt.analysis)
+
+    @cached_property
+    def facts(self) -> Sequence[FactGroup]:
+        """Its receipt."""
+        return fact_groups(self.attempt.receipt)
+
+    @property
+    def facts_kept(self) -> str:
+        """How many facts were kept."""
+        return facts_kept(self.attempt.receipt)
+
+    @cached_property
+    def folded(self) -> condense.FoldingRecord | None:
+        """What became of the files that were read."""
+        return self.attempt.read_folded()
 
 
 def outcome_name(kind: str, status: str) -> str:
@@ -130,14 +274,6 @@ def cleared_words(count: int) -> str:
     return ngettext("%s result cleared", "%s results cleared", count) % number(count)
 
 
-def hidden_text(attempt: Condensation) -> str:
-    """Say how much an attempt hid."""
-    if attempt.kind == Condensation.Kind.CLEARED:
-        return cleared_words(attempt.results_hidden) if attempt.results_hidden else ""
-    hidden = seen_words(attempt)
-    return hidden and _("%s hidden") % hidden
-
-
 def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
     """Return what was made in place of a failed attempt, of what its conversation has."""
     for other in followers if attempt.fell_back_to else ():
@@ -155,38 +291,26 @@ def instead_text(other: Condensation | None) -> str:
         text = _("Truncated instead: %(hidden)s.")
     else:
         text = _("Condensed instead (%(strategy)s): %(hidden)s.")
-    return text % {"hidden": hidden_text(other), "strategy": strategy_name(other.strategy)}
+    return text % {
+        "hidden": AttemptWords(other).hidden_text,
+        "strategy": strategy_name(other.strategy),
+    }
 
 
 def turn_name(turn: Turn) -> str:
     """Return how a turn ended that has no answer, or none that says so."""
-    match turn.status:
-        case Turn.Status.FAILED:
-            return _("Turn failed")
-        case Turn.Status.INTERRUPTED:
-            return _("Interrupted")
-    return _("Stopped")
+    names = {Turn.Status.FAILED: _("Turn failed"), Turn.Status.INTERRUPTED: _("Interrupted")}
+    return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
-def turn_reason(turn: Turn) -> str:
-    """Say why a turn has no answer."""
-    return turn.error or _("You stopped it here.")
-
-
-def cut_text(stop_reason: str) -> str:
-    """Say at the end of an answer that it is not whole, "" where it is."""
-    match stop_reason:
-        case "max_tokens":
-            return _("The answer reached its longest allowed length here.")
-        case "model_context_window_exceeded":
-            return _("The context window was full here.")
-        case "stopped":
-            return _("Stopped here.")
-        case "error":
-            return _("The answer broke off here.")
-        case "interrupted":
-            return _("The answer was interrupted here.")
-    return ""
+# By the reason why an answer stopped: what stands at the end of one that is not whole.
+CUT_TEXTS: Mapping[str, Promise] = {
+    "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
+    "model_context_window_exceeded": gettext_lazy("The context window was full here."),
+    "stopped": gettext_lazy("Stopped here."),
+    "error": gettext_lazy("The answer broke off here."),
+    "interrupted": gettext_lazy("The answer was interrupted here."),
+}
 
 
 def cache_miss(call: ModelCall) -> str:
@@ -205,13 +329,10 @@ def cache_miss(call: ModelCall) -> str:
     return _("%(tokens)s: %(why)s") % {"tokens": number(call.tokens_missed), "why": said}
 
 
-def version_name(shown: int, count: int) -> str:
-    """Name a version of a message or an answer by its number."""
-    return _("Version %(number)s of %(count)s") % {"number": number(shown), "count": number(count)}
-
-
-def rewind_name(rewind: Rewind) -> str:
-    """Name a rewind that set no version aside."""
-    if rewind.cause == Rewind.Cause.RETRIED:
-        return _("Set aside to try again")
-    return _("Rewound")
+def rewind_name(rewind: Rewind, versions: int = 0) -> str:
+    """Name a rewind; one that set a version aside by its number of so many."""
+    if rewind.version is not None and versions:
+        figures = {"number": number(rewind.version), "count": number(versions)}
+        return _("Version %(number)s of %(count)s") % figures
+    retried = rewind.cause == Rewind.Cause.RETRIED
+    return _("Set aside to try again") if retried else _("Rewound")

@@ -1,19 +1,36 @@
-"""What a message consists of on the page: text, notes, files, and the cards of its tools."""
+"""Parts of a message on the page: text, notes, files, and the cards of its tools."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import itertools
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.annotated_blocks import COMMAND, is_claimed, is_file, stands_for, text_of
+from chatapp.agent import annotated_blocks as blocks
+from chatapp.agent import events
+from chatapp.markdown import render_markdown
+from chatapp.models import Question
+from chatapp.tools import tool_specs
 from chatapp.tools.documents import is_image
+from chatapp.tools.long_outputs import kept_name
+from chatapp.tools.mcp.servers import SEPARATOR
 
-# Characters of a file on the page; the rest is fetched on request.
+# Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
+# Characters of a tool's result that are worth a summary by itself.
+LONG_RESULT = 4_000
 # What is larger was never counted.
 MOST = 2**53
+
+RUN_COMMAND = "run_command"
+
+# The arguments that say most about a call, the first present wins.
+_MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
+
+LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,45 +85,6 @@ class PinnedPart:
     role: str = ""
     claimed: bool = False
     kind: ClassVar[str] = "pinned"
-
-
-BesidePart = FilePart | ImagePart | CommandPart | PinnedPart
-
-
-def attached_part(index: int, block: condense.Block) -> BesidePart | None:
-    """Return how a block is shown, None for somebody's own words, and what is not at hand."""
-    said = condense.beside_of(block)
-    if isinstance(block, condense.TextBlock) and stands_for(block):
-        role = said.get("role")
-        seq = _number(said, "seq") or 0
-        return PinnedPart(text_of(block), seq, str(role or ""), is_claimed(block))
-    if isinstance(block, condense.TextBlock) and said.get("kind") == COMMAND:
-        return CommandPart(_name(said, _("Command")), text_of(block))
-    if isinstance(block, condense.TextBlock) and is_file(block):
-        text, name = text_of(block), _name(said, _("File"))
-        size, pages = _number(said, "size"), _number(said, "pages")
-        is_cut = len(text) > SHOWN
-        mention = said.get("mention")
-        part = FilePart(index, name, text[:SHOWN], is_cut, size, pages, mention is not None)
-        return replace(part, is_folder=mention == "folder")
-    if isinstance(block, condense.ImageBlock) and is_image(block):
-        width, height = _number(said, "width"), _number(said, "height")
-        return ImagePart(index, _name(said, _("Image")), width, height, "mention" in said)
-    return None
-
-
-def _name(said: Mapping[str, Any], default: str) -> str:
-    name = said.get("name")
-    return name if isinstance(name, str) and name.strip() else default
-
-
-def _number(said: Mapping[str, Any], name: str) -> int | None:
-    value = said.get(name)
-    return value if type(value) is int and 0 < value <= MOST else None
-
-
-# Characters of a tool's result that are worth a summary by itself.
-LONG_RESULT = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,4 +167,198 @@ class ToolCard:
         return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
 
 
-Part = TextPart | NotePart | ToolCard | BesidePart
+Part = TextPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart | PinnedPart
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a call, why and where its result was cleared, and how long it took."""
+
+    result: condense.ToolResultBlock
+    cleared: HiddenBy | None = None
+    seconds: float | None = None
+
+
+# By the call's block as ``id`` tells it: some servers give the same ids in every reply.
+Answers = Mapping[int, Answer]
+
+
+def parts_of(
+    message: condense.Message,
+    answers: Answers,
+    live: LiveTools,
+    asked: Mapping[int, Asked],
+    denied: Collection[int] = (),
+) -> Iterator[Part]:
+    """Yield the message's parts; tool results are shown in the cards of their calls.
+
+    ``asked`` is what a person is asked about a call, by its place among the message's calls;
+    ``denied`` are the places of those that a person did not allow.
+    """
+    places = itertools.count()
+    around = []
+    for index, block in enumerate(message.blocks):
+        match block:
+            case condense.ToolUseBlock():
+                place = next(places)
+                answer, told = answers.get(id(block)), live.get(block.id)
+                yield _card(block, answer, told, asked.get(place), denied=place in denied)
+            case condense.OpaqueBlock(data):
+                yield _note(data)
+            case condense.TextBlock(text) if block.extra and blocks.is_environment(block):
+                around.append(NotePart(_("Environment details"), text))
+            case condense.TextBlock(text):
+                part = attached_part(index, block) if block.extra else None
+                if part or text.strip():
+                    yield part or TextPart(render_markdown(text))
+            case condense.ImageBlock():
+                yield attached_part(index, block) or NotePart(_("Image"))
+    yield from around
+
+
+def attached_part(index: int, block: condense.Block) -> Part | None:
+    """Return how a block is shown, None for somebody's own words, and what is not at hand."""
+    said = condense.beside_of(block)
+    if isinstance(block, condense.ImageBlock) and is_image(block):
+        width, height = _number(said, "width"), _number(said, "height")
+        return ImagePart(index, _name(said, _("Image")), width, height, "mention" in said)
+    if not isinstance(block, condense.TextBlock):
+        return None
+    text = blocks.text_of(block)
+    match said.get("kind"):
+        case blocks.RULE | blocks.QUOTE:
+            seq, role = _number(said, "seq") or 0, str(said.get("role") or "")
+            return PinnedPart(text, seq, role, blocks.is_claimed(block))
+        case blocks.COMMAND:
+            return CommandPart(_name(said, _("Command")), text)
+        case blocks.FILE:
+            mention = said.get("mention")
+            return FilePart(
+                index=index,
+                name=_name(said, _("File")),
+                text=text[:SHOWN],
+                cut=len(text) > SHOWN,
+                size=_number(said, "size"),
+                pages=_number(said, "pages"),
+                mentioned=mention is not None,
+                is_folder=mention == "folder",
+            )
+    return None
+
+
+def _name(said: Mapping[str, Any], default: str) -> str:
+    name = said.get("name")
+    return name if isinstance(name, str) and name.strip() else default
+
+
+def _number(said: Mapping[str, Any], name: str) -> int | None:
+    value = said.get(name)
+    return value if type(value) is int and 0 < value <= MOST else None
+
+
+def unfinished_parts(draft: str) -> Iterator[Part]:
+    """Yield what was written of a reply that broke off, in its order."""
+    for block in json.loads(draft):
+        match block:
+            case {"type": "text", "text": str(text)} if text.strip():
+                yield TextPart(render_markdown(text))
+            case {"type": "thinking", "text": str(text)}:
+                yield NotePart(_("Thinking"), text)
+            case {"type": "tool_use", "name": str(name), "text": str(text)}:
+                label = _("A call of %(tool)s was being written; it never ran.")
+                yield NotePart(label % {"tool": name}, text)
+
+
+def _note(data: Mapping[str, Any]) -> NotePart:
+    match data:
+        case {"type": "thinking", "thinking": str(text)}:
+            return NotePart(_("Thinking"), text)
+        case {"type": "compaction", "content": str(text)}:
+            return NotePart(_("Summary, signed by the provider"), text)
+        case {"type": str(name)}:
+            return NotePart(name.replace("_", " ").capitalize())
+    return NotePart(_("Unknown content"))
+
+
+def _card(
+    call: condense.ToolUseBlock,
+    answer: Answer | None,
+    live: events.ToolStarted | events.ToolFinished | None,
+    asked: Asked | None,
+    *,
+    denied: bool,
+) -> ToolCard:
+    """Return a call's card; what is stored of its result goes before what is live."""
+    text, state, seconds, since = "", "unanswered", None, None
+    match live:
+        case events.ToolStarted():
+            text, state, since = live.output, "running", live.since
+        case events.ToolFinished():
+            text, seconds = live.text, live.seconds
+            state = "failed" if live.is_error else "done"
+    if answer:
+        text, state = result_text(answer.result), "failed" if answer.result.is_error else "done"
+        seconds = answer.seconds if seconds is None else seconds
+    written = input_text(call) if call.input else ""
+    # The long results of commands and of MCP servers are kept whole.
+    may_be_kept = call.name == RUN_COMMAND or SEPARATOR in call.name
+    return ToolCard(
+        id=call.id,
+        name=call.name,
+        argument=main_argument(call.input),
+        input=written[:SHOWN],
+        result=text[:SHOWN],
+        state="denied" if denied else "asked" if asked else state,
+        size=len(text),
+        cut_input=len(written) > SHOWN,
+        cut_result=len(text) > SHOWN,
+        seconds=seconds,
+        since=since,
+        whole=kept_name(text) if may_be_kept else "",
+        cleared=answer.cleared if answer else None,
+        asked=asked,
+    )
+
+
+def asked_of(question: Question) -> Asked:
+    """Return a question as its card shows it."""
+    spec = tool_specs().get(question.tool)
+    return Asked(
+        pk=question.pk,
+        wants_words=question.kind == Question.Kind.ANSWER,
+        access=spec.access if spec else "",
+        text=question.text,
+        suggestions=question.suggestions,
+        lines=[(kind_of_line(line), line) for line in question.shown.splitlines()],
+    )
+
+
+def kind_of_line(line: str) -> str:
+    """Return what a line of a difference is: "file", "place", "added", "removed" or "same"."""
+    if line.startswith(("--- ", "+++ ", "diff --git ", "index ")):
+        return "file"
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")
+
+
+def input_text(call: condense.ToolUseBlock) -> str:
+    """Return a call's arguments as people read them."""
+    return json.dumps(call.input, indent=2, ensure_ascii=False)
+
+
+def result_text(result: condense.ToolResultBlock) -> str:
+    """Return what a tool answered; an image is named."""
+    if result.content is None or isinstance(result.content, str):
+        return result.content or ""
+    return "\n".join(
+        block.text if isinstance(block, condense.TextBlock) else f"[{_('Image')}]"
+        for block in result.content
+    )
+
+
+def main_argument(arguments: Any) -> str:
+    """Return the one argument that says most about a call, on one line."""
+    if not isinstance(arguments, dict):
+        return ""
+    named = [arguments[name] for name in _MAIN_ARGUMENTS if name in arguments]
+    texts = [value for value in (*named, *arguments.values()) if isinstance(value, str)]
+    return " ".join(texts[0].split())[:120] if texts else ""

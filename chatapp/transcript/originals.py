@@ -1,4 +1,4 @@
-"""What a condensation hid beside what stands for it, and its summary beside the one before."""
+"""Originals: what a condensation hid beside what stands for it, and the summary before."""
 
 import difflib
 import re
@@ -11,10 +11,8 @@ from itertools import islice
 from django.db.models import Q
 
 from chatapp.condensation import undo
-from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Message
-from chatapp.transcript import labels
-from chatapp.transcript.receipts import Fact, FactGroup, fact_groups, fact_of, facts_kept
+from chatapp.transcript.labels import FROM_ORIGINALS, AttemptWords, Fact, facts_of
 
 PAGE = 30
 # Sentences of a summary that are compared, and characters that are shown of one.
@@ -42,15 +40,10 @@ class Originals:
     later: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A condensation's summary and receipt, beside one page of what they stand for."""
+@dataclass(frozen=True)
+class Compared(AttemptWords):
+    """A condensation beside one page of what it stands for."""
 
-    name: str
-    hidden_text: str
-    summary_html: str
-    facts: Sequence[FactGroup]
-    facts_kept: str
     originals: Originals
 
 
@@ -69,17 +62,6 @@ class Descent:
 
 def compare(attempt: Condensation, start: int | None) -> Compared:
     """Return a condensation beside what it hid, from the message ``start`` on or from the first."""
-    return Compared(
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        hidden_text=labels.hidden_text(attempt),
-        summary_html=render_markdown(attempt.summary),
-        facts=fact_groups(attempt.receipt),
-        facts_kept=facts_kept(attempt.receipt),
-        originals=_read_originals(attempt, start),
-    )
-
-
-def _read_originals(attempt: Condensation, start: int | None) -> Originals:
     hidden = undo.list_hidden(condensation=attempt)
     first = hidden.filter(pk=start).first() if start is not None else None
     found, before = hidden, hidden.none()
@@ -89,13 +71,16 @@ def _read_originals(attempt: Condensation, start: int | None) -> Originals:
         before = hidden.filter(Q(position__lt=first.position) | place & Q(seq__lt=first.seq))
     rows = list(found.select_related("condensation")[: PAGE + 1])
     earlier = list(before.reverse().values_list("pk", flat=True)[:PAGE])
-    facts = _facts_by_source(attempt)
+    facts: defaultdict[int | None, list[Fact]] = defaultdict(list)
+    for fact in facts_of(attempt.receipt):
+        facts[fact.source].append(fact)
     shown = with_row_ids(rows[:PAGE])
-    return Originals(
-        [Original(message, row_id, facts[str(message.pk)]) for message, row_id in shown],
+    originals = Originals(
+        [Original(message, row_id, facts[message.pk]) for message, row_id in shown],
         earlier[-1] if earlier else None,
         rows[PAGE].pk if len(rows) > PAGE else None,
     )
+    return Compared(attempt, originals)
 
 
 def with_row_ids(found: Iterable[Message]) -> Iterator[tuple[Message, str]]:
@@ -107,13 +92,6 @@ def with_row_ids(found: Iterable[Message]) -> Iterator[tuple[Message, str]]:
         elif not message.holds_results:
             row_id = f"message-{message.seq}"
         yield message, row_id
-
-
-def _facts_by_source(attempt: Condensation) -> defaultdict[str, list[Fact]]:
-    facts: defaultdict[str, list[Fact]] = defaultdict(list)
-    for index, finding in enumerate(attempt.receipt.findings):
-        facts[finding.probe.source].append(fact_of(index, finding))
-    return facts
 
 
 def read_descent(attempt: Condensation) -> Descent:
@@ -146,7 +124,7 @@ def _generation(made: Message) -> int:
             for first, last in hides or ()
             for one in seqs[bisect_left(seqs, first) : bisect_right(seqs, last)]
         )
-        from_originals = strategy == labels.FROM_ORIGINALS
+        from_originals = strategy == FROM_ORIGINALS
         depths[seq] = 1 if from_originals else 1 + max(behind, default=0)
         seqs.append(seq)
     return depths[made.seq]

@@ -1,4 +1,4 @@
-"""What is pinned in a conversation, one line each."""
+"""Pins of a conversation, one line each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

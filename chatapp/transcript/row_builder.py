@@ -1,13 +1,16 @@
-"""Makes rows of some consecutive messages, in a fixed number of queries."""
+"""Rows of some consecutive messages, made in a fixed number of queries."""
 
-import functools
 import uuid
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+import condense
 from chatapp.agent.annotated_blocks import attached, stands_alone
-from chatapp.markdown import render_markdown
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -15,23 +18,26 @@ from chatapp.models import (
     ModelCall,
     Question,
     Rewind,
+    ToolRun,
     message_store,
 )
+from chatapp.models.messages import MessageQuerySet
+from chatapp.models.prepared_queries import prepared
 from chatapp.models.versions import Place, Versions, versions_of
-from chatapp.transcript import labels, row_queries
+from chatapp.transcript import labels
 from chatapp.transcript.event_rows import Events, Placed, fold
-from chatapp.transcript.hidden_by import Hiders
-from chatapp.transcript.message_parts import Asked, Part
-from chatapp.transcript.part_builder import (
+from chatapp.transcript.message_parts import (
+    Answer,
+    Answers,
+    Asked,
+    HiddenBy,
     LiveTools,
+    ToolCard,
     asked_of,
-    find_answers,
     parts_of,
     unfinished_parts,
 )
-from chatapp.transcript.receipts import fact_groups, facts_kept
 from chatapp.transcript.rows import (
-    CallCost,
     CondensationRow,
     ContinuedRow,
     MessageRow,
@@ -42,129 +48,167 @@ from chatapp.transcript.rows import (
 
 Cursor = tuple[int, int]
 NOTHING: LiveTools = {}
-_EDITED, _REGENERATED = Rewind.Cause.EDITED, Rewind.Cause.REGENERATED
-_CLEARED = Condensation.Kind.CLEARED
+# What a message's row shows besides the message.
+SHOWN_WITH = ("call", "condensation", "turn")
+
+
+@prepared(conversation=models.UUIDField(), seq=models.IntegerField())
+def _row_and_next(conversation: uuid.UUID, seq: int) -> MessageQuerySet:
+    """Return a message, and the one that was written after it, if any.
+
+    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
+    """
+    others = Q(message__isnull=True) | ~Q(message=OuterRef("pk"))
+    calls = ModelCall.objects.filter(others, turn=OuterRef("turn"))
+    rows = Message.objects.filter(conversation=conversation, seq__gte=seq).annotate(
+        has_rewinds=Exists(Rewind.objects.filter(conversation=OuterRef("conversation"))),
+        has_more_calls=Exists(calls),
+    )
+    return rows.select_related(*SHOWN_WITH).order_by("seq")[:2]
+
+
+@prepared(conversation=models.UUIDField(), position=models.IntegerField())
+def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
+    """Return the markers in force of clearings, from a position on."""
+    made = Message.objects.filter(
+        conversation=conversation, clear_id__isnull=False, hidden=False, position__gte=position
+    )
+    return made.select_related("condensation")
+
+
+@prepared(conversation=models.UUIDField())
+def rewinds_of(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
+    """Return all rewinds with ``is_undoable``, oldest first."""
+    rows = Rewind.objects.filter(conversation=conversation)
+    return rows.with_undoable().order_by("created_at")
+
+
+def live_row(
+    conversation_id: uuid.UUID, seq: int, live: LiveTools
+) -> tuple[MessageRow | ContinuedRow, Conversation]:
+    """Return one message's row with what its running tools have answered so far."""
+    messages = _row_and_next(conversation=conversation_id, seq=seq)
+    conversation, message = message_store.read_conversation(conversation_id), messages[0]
+    asks: Any = message
+    rewinds = rewinds_of(conversation=conversation_id) if asks.has_rewinds else []
+    turns = _turn_costs([message]) if asks.has_more_calls else {}
+    builder = Builder(conversation, messages, rewinds, turns, live)
+    return builder.message_row(message, is_newest=len(messages) == 1), conversation
+
+
+def page_rows(
+    conversation: Conversation, messages: Sequence[Message], upper: Cursor | None, *, is_first: bool
+) -> list[Row]:
+    """Return the rows of a page, what one rewind set aside folded into one row."""
+    rewinds = rewinds_of(conversation=conversation.pk)
+    builder = Builder(conversation, messages, rewinds, _turn_costs(messages), NOTHING)
+    events = Events(
+        conversation,
+        messages,
+        first_seq=messages[0].position if messages and not is_first else None,
+        end_seq=upper[0] if upper else None,
+    )
+    placed = [*builder.placed(is_last=upper is None), *events.placed(rewinds)]
+    in_force = [one for one in rewinds if one.undone_at is None]
+    return fold(placed, in_force, builder.versions, is_first=is_first)
+
+
+def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
+    """Return what the turns that end here took, of those with several calls."""
+    ended = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
+    found = ModelCall.objects.filter(turn__in=ended).per_turn() if ended else ()
+    return {
+        turn: TurnCost(calls, tokens_in, tokens_out, cost, measured=not guesses)
+        for turn, calls, tokens_in, tokens_out, cost, guesses in found
+        if calls > 1
+    }
 
 
 class Builder:
-    """Builds the rows of some consecutive messages of one conversation."""
+    """Builds the rows of some consecutive messages of one conversation.
+
+    ``rewinds`` are all of the conversation, ``turns`` what those that end here took, and ``live``
+    is what runs has told so far.
+    """
 
     def __init__(
-        self, conversation: Conversation, messages: Sequence[Message], live: LiveTools = NOTHING
+        self,
+        conversation: Conversation,
+        messages: Sequence[Message],
+        rewinds: Sequence[Rewind],
+        turns: Mapping[uuid.UUID, TurnCost],
+        live: LiveTools,
     ) -> None:
-        """Read what the rows need besides the messages, and ``live``: what runs has told so far."""
         self.conversation = conversation
         self.messages = messages
+        self.turns = turns
         self.live = live
         self.engine = {row.pk: message_store.to_engine(row) for row in messages}
-        self.hiders = Hiders(conversation, messages)
-        said = list(self.engine.values())
-        self.answers = find_answers(messages, said, self.hiders.cleared(), live)
-        self.turns = self._find_turns()
+        self.versions: dict[Place, Versions] = versions_of(rewinds) if rewinds else {}
+        self.has_calls = bool([one for one in self.engine.values() if one.tool_uses])
+        self.answers: Answers = self._find_answers() if self.has_calls else {}
 
-    @functools.cached_property
-    def asked(self) -> dict[int, dict[int, Asked]]:
-        """What people are asked now: message → place of the call → that."""
-        waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
-        if not waiting:
-            return {}
-        asked: dict[int, dict[int, Asked]] = {}
-        for question in Question.objects.pending().filter(turn__in=waiting):
-            asked.setdefault(question.seq, {})[question.place] = asked_of(question)
-        return asked
-
-    @functools.cached_property
-    def denied(self) -> dict[int, set[int]]:
-        """The places of the calls that a person did not allow, by message; few pages have any."""
-        turns = {row.turn_id for row in self.messages if row.turn_id}
-        denied: dict[int, set[int]] = {}
-        if self._has_failed():
-            for seq, place in Question.objects.denied_in(turns):
-                denied.setdefault(seq, set()).add(place)
-        return denied
-
-    def _has_failed(self) -> bool:
-        """Whether a call on this page has no good result."""
-        stored = (one.result.is_error for one in self.answers.values())
-        told = (getattr(one, "is_error", False) for one in self.live.values())
-        return any(stored) or any(told)
-
-    @functools.cached_property
-    def rewinds(self) -> list[Rewind]:
-        """All rewinds of the conversation, oldest first."""
-        return row_queries.rewinds(conversation=self.conversation.pk)
-
-    @functools.cached_property
-    def versions(self) -> dict[Place, Versions]:
-        """What edits and other answers have set aside."""
-        return versions_of(self.rewinds)
-
-    @functools.cached_property
-    def first_fold(self) -> uuid.UUID | None:
-        """The first condensation of the conversation, undone or not."""
-        return row_queries.folds.first(conversation=self.conversation.pk)
-
-    @functools.cached_property
-    def undone_at_once(self) -> Counter[datetime | None]:
-        """How many condensations were undone at each moment, of those that can be redone."""
-        undone = Condensation.objects.undone().filter(conversation=self.conversation)
-        return Counter(undone.values_list("undone_at", flat=True))
-
-    def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
-        """Return all rows of the page, what one rewind set aside folded into one row."""
-        events = Events(
-            self.conversation,
-            self.messages,
-            first_seq=self.messages[0].position if self.messages and not is_first else None,
-            end_seq=upper[0] if upper else None,
-        )
-        placed = [*self._message_rows(is_last=upper is None), *events.placed(self.rewinds)]
-        in_force = [one for one in self.rewinds if one.undone_at is None]
-        return fold(placed, in_force, self.versions, is_first=is_first)
-
-    def _message_rows(self, *, is_last: bool) -> Iterator[Placed]:
+    def placed(self, *, is_last: bool) -> Iterator[Placed]:
+        """Yield the messages that have a row."""
         newest = self._newest() if is_last else None
         for message in self.messages:
-            row = self._row(message, is_newest=message is newest)
-            if row is not None:
-                yield Placed((message.position, message.seq), row, message.rewind_parent)
+            row: Row
+            if message.is_summary or message.is_marker:
+                row = self._condensation_row(message)
+            else:
+                row = self.message_row(message, is_newest=message is newest)
+                # What holds nothing but results is shown on the cards of the calls.
+                if isinstance(row, MessageRow) and not row.parts and row.role == "user":
+                    continue
+            yield Placed((message.position, message.seq), row, message.rewind_parent)
 
     def _newest(self) -> Message | None:
         """Return the message of this page, the last one, that the model goes on from."""
-        present = (row for row in self.messages if row.rewind_parent is None)
-        said = (row for row in present if not (row.is_summary or row.is_marker))
-        talk = (row for row in said if not stands_alone(self.engine[row.pk]))
+        present = [row for row in self.messages if row.rewind_parent is None]
+        said = [row for row in present if not (row.is_summary or row.is_marker)]
+        talk = [row for row in said if not stands_alone(self.engine[row.pk])]
         return max(talk, key=lambda row: row.seq, default=None)
-
-    def _row(self, message: Message, *, is_newest: bool) -> Row | None:
-        if message.is_summary or message.is_marker:
-            return self._condensation_row(message)
-        row = self.message_row(message, is_newest=is_newest)
-        has_row = isinstance(row, ContinuedRow) or row.parts
-        return row if has_row or message.role == Message.Role.ASSISTANT else None
 
     def message_row(
         self, message: Message, *, is_newest: bool = False
     ) -> MessageRow | ContinuedRow:
         """Return a message's row; the results of its tools are on its cards."""
+        engine, turn = self.engine[message.pk], message.turn
+        place: dict[str, Any] = {
+            "id": f"message-{message.seq}",
+            "seq": message.seq,
+            "position": message.position,
+            "created_at": message.created_at,
+            "hidden_by": self._hidden_by(message) if message.hidden else None,
+        }
         if message.asks_to_continue:
-            return self._continued_row(message)
-        engine = self.engine[message.pk]
+            return ContinuedRow(**place, source=engine.text)
+        call: ModelCall | None = getattr(message, "call", None)
+        if call and call.draft:
+            parts = tuple(unfinished_parts(call.draft))
+        elif self.has_calls:
+            asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
+            parts = tuple(parts_of(engine, self.answers, self.live, asked, denied))
+        else:
+            parts = tuple(parts_of(engine, {}, {}, {}))
         present, by_user = message.rewind_parent is None, message.role == Message.Role.USER
-        rests = message.turn is None or message.turn.is_over
+        rests = turn is None or turn.is_over
         is_answer = present and rests and not by_user and bool(engine.text)
+        ends_turn = turn is not None and turn.last_seq == message.seq
+        cost = self.turns.get(turn.pk) if turn and ends_turn else None
+        shows_versions = self.versions and present and (rests or by_user)
         return MessageRow(
-            id=f"message-{message.seq}",
-            seq=message.seq,
-            position=message.position,
+            **place,
             role=message.role,
-            parts=tuple(self._parts(message)),
-            created_at=message.created_at,
-            call=_call_cost(message),
-            turn=self._turn_cost(message),
-            cut=labels.cut_text(message.stop_reason),
-            versions=self._choice(message) if present and (rests or by_user) else None,
-            hidden_by=self.hiders.of(message),
+            parts=parts,
+            call=call,
+            missed=labels.cache_miss(call) if call and call.cache_miss else "",
+            turn=cost,
+            is_step=cost is None
+            and self.has_calls
+            and any(isinstance(part, ToolCard) for part in parts),
+            cut=str(labels.CUT_TEXTS.get(message.stop_reason, "")),
+            versions=self._choice(message) if shows_versions else None,
             rewindable=present,
             pinned=present and bool(message.pinned),
             pinned_tokens=message.tokens,
@@ -176,113 +220,150 @@ class Builder:
             repeatable=is_answer and not engine.tool_uses,
         )
 
-    def _parts(self, message: Message) -> Iterator[Part]:
-        call: ModelCall | None = getattr(message, "call", None)
-        if call and call.draft:
-            return unfinished_parts(call.draft)
-        asked = self.asked.get(message.seq, {})
-        denied = self.denied.get(message.seq, ())
-        return parts_of(self.engine[message.pk], self.answers, self.live, asked, denied)
+    @cached_property
+    def _asked(self) -> dict[int, dict[int, Asked]]:
+        """What people are asked now: message → place of the call → that."""
+        waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
+        asked: defaultdict[int, dict[int, Asked]] = defaultdict(dict)
+        for question in Question.objects.pending().filter(turn__in=waiting) if waiting else ():
+            asked[question.seq][question.place] = asked_of(question)
+        return asked
 
-    def _continued_row(self, message: Message) -> ContinuedRow:
-        return ContinuedRow(
-            id=f"message-{message.seq}",
-            seq=message.seq,
-            position=message.position,
-            created_at=message.created_at,
-            source=self.engine[message.pk].text,
-            hidden_by=self.hiders.of(message),
-        )
+    @cached_property
+    def _denied(self) -> defaultdict[int, set[int]]:
+        """The places of the calls that a person did not allow, by message; few pages have any."""
+        turns = {row.turn_id for row in self.messages if row.turn_id}
+        failed = [one.result.is_error for one in self.answers.values()]
+        failed += [getattr(one, "is_error", False) for one in self.live.values()]
+        denied: defaultdict[int, set[int]] = defaultdict(set)
+        for seq, place in Question.objects.denied_in(turns) if any(failed) else ():
+            denied[seq].add(place)
+        return denied
 
     def _choice(self, message: Message) -> VersionChoice | None:
         """Return the choice of versions that stands at a message, None for most."""
-        turn = message.turn
-        if message.role == Message.Role.USER:
-            edits = (one for (cause, _), one in self.versions.items() if cause == _EDITED)
-            known = next((one for one in edits if one.start == message.seq), None)
-        elif turn is None:
-            answers = (one for (cause, _), one in self.versions.items() if cause == _REGENERATED)
-            known = next((one for one in answers if one.start == message.seq), None)
+        by_user, turn = message.role == Message.Role.USER, message.turn
+        if by_user or turn is None:
+            cause = Rewind.Cause.EDITED if by_user else Rewind.Cause.REGENERATED
+            at = [one for (why, _), one in self.versions.items() if why == cause]
+            known = next((one for one in at if one.start == message.seq), None)
         elif turn.last_seq == message.seq:
-            known = self.versions.get((_REGENERATED, turn.question_seq))
+            known = self.versions.get((Rewind.Cause.REGENERATED, turn.question_seq))
         else:
             known = None
-        return _choice_of(known) if known else None
-
-    def _turn_cost(self, message: Message) -> TurnCost | None:
-        turn = message.turn
-        return self.turns.get(turn.pk) if turn and turn.last_seq == message.seq else None
-
-    def _find_turns(self) -> dict[uuid.UUID, TurnCost]:
-        """Return what the turns that end on this page took, of those with several calls."""
-        ended = {row.turn.pk for row in self.messages if row.turn and row.turn.last_seq == row.seq}
-        return {
-            turn: TurnCost(calls, tokens_in, tokens_out, cost, measured=not guesses)
-            for turn, calls, tokens_in, tokens_out, cost, guesses in row_queries.sums_of(ended)
-            if calls > 1
-        }
+        if known is None:
+            return None
+        earlier, later = known.set_aside(known.shown - 1), known.set_aside(known.shown + 1)
+        return VersionChoice(
+            number=known.shown,
+            count=known.count,
+            earlier=earlier.pk if earlier else None,
+            later=later.pk if later else None,
+        )
 
     def _condensation_row(self, message: Message) -> Row:
         attempt: Condensation | None = getattr(message, "condensation", None)
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
-        in_force = attempt.status == Condensation.Status.SUCCEEDED and message.rewind_parent is None
-        redoable = attempt.status == Condensation.Status.UNDONE and message.rewind_parent is None
+        present = message.rewind_parent is None
+        in_force = attempt.status == Condensation.Status.SUCCEEDED and present
+        is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
         return CondensationRow(
+            attempt=attempt,
             id=f"condensation-{attempt.pk}",
             seq=message.seq,
             position=message.position,
-            attempt=attempt,
-            summary_html=render_markdown(attempt.summary),
-            analysis_html=render_markdown(attempt.analysis),
             words=labels.kind_words(attempt.kind, attempt.strategy),
-            hidden_text=labels.hidden_text(attempt),
-            trigger_text=labels.trigger_text(attempt),
-            saved_percent=labels.saved_percent(attempt),
-            facts=fact_groups(attempt.receipt),
-            facts_kept=facts_kept(attempt.receipt),
-            folded=attempt.read_folded(),
-            slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
+            slim=is_undone or attempt.kind == Condensation.Kind.CLEARED,
             undoable=undoable,
             rewritable=undoable and attempt.kind == Condensation.Kind.CONDENSED,
             undoable_below=in_force and message.hidden,
-            redoable=redoable,
-            redone_with=self.undone_at_once[attempt.undone_at] - 1 if redoable else 0,
-            hidden_by=self.hiders.of(message),
-            nudges=undoable and attempt.pk == self.first_fold,
+            redoable=is_undone and present,
+            redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
+            hidden_by=self._hidden_by(message) if message.hidden else None,
+            nudges=undoable and attempt.pk == self._first_fold,
         )
 
+    @cached_property
+    def _undone_at(self) -> Counter[Any]:
+        """How many condensations were undone at each moment, of those that can be redone."""
+        undone = Condensation.objects.undone().filter(conversation=self.conversation)
+        return Counter(undone.values_list("undone_at", flat=True))
 
-def _choice_of(versions: Versions) -> VersionChoice:
-    earlier = versions.set_aside(versions.shown - 1)
-    later = versions.set_aside(versions.shown + 1)
-    return VersionChoice(
-        number=versions.shown,
-        count=versions.count,
-        earlier=earlier.pk if earlier else None,
-        later=later.pk if later else None,
-    )
+    @cached_property
+    def _first_fold(self) -> uuid.UUID | None:
+        """The first condensation that left a summary, undone or not."""
+        made = self.conversation.condensations.filter(
+            kind=Condensation.Kind.CONDENSED, message__isnull=False
+        )
+        return made.order_by("started_at").values_list("pk", flat=True).first()
 
-
-def _call_cost(message: Message) -> CallCost | None:
-    call = getattr(message, "call", None)
-    if call is None:
+    def _hidden_by(self, message: Message) -> HiddenBy | None:
+        """Return what hides a message; an attempt that was rewound hides what went with it only."""
+        for name in (message.condense_parent, message.truncation_parent):
+            attempt = self._hiders.get(name) if name else None
+            made = attempt.message if attempt else None
+            if attempt and made and made.rewind_parent in {None, message.rewind_parent}:
+                return _hider(attempt)
         return None
-    cached = call.tokens_cache_read + call.tokens_cache_write
-    return CallCost(
-        tokens_in=call.tokens_input + cached,
-        tokens_cached=call.tokens_cache_read,
-        tokens_out=call.tokens_output,
-        cost=call.cost,
-        seconds=call.seconds,
-        model=call.model,
-        measured=call.usage_measured,
-        seconds_to_first=call.seconds_to_first,
-        tokens_per_second=call.tokens_per_second,
-        missed=labels.cache_miss(call),
-        dropped=len(call.transformations),
-        request_id=call.request_id,
-        pk=call.pk,
-    )
+
+    @cached_property
+    def _hiders(self) -> dict[uuid.UUID | None, Condensation]:
+        """What hides messages of this page: id on the tag → the attempt's record."""
+        parents = [(row.condense_parent, row.truncation_parent) for row in self.messages]
+        names = {name for pair in parents for name in pair if name}
+        rows = Condensation.objects.filter(
+            Q(message__condense_id__in=names) | Q(message__truncation_id__in=names),
+            conversation=self.conversation,
+            message__undone=False,
+        ).select_related("message")
+        return {
+            row.message.condense_id or row.message.truncation_id: row for row in rows if row.message
+        }
+
+    def _find_answers(self) -> Answers:
+        """Return what came of the calls of this page; ``live`` knows how long its own took."""
+        pairs = condense.pair_calls([*self.engine.values()]).answered
+        if not pairs:
+            return {}
+        messages, cleared = self.messages, self._cleared()
+        turns = {messages[one.called_at].turn_id for one in pairs if one.call.id not in self.live}
+        known = turns - {None}
+        runs: defaultdict[Any, list[ToolRun]] = defaultdict(list)
+        for run in (
+            ToolRun.objects.filter(turn__in=known, finished_at__isnull=False) if known else ()
+        ):
+            runs[run.turn_id, run.call_id].append(run)
+        answers: dict[int, Answer] = {}
+        for one in pairs:
+            called, answered = messages[one.called_at], messages[one.answered_at]
+            # The same id may come again in a later reply of the turn.
+            took = [
+                (run.finished_at - run.started_at).total_seconds()
+                for run in runs[called.turn_id, one.call.id]
+                if run.finished_at and called.created_at <= run.started_at <= answered.created_at
+            ]
+            reason = cleared.get((answered.pk, one.call.id))
+            answers[id(one.call)] = Answer(one.result, reason, took[0] if took else None)
+        return answers
+
+    def _cleared(self) -> dict[tuple[int, str], HiddenBy]:
+        """Return why and where results were cleared: key of the message and id of the call."""
+        since = self.messages[0].position
+        return {
+            (int(name), call): _hider(row.condensation)
+            for row in _clearings(conversation=self.conversation.pk, position=since)
+            # An import may have one without its record.
+            if hasattr(row, "condensation")
+            for name, lines in row.cleared.items()
+            if int(name) in self.engine
+            for call in lines
+        }
+
+
+def _hider(attempt: Condensation) -> HiddenBy:
+    made, reason = attempt.message, labels.kind_words(attempt.kind, attempt.strategy).hidden
+    at = f"{made.position}.{made.seq}" if made else ""
+    return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))

@@ -1,16 +1,18 @@
-"""What a row shows in part, or not at all, as a whole: a message's text, a call's arguments."""
+"""Pages of rows, and the texts that a row shows in part or not at all."""
 
 import re
 import uuid
 from itertools import islice
 
+from django.db import models
+
 import condense
 from chatapp.models import Conversation, Message, message_store
 from chatapp.models.messages import MessageQuerySet
-from chatapp.transcript import row_queries
-from chatapp.transcript.part_builder import LiveTools, input_text, result_text
-from chatapp.transcript.row_builder import Builder, Cursor
-from chatapp.transcript.rows import ContinuedRow, MessageRow, Page
+from chatapp.models.prepared_queries import prepared
+from chatapp.transcript.message_parts import input_text, result_text
+from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
+from chatapp.transcript.rows import Page
 
 # Messages after a call in which its result is looked for; it is the next one, mostly.
 NEAR = 20
@@ -46,10 +48,14 @@ PAGE = 50
 _CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
+@prepared(pk=models.UUIDField())
+def _revisions(pk: uuid.UUID) -> models.QuerySet[Conversation, int]:
+    return Conversation.objects.filter(pk=pk).values_list("revision", flat=True)
+
+
 def revision(conversation_id: uuid.UUID) -> int:
     """Return the number of changes the conversation's transcript has seen."""
-    (found,) = row_queries.revisions(pk=conversation_id)
-    return found
+    return _revisions(pk=conversation_id)[0]
 
 
 def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
@@ -94,14 +100,14 @@ def _cut(cursor: Cursor | None) -> str:
 
 
 def _page(conversation: Conversation, messages: list[Message], older: str, newer: str) -> Page:
-    rows = Builder(conversation, messages).rows(parse_cursor(newer), is_first=not older)
+    rows = page_rows(conversation, messages, parse_cursor(newer), is_first=not older)
     return Page(rows, older, newer, conversation.revision)
 
 
 def _rows(
     conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
 ) -> MessageQuerySet:
-    rows = Message.objects.filter(conversation=conversation).select_related(*row_queries.SHOWN_WITH)
+    rows = Message.objects.filter(conversation=conversation).select_related(*SHOWN_WITH)
     if lower:
         position, seq = lower
         rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
@@ -139,13 +145,3 @@ def _answers_calls(message: Message) -> bool:
     return isinstance(content, list) and any(
         block.get("type") == "tool_result" for block in content
     )
-
-
-def live_row(
-    conversation_id: uuid.UUID, seq: int, live: LiveTools
-) -> tuple[MessageRow | ContinuedRow, Conversation]:
-    """Return one message's row with what its running tools have answered so far."""
-    messages = row_queries.row_and_next(conversation=conversation_id, seq=seq)
-    conversation = message_store.read_conversation(conversation_id)
-    builder = Builder(conversation, messages, live)
-    return builder.message_row(messages[0], is_newest=len(messages) == 1), conversation

@@ -1,4 +1,4 @@
-"""What a row of the transcript consists of.
+"""Rows of the transcript.
 
 A row knows what to show, not how: each has a template of its own under ``templates/chat/rows/``,
 used alike by the page, by later pages of it, and by the live view.
@@ -6,39 +6,14 @@ used alike by the page, by later pages of it, and by the live view.
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
-import condense
-from chatapp.models import Condensation, Rewind, Turn
-from chatapp.transcript.labels import KindWords
-from chatapp.transcript.message_parts import HiddenBy, Part, ToolCard
-from chatapp.transcript.receipts import FactGroup
-
-
-@dataclass(frozen=True, slots=True)
-class CallCost:
-    """Tokens and USD of the call that wrote a message, its output estimated unless ``measured``.
-
-    ``missed`` says why the prompt was not read from the provider's cache, and ``dropped`` counts
-    the blocks that the provider left out of it.
-    """
-
-    tokens_in: int
-    tokens_cached: int
-    tokens_out: int
-    cost: Decimal | None
-    seconds: float
-    model: str
-    measured: bool = True
-    seconds_to_first: float | None = None
-    tokens_per_second: float | None = None
-    missed: str = ""
-    dropped: int = 0
-    request_id: str = ""
-    pk: int = 0
+from chatapp.models import ModelCall, Rewind, Turn
+from chatapp.transcript.labels import AttemptWords, KindWords
+from chatapp.transcript.message_parts import HiddenBy, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +44,11 @@ class VersionChoice:
 class MessageRow:
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
-    ``turn`` is set on the last message of a turn that took more than one call. ``cut`` says that
-    an answer is not whole; where it is the last one, it is ``continuable``. What is ``pinned`` the
-    model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is what it sees.
+    ``call`` wrote it, and ``missed`` says why the prompt was not read from the provider's cache.
+    ``turn`` is set on the last message of a turn that took more than one call; ``is_step`` says
+    that the agent called tools here and went on. ``cut`` says that an answer is not whole; where it
+    is the last one, it is ``continuable``. What is ``pinned`` the model keeps word for word, which
+    takes ``pinned_tokens``; ``pinnable`` is what it sees.
     """
 
     id: str
@@ -80,8 +57,10 @@ class MessageRow:
     role: str
     parts: Sequence[Part]
     created_at: datetime
-    call: CallCost | None = None
+    call: ModelCall | None = None
+    missed: str = ""
     turn: TurnCost | None = None
+    is_step: bool = False
     cut: str = ""
     versions: VersionChoice | None = None
     hidden_by: HiddenBy | None = None
@@ -93,11 +72,6 @@ class MessageRow:
     continuable: bool = False
     repeatable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
-
-    @property
-    def is_step(self) -> bool:
-        """Whether the agent called tools here and went on; a turn's last message is none."""
-        return self.turn is None and any(isinstance(part, ToolCard) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,45 +87,32 @@ class ContinuedRow:
     template: ClassVar[str] = "chat/rows/continued.html"
 
 
-@dataclass(frozen=True, slots=True)
-class CondensationRow:
-    """An attempt that condensed, truncated or cleared; ``attempt`` is the record itself.
+@dataclass(frozen=True)
+class CondensationRow(AttemptWords):
+    """An attempt that condensed, truncated or cleared; ``words`` names its kind.
 
-    ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
-    for it; ``saved_percent`` is the share of tokens saved (0-100);
     ``undoable_below`` is what later condensations stand on; ``redone_with`` counts what was undone
-    at the same time;
-    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept; ``folded``
-    is what became of the files that were read. What hides no messages is one ``slim`` line. A
-    conversation's first one ``nudges`` to look into it.
+    at the same time. What hides no messages is one ``slim`` line. A conversation's first one
+    ``nudges`` to look into it.
     """
 
     id: str
     seq: int
     position: int
-    attempt: Condensation
-    summary_html: str
-    analysis_html: str
     words: KindWords
-    hidden_text: str
-    trigger_text: str
-    saved_percent: int | None
     undoable: bool
-    undoable_below: bool = False
-    redoable: bool = False
-    redone_with: int = 0
-    rewritable: bool = False
-    slim: bool = False
-    facts: Sequence[FactGroup] = ()
-    facts_kept: str = ""
-    folded: condense.FoldingRecord | None = None
-    hidden_by: HiddenBy | None = None
-    nudges: bool = False
+    undoable_below: bool
+    redoable: bool
+    redone_with: int
+    rewritable: bool
+    slim: bool
+    hidden_by: HiddenBy | None
+    nudges: bool
     template: ClassVar[str] = "chat/rows/condensation.html"
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRow:
+@dataclass(frozen=True)
+class FailureRow(AttemptWords):
     """An attempt that came to nothing; ``instead`` says what happened in its place.
 
     ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
@@ -161,13 +122,10 @@ class FailureRow:
     id: str
     seq: int
     position: int
-    attempt: Condensation
-    name: str
-    trigger_text: str
     failed: bool
-    instead: str = ""
-    repeatable: bool = True
-    scope: str = "{}"
+    instead: str
+    repeatable: bool
+    scope: str
     template: ClassVar[str] = "chat/rows/failure.html"
 
 
@@ -191,7 +149,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class RewindRow:
-    """What a rewind set aside: ``rows`` are the hidden ones, ``words`` say how much it hid.
+    """A rewind: ``rows`` are those that it set aside, ``words`` say how much it hid.
 
     It is a version of a message or answer where it can be ``shown`` again, and only the ``rest``
     of what it hid where an earlier page has the beginning. It is one ``slim`` line where it only
@@ -208,7 +166,7 @@ class RewindRow:
     shown: bool = False
     rest: bool = False
     slim: bool = False
-    rows: Sequence["Row"] = field(default_factory=tuple)
+    rows: Sequence["Row"] = ()
     template: ClassVar[str] = "chat/rows/rewind.html"
 
 

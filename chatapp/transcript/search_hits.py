@@ -1,4 +1,4 @@
-"""What was found by searching: messages, each with an excerpt, and by conversation."""
+"""Hits of a search: messages, each with an excerpt, by conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from chatapp.models import Conversation, Message, Rewind, message_index
 from chatapp.search.queries import Query, excerpt, visible_text
@@ -57,14 +58,13 @@ def find_hits(owner: User, text: str) -> list[Found]:
     )
     known = messages.select_related("conversation").in_bulk()
     return [
-        _found([known[pk] for pk in found[:PER_CONVERSATION]], query, len(found))
+        Found(
+            conversation=known[found[0]].conversation,
+            hits=[_hit(known[pk], query) for pk in found[:PER_CONVERSATION]],
+            count=len(found),
+        )
         for found in groups.values()
     ]
-
-
-def _found(messages: Sequence[Message], query: Query, count: int) -> Found:
-    hits = [_hit(message, query) for message in messages]
-    return Found(messages[0].conversation, hits, count)
 
 
 def _hit(message: Message, query: Query) -> Hit:
@@ -86,22 +86,21 @@ def _speaker(message: Message) -> str:
     return _("You") if message.role == Message.Role.USER else _("Agent")
 
 
+# By the cause of the rewind that took a message along.
+_SET_ASIDE: dict[object, object] = {
+    Rewind.Cause.RETRIED: gettext_lazy("set aside to try again"),
+    Rewind.Cause.EDITED: gettext_lazy("another version"),
+    Rewind.Cause.REGENERATED: gettext_lazy("another version"),
+}
+
+
 def _hidden(message: Message) -> str:
     """Say why the model does not see a message, "" where it does."""
     if message.rewind_parent:
-        return _set_aside(getattr(message, "cause", None))
+        return str(_SET_ASIDE.get(getattr(message, "cause", None), _("rewound")))
     if message.undone:
         return _("undone")
     if not message.hidden:
         return ""
     condensed = getattr(message, "condensed", False)
     return _("hidden by a condensation") if condensed else _("hidden by a truncation")
-
-
-def _set_aside(cause: str | None) -> str:
-    match cause:
-        case Rewind.Cause.RETRIED:
-            return _("set aside to try again")
-        case Rewind.Cause.EDITED | Rewind.Cause.REGENERATED:
-            return _("another version")
-    return _("rewound")

@@ -1,4 +1,4 @@
-"""A summary that waits for a person, with what it would come to."""
+"""Proposal: a summary that waits for a person, with what it would come to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ import condense
 from chatapp.condensation import summary_reviews
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.context.sizes import size_anew
-from chatapp.models import Conversation, ModelCall, Review, message_store
+from chatapp.models import ModelCall, Review, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
-from chatapp.transcript import labels
-from chatapp.transcript.receipts import FactGroup, fact_groups, facts_kept
+from chatapp.transcript.labels import AttemptWords, FactGroup, fact_groups, facts_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def read_review(review_pk: int) -> ShownReview:
         review=review,
         summary=typed["summary"],
         focus=typed["focus"],
-        trigger_text=labels.trigger_text(attempt),
+        trigger_text=AttemptWords(attempt).trigger_text,
         can_be_edited=proposal.can_be_edited,
         by_model=proposal.by_model,
         notes=proposal.reduction.notes,
@@ -71,7 +70,10 @@ def read_figures(review: Review, summary: str) -> Figures:
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)
     receipt = receipt_of(reduction, effective, Workspace(folder_of(conversation)).holds)
-    before, after = reduction.tokens_before.value, _size(conversation, effective, reduction)
+    before, after = reduction.tokens_before.value, reduction.tokens_after.value
+    if profile := conversation.profile:
+        kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
+        after = size_anew(conversation, profile, kept).value
     return Figures(
         tokens_before=before,
         tokens_after=after,
@@ -79,16 +81,3 @@ def read_figures(review: Review, summary: str) -> Figures:
         facts=fact_groups(receipt),
         facts_kept=facts_kept(receipt),
     )
-
-
-def _size(
-    conversation: Conversation,
-    effective: Sequence[condense.Message],
-    reduction: condense.Reduction,
-) -> int:
-    """Return what the record will say of the size once a reduction applies."""
-    profile = conversation.profile
-    if profile is None:
-        return reduction.tokens_after.value
-    kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-    return size_anew(conversation, profile, kept).value

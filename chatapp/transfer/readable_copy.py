@@ -25,7 +25,7 @@ from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, te
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.tools.documents import bytes_of
-from chatapp.transcript import part_builder
+from chatapp.transcript import message_parts
 
 # What is shown apart from the words, where it has no name of its own.
 _CALLED: dict[object, Promise] = {
@@ -100,7 +100,7 @@ def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
         return Entry("made", row.created_at, [Part("text", said)] if said else [], attempt)
     for result in message.tool_results:
         if call := calls.pop(result.tool_use_id, None):
-            call.result = part_builder.result_text(result) if tools else ""
+            call.result = message_parts.result_text(result) if tools else ""
             call.failed = result.is_error
     parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
     tools_used = (part for part in parts if part.kind == "tool")
@@ -123,8 +123,8 @@ def _part(block: condense.Block, *, tools: bool) -> Part | None:
             data = f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
             return Part("image", name=name or _("Image"), data=data)
         case condense.ToolUseBlock(name=tool):
-            argument = part_builder.main_argument(block.input) if tools else ""
-            given = part_builder.input_text(block) if tools else ""
+            argument = message_parts.main_argument(block.input) if tools else ""
+            given = message_parts.input_text(block) if tools else ""
             return Part("tool", given, f"{tool} {argument}".strip())
     return None
 

@@ -10,8 +10,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from chatapp import inspector
 from chatapp.accounts import accounts
+from chatapp.inspector.next_request import read_next_request
+from chatapp.inspector.request_chart import draw_chart
+from chatapp.inspector.requests import read_body
+from chatapp.inspector.sent_call import read_call
 from chatapp.models import Conversation, ModelCall, Rewind
 from chatapp.models.budgets import spending_of
 from chatapp.models.calls import ModelCallQuerySet
@@ -26,8 +29,8 @@ def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the next request of a conversation, in the panel or as a page."""
     context = {
         "conversation": conversation,
-        "seen": inspector.read_next_request(conversation),
-        "chart": inspector.draw_chart(conversation),
+        "seen": read_next_request(conversation),
+        "chart": draw_chart(conversation),
     }
     name = "upcoming" if wants_page(request) else "_upcoming"
     return render(request, f"inspector/{name}.html", context)
@@ -37,7 +40,7 @@ def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
 def show_call(request: Request, conversation: Conversation, call_pk: int) -> HttpResponse:
     """Show what the model saw in a call, in the panel or as a page."""
     call = _call(conversation, call_pk)
-    context = {"conversation": conversation, "past": inspector.read_call(call), "call": call}
+    context = {"conversation": conversation, "past": read_call(call), "call": call}
     name = "call" if wants_page(request) else "_call"
     return render(request, f"inspector/{name}.html", context)
 
@@ -45,7 +48,7 @@ def show_call(request: Request, conversation: Conversation, call_pk: int) -> Htt
 @in_conversation("GET")
 def download_request(_request: Request, own: Conversation, call_pk: int) -> HttpResponse:
     """Send the bytes that were sent in a call, as a file."""
-    body = inspector.read_body(_call(own, call_pk))
+    body = read_body(_call(own, call_pk))
     if body is None:
         raise Http404
     return download(body, f"request-{call_pk}.json", "application/json")

@@ -18,7 +18,7 @@ from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, message_index
 from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import Query
-from chatapp.transcript import labels, part_builder, row_pages, rows
+from chatapp.transcript import labels, message_parts, row_pages, rows
 from chatapp.turns import actions
 from chatapp.views.common import Request, done, in_conversation, read_number, refuse
 from chatapp.views.conversations import read_first
@@ -112,7 +112,7 @@ def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse
         "key": uuid.uuid4(),
         "hides": labels.seen_words(preview),
         "changes": changes,
-        "difference": [(part_builder.kind_of_line(line), line) for line in shown.splitlines()],
+        "difference": [(message_parts.kind_of_line(line), line) for line in shown.splitlines()],
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
     return render(request, "chat/_rewind_dialog.html", context)

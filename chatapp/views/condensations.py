@@ -12,10 +12,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
-from chatapp import errors, inspector
+from chatapp import errors
 from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
+from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
@@ -58,7 +59,7 @@ def show_condensations(request: Request) -> HttpResponse:
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
-        context |= {"conversation_shown": shown, "course": inspector.draw_size_history(shown)}
+        context |= {"conversation_shown": shown, "course": draw_size_history(shown)}
     return render(request, "condensations/page.html", context)
 
 

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from chatapp import errors, what_if
+from chatapp import errors
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
@@ -18,6 +18,9 @@ from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.turns import actions
 from chatapp.views.common import Request, in_conversation, read_float, read_number, refuse
+from chatapp.what_if.baseline import read_baseline, terms_of
+from chatapp.what_if.cards import card_of
+from chatapp.what_if.trials import predict_cost, try_all, try_with_model
 
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
@@ -28,7 +31,7 @@ SEPARATOR = "|"
 @in_conversation("GET", "POST")
 def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
-    terms = what_if.terms_of(conversation)
+    terms = terms_of(conversation)
     sent = request.POST if request.method == "POST" else None
     form = WhatIfForm(sent, terms=terms)
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
@@ -38,18 +41,18 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
         return _use(request, terms, _chosen(form, *wanted.split(SEPARATOR)))
     if wanted := sent.get("ask"):
         return _ask(request, form, _chosen(form, *wanted.split(SEPARATOR)))
-    baseline = what_if.read_baseline(terms)
-    tried = what_if.try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
-    context["cards"] = [what_if.card_of(baseline, one) for one in tried]
+    baseline = read_baseline(terms)
+    tried = try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
+    context["cards"] = [card_of(baseline, one) for one in tried]
     return render(request, "what_if/page.html", context)
 
 
 @in_conversation("GET")
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
-    terms = what_if.terms_of(conversation)
-    baseline = what_if.read_baseline(terms)
-    predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
+    terms = terms_of(conversation)
+    baseline = read_baseline(terms)
+    predicted = predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
@@ -71,15 +74,15 @@ def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Ask a model, once what that may cost was confirmed, and return the one card."""
-    baseline = what_if.read_baseline(form.terms)
-    tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
+    baseline = read_baseline(form.terms)
+    tried = try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
         _require_confirmed(tried.predicted_cost, request.POST.get("predicted", ""))
         try:
-            tried = what_if.try_with_model(baseline, tried)
+            tried = try_with_model(baseline, tried)
         except DecryptionFailed:
             return refuse(request, _("The stored key can't be read: enter it again."))
-    card = what_if.card_of(baseline, tried)
+    card = card_of(baseline, tried)
     context = {"conversation": form.terms.conversation, "card": card}
     return render(request, "what_if/_card.html", context)
 

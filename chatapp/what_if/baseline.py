@@ -1,4 +1,4 @@
-"""A conversation as it is now, read once for all that is tried on it."""
+"""Baseline: a conversation as it is now, read once for all that is tried on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

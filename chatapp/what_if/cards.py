@@ -1,4 +1,4 @@
-"""What was tried, ready to show."""
+"""Cards of trials, ready to show."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import condense
 from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
 from chatapp.models import message_store
-from chatapp.transcript import labels, receipts
+from chatapp.transcript import labels
 from chatapp.what_if.baseline import Baseline
 from chatapp.what_if.trials import Trial
 
@@ -51,7 +51,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         hidden_text=_hidden_text(baseline, made) if made else "",
         saved_percent=_saved(made) if made else None,
         summary_html=render_markdown(made.summary) if made else "",
-        facts_kept=receipts.facts_kept(tried.receipt),
+        facts_kept=labels.facts_kept(tried.receipt),
         lost=[probe.text for probe in tried.receipt.of("missing")][:MOST],
         grounds=_grounds(tried.grounded),
     )

@@ -1,4 +1,4 @@
-"""Who writes summaries for what is only tried: a model, each call on record, or nobody."""
+"""Writers of summaries for a trial: a model, each call on record, or nobody."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,6 @@ class TrialJournal(StoredJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
     def __init__(self, terms: Terms) -> None:
-        """Take the terms on which a model is asked."""
         run = Run(
             conversation=terms.conversation,
             profile=terms.profile,
@@ -60,7 +59,6 @@ class Unasked:
     """Knows how a model would be asked, for a prediction."""
 
     def __init__(self, terms: Terms) -> None:
-        """Take the terms on which it would be asked."""
         apart = terms.writer != terms.profile
         self.supports_images = terms.writer.sees_images
         self.caches_prompts = terms.writer.spec.caches_prompts and not apart

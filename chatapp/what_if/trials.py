@@ -1,4 +1,4 @@
-"""What one strategy makes of a conversation: a reduction that nobody applies, judged."""
+"""Trials: a reduction that one strategy makes and nobody applies, judged."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

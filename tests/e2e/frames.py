@@ -63,6 +63,7 @@ def message(*parts: Part, seq: int = 900, **facts: object) -> outgoing_frames.Fr
         parts=parts,
         created_at=datetime(2026, 11, 22, tzinfo=UTC),
         rewindable=True,
+        is_step="turn" not in facts and any(isinstance(part, ToolCard) for part in parts),
     )
     context = {"row": replace(row, **facts), "conversation": SimpleNamespace(pk=uuid.uuid4())}
     return outgoing_frames.article_upserted(row.id, render_to_string(row.template, context))

@@ -5,14 +5,23 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
+from chatapp.models import ModelCall
 from chatapp.transcript.message_parts import TextPart
-from chatapp.transcript.rows import CallCost, TurnCost
+from chatapp.transcript.rows import TurnCost
 from tests.e2e.conftest import OpenPage
 from tests.e2e.frames import LINE_OF_FILE, Line, card, message
 
 pytestmark = pytest.mark.browser
 
-COST = CallCost(2_000, 800, 340, Decimal("0.004"), 4.2, "some-model")
+COST = ModelCall(
+    model="some-model",
+    tokens_input=1_200,
+    tokens_cache_read=800,
+    tokens_output=340,
+    cost=Decimal("0.004"),
+    seconds=4.2,
+    usage_measured=True,
+)
 TURN = TurnCost(7, 20_000, 3_400, Decimal("0.0281"))
 
 

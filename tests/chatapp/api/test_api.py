@@ -13,11 +13,11 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import inspector
 from chatapp.accounts import credentials
 from chatapp.api.urls import describe
 from chatapp.composer import attachments
 from chatapp.conversations import conversations, forks
+from chatapp.inspector.requests import read_body
 from chatapp.models import (
     ApiToken,
     Condensation,
@@ -173,7 +173,7 @@ def test_a_calls_request_is_the_bytes_that_were_sent(program: Program, call: Mod
     [listed] = program.get(place)["items"]
     assert program.get(f"{place}/{call.pk}") == listed
     answer = program.client.get(f"/api/{place}/{call.pk}/request")
-    assert answer.content == inspector.read_body(call)
+    assert answer.content == read_body(call)
     assert hashlib.sha256(answer.content).digest() == bytes(call.manifest.digest)
 
 

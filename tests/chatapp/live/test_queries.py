@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from chatapp import consumers
 from chatapp.models import Conversation
-from chatapp.transcript import row_pages
+from chatapp.transcript import row_builder
 from chatapp.turns.active_conversations import hub
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
@@ -122,5 +122,5 @@ def test_a_live_row_takes_so_many_queries(conversation: Conversation, say: Say) 
     """While its tools run, each change of it."""
     say("user", "Hello")
     with statements() as sent:
-        row_pages.live_row(conversation.pk, 1, {})
+        row_builder.live_row(conversation.pk, 1, {})
     assert len(sent) <= TO_SHOW_A_ROW, "\n".join(sent)

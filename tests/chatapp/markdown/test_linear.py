@@ -1,9 +1,11 @@
 """No text, however hostile, is rendered in more time than in proportion to its length."""
 
+from collections.abc import Callable
+
 import pytest
 
 from chatapp.markdown import MarkdownStream, render_markdown
-from tests.growth import assert_linear
+from tests.growth import LINEAR, assert_cheap, assert_linear
 from tests.hostile import Hostile, hostile_texts
 
 MARKUP = [
@@ -23,15 +25,22 @@ STREAMED = [
 
 
 def stream(text: str) -> None:
-    """Render the text as it would arrive, in small pieces."""
+    """Render the text as it would arrive, in pieces that the page would be sent."""
     markdown = MarkdownStream()
-    for start in range(0, len(text), 50):
-        markdown.feed(text[start : start + 50])
+    for start in range(0, len(text), 100):
+        markdown.feed(text[start : start + 100])
         if markdown.code is None:
             markdown.open_html()
     markdown.finish()
 
 
+def assert_growth(read: Callable[[str], object], hostile: Hostile) -> None:
+    """Fail unless eight times a text costs at most ten times as much."""
+    small, large = hostile.text(4_000), hostile.text(32_000)
+    assert_cheap(lambda: read(large), lambda: read(small), LINEAR, repr(hostile))
+
+
+@pytest.mark.soak
 @hostile_texts
 def test_any_text_is_rendered_in_linear_time(hostile: Hostile) -> None:
     """Nobody can stop the server with a message."""
@@ -41,12 +50,19 @@ def test_any_text_is_rendered_in_linear_time(hostile: Hostile) -> None:
 @pytest.mark.parametrize("piece", MARKUP)
 def test_any_markup_is_rendered_in_linear_time(piece: str) -> None:
     """Nor with what markdown gives a meaning."""
-    assert_linear(render_markdown, Hostile(piece).text, "render_markdown")
+    assert_growth(render_markdown, Hostile(piece))
 
 
 @pytest.mark.parametrize("hostile", STREAMED, ids=lambda one: ascii(one.before[:6] + one.piece))
 def test_any_text_is_streamed_in_linear_time(hostile: Hostile) -> None:
     """Nor with an answer."""
+    assert_growth(stream, hostile)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("hostile", STREAMED, ids=lambda one: ascii(one.before[:6] + one.piece))
+def test_a_very_long_text_is_streamed_in_linear_time(hostile: Hostile) -> None:
+    """Up to the length that a model writes at most."""
     assert_linear(stream, hostile.text, "MarkdownStream")
 
 

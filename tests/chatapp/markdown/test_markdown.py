@@ -192,14 +192,15 @@ def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
     assert "needle" in render_markdown("- " * 300 + "needle")
 
 
+SLOW = [("csharp", "a\n"), ("groovy", "\n"), ("antlr", "/*\n")]
+
+
 @pytest.mark.parametrize(
     ("language", "piece"),
     [
         ("java", "a\n"),
-        ("csharp", "a\n"),
-        ("groovy", "\n"),
-        ("antlr", "/*\n"),
         ("lilypond", "a" * 1_900 + "\n"),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in SLOW),
     ],
 )
 def test_code_that_takes_long_to_colour_stays_plain(language: str, piece: str) -> None:

@@ -156,7 +156,7 @@ def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]
 
 
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     # The owner is the only thing examples share.
     suppress_health_check=[HealthCheck.function_scoped_fixture],

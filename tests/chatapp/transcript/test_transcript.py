@@ -20,8 +20,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.transcript import row_pages
-from chatapp.transcript.message_parts import NotePart, TextPart, ToolCard
+from chatapp.transcript import row_builder, row_pages
+from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -40,26 +40,38 @@ def talk(say: Say, count: int) -> None:
         say("user" if number % 2 else "assistant", f"message {number}")
 
 
+def call(conversation: Conversation, id_: str, name: str, arguments: object) -> Message:
+    """Store a reply that calls a tool."""
+    return append(conversation, "assistant", condense.ToolUseBlock(id_, name, arguments))
+
+
+def cards(conversation: Conversation) -> list[ToolCard]:
+    """Return all cards of the newest page."""
+    rows = row_pages.page(conversation).rows
+    parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
+    return [part for part in parts if isinstance(part, ToolCard)]
+
+
+def folds_of(conversation: Conversation) -> list[CondensationRow]:
+    """Return the rows of all condensations."""
+    rows = row_pages.page(conversation).rows
+    return [row for row in rows if isinstance(row, CondensationRow)]
+
+
 def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -> None:
-    """The message that carries it has no row of its own."""
+    """The message that carries it has no row of its own, and empty arguments are not shown."""
     append(conversation, "user", condense.TextBlock("Read a.txt"))
-    append(conversation, "assistant", condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"}))
+    call(conversation, "c1", "read_file", {"path": "a.txt"})
     append(conversation, "user", condense.ToolResultBlock("c1", "its text"))
-    _user, agent = row_pages.page(conversation).rows
-    assert isinstance(agent, MessageRow)
-    (card,) = agent.parts
-    assert isinstance(card, ToolCard)
-    assert (card.argument, card.result, card.state) == ("a.txt", "its text", "done")
-
-
-def test_a_call_without_arguments_shows_none(conversation: Conversation) -> None:
-    """Its name says all; empty braces would be a riddle."""
-    append(conversation, "assistant", condense.ToolUseBlock("c1", "list_files", {}))
-    (agent,) = row_pages.page(conversation).rows
-    assert isinstance(agent, MessageRow)
-    (card,) = agent.parts
-    assert isinstance(card, ToolCard)
-    assert (card.name, card.argument, card.input) == ("list_files", "", "")
+    call(conversation, "c2", "list_files", {})
+    image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
+    found = condense.ToolResultBlock("c2", (condense.TextBlock("Two windows."), image))
+    append(conversation, "user", found)
+    assert len(row_pages.page(conversation).rows) == 3
+    one, other = cards(conversation)
+    assert (one.argument, one.result, one.state) == ("a.txt", "its text", "done")
+    shown = (other.name, other.argument, other.input, other.result)
+    assert shown == ("list_files", "", "", "Two windows.\n[Image]")
 
 
 def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> None:
@@ -67,24 +79,17 @@ def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> N
     calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
     append(conversation, "assistant", *calls)
     append(conversation, "user", condense.ToolResultBlock("c1", "no such file", is_error=True))
-    (agent,) = row_pages.page(conversation).rows
-    assert isinstance(agent, MessageRow)
-    assert [part.state for part in agent.parts if isinstance(part, ToolCard)] == [
-        "failed",
-        "unanswered",
-    ]
+    assert [card.state for card in cards(conversation)] == ["failed", "unanswered"]
 
 
 def test_a_call_whose_id_comes_again_keeps_its_own_result(conversation: Conversation) -> None:
     """Some servers count from zero in every reply, and one call was interrupted."""
     for path, answer in (("a", "of a"), ("b", None), ("c", "of c")):
-        append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
+        call(conversation, "call_0", "read", {"path": path})
         if answer:
             append(conversation, "user", condense.ToolResultBlock("call_0", answer))
-    rows = row_pages.page(conversation).rows
-    parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
-    cards = [(part.argument, part.result) for part in parts if isinstance(part, ToolCard)]
-    assert cards == [("a", "of a"), ("b", ""), ("c", "of c")]
+    shown = [(card.argument, card.result) for card in cards(conversation)]
+    assert shown == [("a", "of a"), ("b", ""), ("c", "of c")]
     whole = [row_pages.call_text(conversation, seq, "call_0", "result") for seq in (1, 3, 4)]
     assert whole == ["of a", None, "of c"]
 
@@ -95,7 +100,7 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     """The marker names the message that carries it."""
     carriers = []
     for path in "ab":
-        append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
+        call(conversation, "call_0", "read", {"path": path})
         carriers.append(append(conversation, "user", condense.ToolResultBlock("call_0", path)))
     first = str(carriers[0].pk)
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={first: {"call_0": "[cleared]"}})
@@ -103,23 +108,7 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     reduction = replace(reduction_of(marker, (first,)), kind="cleared")
     record = record_for(conversation, hidden_messages.apply_reduction(conversation.pk, reduction))
     Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
-    rows = row_pages.page(conversation).rows
-    parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
-    cleared = [part.cleared is not None for part in parts if isinstance(part, ToolCard)]
-    assert cleared == [True, False]
-
-
-def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conversation) -> None:
-    """There is nothing to see of an image in a card."""
-    append(conversation, "assistant", condense.ToolUseBlock("c1", "screenshot", {}))
-    image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
-    found = condense.ToolResultBlock("c1", (condense.TextBlock("Two windows."), image))
-    append(conversation, "user", found)
-    (agent,) = row_pages.page(conversation).rows
-    assert isinstance(agent, MessageRow)
-    (card,) = agent.parts
-    assert isinstance(card, ToolCard)
-    assert card.result == "Two windows.\n[Image]"
+    assert [card.cleared is not None for card in cards(conversation)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -136,10 +125,8 @@ def test_a_card_names_the_argument_that_says_most(
     conversation: Conversation, arguments: object, shown: str
 ) -> None:
     """On one line, and not at any length."""
-    append(conversation, "assistant", condense.ToolUseBlock("c1", "some_tool", arguments))
-    (agent,) = row_pages.page(conversation).rows
-    assert isinstance(agent, MessageRow)
-    assert [part.argument for part in agent.parts if isinstance(part, ToolCard)] == [shown]
+    call(conversation, "c1", "some_tool", arguments)
+    assert [card.argument for card in cards(conversation)] == [shown]
 
 
 def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
@@ -150,17 +137,6 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
     assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
-
-
-def test_hostile_markdown_is_harmless(conversation: Conversation) -> None:
-    """Whoever wrote it."""
-    append(conversation, "assistant", condense.TextBlock("<script>x</script> ![](https://e.vil/)"))
-    (row,) = row_pages.page(conversation).rows
-    assert isinstance(row, MessageRow)
-    (part,) = row.parts
-    assert isinstance(part, TextPart)
-    assert "<script" not in part.html
-    assert "<img" not in part.html
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
@@ -181,45 +157,31 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     assert newest.hidden_by is None
 
 
-def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
-    conversation: Conversation, say: Say
-) -> None:
-    """The record never disappears."""
-    talk(say, 4)
-    attempt = record_for(conversation, summarise(conversation))
-    undo.undo_condensation(condensation=attempt)
-    *rows, fold = row_pages.page(conversation).rows
-    assert isinstance(fold, CondensationRow)
-    assert not fold.undoable
-    assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
-
-
 def test_only_the_first_condensation_of_a_conversation_explains_itself(
     conversation: Conversation, say: Say
 ) -> None:
     """Whoever took it back has understood, and needs no other."""
     talk(say, 4)
     first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
-    folds = row_pages.page(conversation).rows[4:]
-    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
+    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
     undo.undo_condensation(condensation=second)
-    folds = row_pages.page(conversation).rows[4:]
-    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [True, False]
+    assert [fold.nudges for fold in folds_of(conversation)] == [True, False]
     undo.undo_condensation(condensation=first)
-    folds = row_pages.page(conversation).rows[4:]
-    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
+    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
 
 
-def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
+def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     conversation: Conversation, say: Say
 ) -> None:
-    """What a record says of another holds no longer than that one is in force."""
+    """The record never disappears, and is hidden by no other that was undone."""
     talk(say, 4)
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
     for attempt in reversed(attempts):
         undo.undo_condensation(condensation=attempt)
-    folds = row_pages.page(conversation).rows[4:]
-    assert [isinstance(fold, CondensationRow) and fold.hidden_by for fold in folds] == [None, None]
+    *rows, _one, _other = row_pages.page(conversation).rows
+    shown = [(fold.undoable, fold.hidden_by) for fold in folds_of(conversation)]
+    assert shown == [(False, None)] * 2
+    assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
 
 
 def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncation(
@@ -280,28 +242,11 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     assert kinds == [FailureRow, CondensationRow] * 2
 
 
-def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say) -> None:
-    """Whatever stands at their border."""
-    talk(say, 23)
-    summarise(conversation, keep=5)
-    seqs: list[int] = []
-    cursor = ""
-    while True:
-        page = row_pages.page(conversation, before=cursor, limit=5)
-        seqs = [row.seq for row in page.rows] + seqs
-        cursor = page.older
-        if not cursor:
-            break
-    whole = row_pages.page(conversation, limit=100)
-    assert seqs == [row.seq for row in whole.rows]
-    assert len(set(seqs)) == 24
-
-
 def test_a_page_never_separates_a_call_from_its_result(conversation: Conversation) -> None:
     """A page that would begin with results reaches back to their call."""
     for number in range(6):
         name = f"c{number}"
-        append(conversation, "assistant", condense.ToolUseBlock(name, "read_file", {}))
+        call(conversation, name, "read_file", {})
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
     page = row_pages.page(conversation, limit=5)
     cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
@@ -347,7 +292,10 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
 
     def shown() -> TurnCost | None:
         (row,) = row_pages.page(conversation).rows
+        live, _ = row_builder.live_row(conversation.pk, 1, {})
         assert isinstance(row, MessageRow)
+        assert isinstance(live, MessageRow)
+        assert live.turn == row.turn
         return row.turn
 
     add_call("0.01")

@@ -2,7 +2,7 @@
 
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Rewind
-from chatapp.transcript import row_pages
+from chatapp.transcript import row_builder, row_pages
 from chatapp.transcript.rows import MessageRow, RewindRow, Row, TurnRow, VersionChoice
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import FAILED, ask, end, regenerate, retry
@@ -16,6 +16,10 @@ def rows(conversation: Conversation) -> list[Row]:
 def choices(conversation: Conversation) -> dict[int, str]:
     """Return what stands at messages: "2/3", by seq."""
     found = [row for row in rows(conversation) if isinstance(row, MessageRow) and row.versions]
+    for row in found:
+        live, _ = row_builder.live_row(conversation.pk, row.seq, {})
+        assert isinstance(live, MessageRow)
+        assert live.versions == row.versions
     return {row.seq: shown(row.versions) for row in found}
 
 

@@ -14,11 +14,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp import inspector
 from chatapp.condensation.cost_forecast import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.conversations import pins, rewind
+from chatapp.inspector.next_request import read_next_request
+from chatapp.inspector.request_chart import draw_chart
+from chatapp.inspector.sent_call import read_call
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -111,7 +113,7 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     session.use_tool(1, "A long result. " * 20)
     condense_all(session)
     session.say("user", condense.TextBlock("And now the parser"))
-    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
+    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     parts = ["summary", "ledger", "files", "environment", "messages", "newest"]
     assert kinds(seen.cards) == ["system", "tools", *parts]
@@ -138,7 +140,7 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     address = reverse("inspector", args=[session.conversation.pk])
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
     whole.update(measured_tokens=120, measured_seq=1)
-    seen = inspector.read_next_request(whole.get())
+    seen = read_next_request(whole.get())
     assert seen is not None
     assert sum(card.cached or 0 for card in seen.cards) == pytest.approx(100, abs=8)
     assert "The first 100 should be in the provider's cache" in unescape(
@@ -167,7 +169,7 @@ def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
     conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
     conversation.save()
     session.say("user", condense.TextBlock("Begin"))
-    seen = inspector.read_next_request(conversation)
+    seen = read_next_request(conversation)
     assert seen is not None
     assert conversation.profile is not None
     tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
@@ -184,8 +186,8 @@ def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     before = answered(session)
     attempt = condense_all(session, keep=1)
     after = answered(session)
-    assert inspector.read_call(before).hiders == ()
-    assert [one.pk for one in inspector.read_call(after).hiders] == [attempt.pk]
+    assert read_call(before).hiders == ()
+    assert [one.attempt.pk for one in read_call(after).hiders] == [attempt.pk]
 
 
 def test_without_a_profile_there_is_no_next_request(session: Session, browser: Client) -> None:
@@ -193,7 +195,7 @@ def test_without_a_profile_there_is_no_next_request(session: Session, browser: C
     session.say("user", condense.TextBlock("Begin"))
     conversation = session.conversation
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
-    assert inspector.read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
+    assert read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
     assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
 
 
@@ -204,7 +206,7 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
     conversation = session.conversation
     for to_seq in (5, 3):
         rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = inspector.read_next_request(Conversation.objects.get(pk=conversation.pk))
+    seen = read_next_request(Conversation.objects.get(pk=conversation.pk))
     assert seen is not None
     assert seen.rewound == "2 messages"
 
@@ -212,7 +214,7 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
 def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
     """Only what the engine wrote is taken apart."""
     session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
+    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     assert kinds(seen.cards) == ["system", "tools", "newest"]
 
@@ -224,11 +226,11 @@ def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provi
     for role in ("user", "assistant"):
         session.say(role, condense.TextBlock("Begin"))
     pins.pin_rule(conversation=session.conversation, text="Answer in one line.")
-    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
+    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     assert kinds(seen.cards)[2:] == ["newest", "since", "pins"]
     session.say("user", condense.TextBlock("And now?"))
-    past = inspector.read_call(answered(session))
+    past = read_call(answered(session))
     told = {card.kind: [one.text for one in card.pieces] for card in past.cards}
     assert told["newest"] == ["And now?"]
     assert told["pins"] == ["<pinned_rule>\nAnswer in one line.\n</pinned_rule>"]
@@ -245,14 +247,14 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     attempt = condense_all(session)
     session.say("user", condense.TextBlock("And now the parser"))
     session.use_tool(2, "Another result. " * 20)
-    past = inspector.read_call(answered(session, provider, tokens_cache_read=500))
+    past = read_call(answered(session, provider, tokens_cache_read=500))
     parts = ["summary", "ledger", "files", "environment", "messages", "newest", "since"]
     assert kinds(past.cards) == ["system", "tools", *parts]
     assert past.cards[0].pieces[0].text == "You are kind."
     assert [piece.name for piece in past.cards[1].pieces] == ["read_file"]
     assert past.cards[7].pieces[0].text == "And now the parser"
     assert sum(card.cached or 0 for card in past.cards) == pytest.approx(500, abs=8)
-    assert [hider.pk for hider in past.hiders] == [attempt.pk]
+    assert [hider.attempt.pk for hider in past.hiders] == [attempt.pk]
     assert past.seen is not None
     assert past.seen.matches
 
@@ -264,7 +266,7 @@ def test_words_that_begin_like_a_summary_are_words_in_a_past_call_too(
     """Whatever its API: a summary is one that is stored as such."""
     session.writer = FORMATS[provider](MODEL)
     session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    past = inspector.read_call(answered(session, provider))
+    past = read_call(answered(session, provider))
     assert kinds(past.cards) == ["system", "tools", "newest"]
     assert past.hiders == ()
 
@@ -275,7 +277,7 @@ def test_what_was_put_beside_a_message_is_no_part_of_it(session: Session, provid
     session.writer = FORMATS[provider](MODEL)
     beside = condense.TextBlock(SUMMARY[3], {condense.BESIDE: {"kind": "environment"}})
     session.say("user", condense.TextBlock("Fix the parser."), beside)
-    past = inspector.read_call(answered(session, provider))
+    past = read_call(answered(session, provider))
     assert kinds(past.cards) == ["system", "tools", "newest", "environment"]
     assert past.cards[2].pieces[0].text == "Fix the parser."
 
@@ -336,14 +338,14 @@ def test_a_call_is_compared_with_the_one_before(session: Session) -> None:
     session.say("user", condense.TextBlock("Begin"))
     answered(session)
     session.use_tool(1, "A result. " * 20)
-    longer = inspector.read_call(answered(session))
+    longer = read_call(answered(session))
     assert longer.comparison is not None
     assert longer.comparison.begins_the_same
     assert [message.role for message in longer.comparison.added] == ["assistant", "user"]
     assert longer.comparison.gone == []
     condense_all(session, keep=0)
     session.say("user", condense.TextBlock("Go on"))
-    after = inspector.read_call(answered(session))
+    after = read_call(answered(session))
     assert after.comparison is not None
     assert (after.comparison.same, len(after.comparison.gone)) == (0, 3)
     assert "Already the first message differs" in after.comparison.prefix_words
@@ -375,7 +377,7 @@ def test_calls_of_an_older_version_are_read_as_their_profile_s_provider_writes(
     session.say("user", condense.TextBlock("Begin"))
     call = answered(session, "", profile_name=profile.name)
     import_module("chatapp.migrations.0017_call_provider").name_providers(apps, None)
-    past = inspector.read_call(ModelCall.objects.get(pk=call.pk))
+    past = read_call(ModelCall.objects.get(pk=call.pk))
     assert past.call.provider == "openai"
     assert kinds(past.cards) == ["system", "tools", "newest"]
 
@@ -389,7 +391,7 @@ def test_the_system_prompt_and_the_tools_are_compared_too(session: Session) -> N
     session.record(changed)
     call = ModelCall.objects.latest("pk")
     ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
-    found = inspector.read_call(ModelCall.objects.get(pk=call.pk)).comparison
+    found = read_call(ModelCall.objects.get(pk=call.pk)).comparison
     assert found is not None
     assert found.system_changed
     assert "ends in the system prompt" in found.prefix_words
@@ -403,7 +405,7 @@ def test_other_tools_are_another_beginning(session: Session) -> None:
     session.record(SentRequestOf(sent).with_head(sent.head.replace(b"read_file", b"read_mail")))
     call = ModelCall.objects.latest("pk")
     ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
-    found = inspector.read_call(ModelCall.objects.get(pk=call.pk)).comparison
+    found = read_call(ModelCall.objects.get(pk=call.pk)).comparison
     assert found is not None
     assert (found.system_changed, found.same, found.before) == (False, 1, 1)
     assert found.tools
@@ -494,7 +496,7 @@ def test_the_chart_marks_where_the_context_was_condensed(
     session.say("assistant", condense.TextBlock("Well"))
     session.say("user", condense.TextBlock("Go on"))
     answered(session, provider, tokens_input=400)
-    chart = inspector.draw_chart(session.conversation)
+    chart = draw_chart(session.conversation)
     assert chart is not None
     assert [column.dropped for column in chart.columns] == [False, False, True]
     assert [column.tokens for column in chart.columns] == [1_000, 2_000, 400]
@@ -532,11 +534,11 @@ def statements_of(browser: Client, address: str) -> int:
 def test_a_long_conversation_opens_like_a_short_one(
     session: Session, alice: User, browser: Client
 ) -> None:
-    """300 turns and 10 condensations cost what 30 and one do; every request is as it was sent."""
+    """120 turns and 5 condensations cost what 20 and one do; every request is as it was sent."""
     long = session
     short = Session(Conversation.objects.create(owner=alice, profile=long.conversation.profile))
-    fill(long, 300, 10)
-    fill(short, 30, 1)
+    fill(long, 120, 5)
+    fill(short, 20, 1)
     pages = {}
     for one in (long, short):
         pk = one.conversation.pk
@@ -557,7 +559,7 @@ def test_a_long_conversation_opens_like_a_short_one(
         assert sent < 30
         assert_cheap(partial(browser.get, large), partial(browser.get, small), 4, large)
     for call in ModelCall.objects.filter(conversation=long.conversation)[::30]:
-        past = inspector.read_call(call)
+        past = read_call(call)
         assert past.seen is not None
         assert past.seen.matches
 

@@ -10,9 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp import inspector
 from chatapp.conversations import conversations
-from chatapp.inspector.size_history import STEPS, SizeHistory
+from chatapp.inspector.size_history import STEPS, SizeHistory, draw_size_history
 from chatapp.models import Conversation, ModelCall, Turn
 from tests.chatapp.views.test_condensations import attempt
 
@@ -38,7 +37,7 @@ def turn_of(conversation: Conversation) -> Turn:
 
 def course_of(conversation: Conversation) -> SizeHistory:
     """Return the chart that there is."""
-    course = inspector.draw_size_history(conversation)
+    course = draw_size_history(conversation)
     assert course
     return course
 

@@ -1,0 +1,298 @@
+"""GitHub-flavoured markdown to safe HTML, without raw HTML and without images.
+
+The renderer lets no raw HTML through, and the sanitizer is a second wall. There is no image: a page
+that loads a remote image tells its server what the model wrote into the address.
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore, linkify
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from pygments.token import STANDARD_TYPES
+
+from chatapp.markdown.code_colors import highlight_code, read_language
+from chatapp.markdown.formulas import add_formulas, is_display, source
+from chatapp.markdown.links import describe_link
+from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
+from chatapp.markdown.mathml import to_mathml
+
+Environment = dict[str, Any]
+
+# Key in the environment: blocks that reach this line are still being written.
+OPEN_AT_LINE = "open_at_line"
+
+# Keys in the environment: the columns of the table that is read, and how many cells it may add;
+# what may still be spent on formulas.
+_PADDING, _FORMULAS_LEFT = "table_padding", "formulas_left"
+
+# Cells that any table may leave out; beyond, as many as it has characters.
+_SPARE = 100
+
+# Characters of all formulas of a text, and what each costs beside them.
+_MAX_FORMULAS, _FORMULA = 50_000, 50
+
+# Levels: the parser drops what lies deeper, so a text that deep is shown as it was written.
+_MAX_NESTING = 60
+
+# Characters, and brackets, which take the parser a hundred times as long where none is a link's.
+_MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
+
+# Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
+_SHORT_CELL, _SHORT_HEADING = 32, 16
+
+CLOSE_CODE_BLOCK = "</code></pre></div>\n"
+
+# How every bare address begins, the fuzzy ones left out.
+_ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
+
+# An address without a scheme would lead into this application, with the reader's session.
+_SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
+
+# Controls, single surrogates, and the marks that reverse the order in which text is shown.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+# Hebrew, Arabic and their neighbours.
+_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def replace_unsafe_characters(text: str) -> str:
+    """Return the text with controls and bidi overrides made visible as U+FFFD."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def render_markdown(text: str) -> str:
+    """Return safe HTML for a whole markdown text."""
+    return render_piece(_UNSAFE.sub("\ufffd", text), {})
+
+
+def render_piece(text: str, env: Environment) -> str:
+    """Return safe HTML for whole blocks; ``env`` holds the link definitions met so far."""
+    parser = parser_for(text)
+    tokens = parser.parse(text, env)
+    if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
+        return open_code_block("") + escape(text) + CLOSE_CODE_BLOCK
+    return _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+
+
+def parser_for(text: str) -> MarkdownIt:
+    """Return a parser, which keeps no state between texts; few texts need one for formulas."""
+    return _parser("$" in text or "\\" in text)
+
+
+@functools.cache
+def _parser(formulas: bool) -> MarkdownIt:
+    options = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
+    parser = _Parser("gfm-like2", {**options, "maxNesting": _MAX_NESTING}, renderer_cls=Renderer)
+    if parser.linkify is not None:
+        # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
+        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+        parser.core.ruler.at("linkify", _link_addresses)
+    parser.core.ruler.after("block", "blocks", _prepare_blocks)
+    parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
+    if formulas:
+        add_formulas(parser)
+    return parser
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
+        """Leave any other link than http, https and mailto as the text it was written as."""
+        return _SAFE_ADDRESS.match(url) is not None
+
+
+def _link_addresses(state: StateCore) -> None:
+    """Look for bare addresses where one can be; the search itself takes long over any text."""
+    if _ADDRESS.search(state.src):
+        linkify(state)
+
+
+def _prepare_blocks(state: StateCore) -> None:
+    """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
+    first = 0
+    for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
+        if token.level == 0 and token.nesting != 1:
+            _set_directions(state.tokens[first:end])
+            first = end
+    for token in state.tokens:
+        long = len(token.content) > _MAX_PARAGRAPH or token.content.count("[") > _MAX_BRACKETS
+        if token.type == "inline" and long:
+            token.type = "text"
+
+
+def _set_directions(block: Sequence[Token]) -> None:
+    """Set the direction of a top-level block's elements, each by its first letter."""
+    if not any(one.type == "inline" and _RIGHT_TO_LEFT.search(one.content) for one in block):
+        return
+    direction = "ltr"
+    for token in reversed(block):
+        letter = _LETTER.search(token.content) if token.type == "inline" else None
+        if letter:
+            direction = "rtl" if _RIGHT_TO_LEFT.match(letter[0]) else "ltr"
+        elif token.nesting == 1:
+            token.attrs["dir"] = direction
+
+
+def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:
+    """Whether a table's rows leave out too many cells, which the parser would add."""
+    if not silent or state.parentType != "table":
+        return False
+    if state.tokens[-1].type == "thead_close":
+        head = _read_line(state, line - 2)
+        state.env[_PADDING] = head.count("|") + 1, _SPARE + len(head)
+    columns, spare = state.env[_PADDING]
+    row = _read_line(state, line)
+    spare += len(row) - max(columns - 1 - row.count("|"), 0)
+    state.env[_PADDING] = columns, spare
+    return bool(spare < 0)
+
+
+def _read_line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] : state.eMarks[line]]
+
+
+def open_code_block(language: str) -> str:
+    """Return the HTML that stands before a code block's text."""
+    return f'<div class="code-block" data-language="{escape(language)}"><pre><code>'
+
+
+class Renderer(RendererHTML):
+    """Writes HTML where that differs from plain CommonMark; methods are named after tokens."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
+        """A fenced code block, plain while it is being written."""
+        token = tokens[idx]
+        language = read_language(token.info)
+        is_open = OPEN_AT_LINE in env and token.map and token.map[1] >= env[OPEN_AT_LINE]
+        code = escape(token.content) if is_open else highlight_code(token.content, language)
+        return open_code_block(language) + code + CLOSE_CODE_BLOCK
+
+    def code_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        """An indented code block."""
+        return open_code_block("") + escape(tokens[idx].content) + CLOSE_CODE_BLOCK
+
+    def formula(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
+        """A formula in a line; one that should have its own gets it."""
+        mathml = _typeset(tokens[idx], env)
+        if mathml is None:
+            return escape(source(tokens[idx]))
+        return f'<span class="formula">{mathml}</span>' if is_display(tokens[idx]) else mathml
+
+    def formula_block(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
+        """A formula that stands for itself."""
+        mathml = _typeset(tokens[idx], env)
+        if mathml is None:
+            return f"<p>{escape(source(tokens[idx])).replace('\n', '<br>\n')}</p>\n"
+        return f'<div class="formula">{mathml}</div>\n'
+
+    def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        """A table, in the box that it scrolls in."""
+        return '<div class="table-box">' + self.renderToken(tokens, idx, *rest)
+
+    def table_close(self, *_: Any) -> str:
+        """The end of the table and of its box."""
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        """A cell, its alignment a class, and that it holds prose another."""
+        attributes = tokens[idx].attrs
+        _, _, side = str(attributes.pop("style", "")).partition("text-align:")
+        classes = [f"align-{side}"] if side else []
+        short = _SHORT_HEADING if tokens[idx].tag == "th" else _SHORT_CELL
+        if len(tokens[idx + 1].content) > short:
+            classes.append("long")
+        if classes:
+            attributes["class"] = " ".join(classes)
+        return self.renderToken(tokens, idx, *rest)
+
+    td_open = th_open
+
+    def list_item_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any
+    ) -> str:
+        """A list item; a task's box is a character, as there is nothing to click."""
+        token = tokens[idx]
+        if "checked" not in token.meta:
+            return self.renderToken(tokens, idx, options, env)
+        token.attrs["class"] = "task"
+        return f"<li{self.renderAttrs(token)}>{'☑' if token.meta['checked'] else '☐'} "
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        """A link, with its place where its text does not name it."""
+        end = next(i for i in range(idx, len(tokens)) if tokens[i].type == "link_close")
+        text = self.renderInlineAsText(tokens[idx + 1 : end], options, env)
+        tokens[idx].attrs |= describe_link(str(tokens[idx].attrs["href"]), text)
+        return self.renderToken(tokens, idx, options, env)
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        """A link to the image, or its description alone inside another link."""
+        token = tokens[idx]
+        label = "Image: " + (self.renderInlineAsText(token.children, options, env) or "untitled")
+        if sum(one.nesting for one in tokens[:idx] if one.tag == "a"):
+            return escape(label)
+        address = str(token.attrs["src"])
+        link = Token("link_open", "a", 1, attrs={"href": address, **describe_link(address, label)})
+        return f"<a{self.renderAttrs(link)}>{escape(label)}</a>"
+
+    def renderInlineAsText(  # noqa: N802 - markdown-it's name
+        self, tokens: Sequence[Token] | None, options: OptionsDict, env: Any
+    ) -> str:
+        """Text without its markup, but formulas, which are nothing without theirs."""
+        plain = [
+            Token("text", "", 0, content=source(one)) if one.type == "formula" else one
+            for one in tokens or ()
+        ]
+        return super().renderInlineAsText(plain, options, env)
+
+
+def _typeset(token: Token, env: Any) -> str | None:
+    """Return the formula as MathML, None where it is not understood or too much by now."""
+    left = env.get(_FORMULAS_LEFT, _MAX_FORMULAS) - len(token.content) - _FORMULA
+    if left < 0:
+        return None
+    env[_FORMULAS_LEFT] = left
+    mathml = to_mathml(token.content, display=is_display(token))
+    return mathml and replace_unsafe_characters(mathml)
+
+
+@functools.cache
+def _cleaner() -> nh3.Cleaner:
+    """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
+    blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
+    lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
+    inline = {"a", "br", "code", "em", "s", "span", "strong"}
+    cells = {"long", "align-left", "align-center", "align-right"}
+    return nh3.Cleaner(
+        tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),
+        attributes={
+            "*": {"dir"},
+            "a": {"href", "title", "data-place"},
+            "div": {"data-language"},
+            "ol": {"start"},
+            **FORMULA_TAGS,
+        },
+        allowed_classes={
+            "a": {"elsewhere"},
+            "div": {"code-block", "formula", "table-box"},
+            "li": {"task"},
+            "mtd": {"ruled"},
+            "span": {"formula"} | set(STANDARD_TYPES.values()) - {""},
+            "td": cells,
+            "th": cells,
+        },
+        url_schemes={"http", "https", "mailto"},
+        url_relative="deny",
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
