@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from condense.budget import Reduction
+from condense.budget.situation import Reduction
 from condense.condenser.log import Attempt
 from condense.condenser.review import Accept, Proposal, WriteAgain
 from condense.errors import CondenseError
@@ -108,7 +108,7 @@ class WordCounter:
     def count(self, content: Content) -> int:
         """Return the number of words, plus ten for each block that is no text."""
         message = Message(role="user", content=content)
-        others = sum(not hasattr(block, "text") for block in message.blocks)
+        others = sum([not hasattr(block, "text") for block in message.blocks])
         return len(message.text.split()) + 10 * others
 
 

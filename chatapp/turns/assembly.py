@@ -79,21 +79,17 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
 def load_strategies(terms: Terms) -> list[condense.Strategy]:
     """Return the strategies of the configuration; those that are names, with the user's options."""
     preferences = terms.preferences
-    options = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
-    takes = {one.name: one.takes for one in condense.known_strategies()}
+    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
     return [
-        condense.load_strategy(one, **{name: options[name] for name in takes.get(one, ())})
-        if isinstance(one, str)
-        else one
+        condense.load_strategy(one, wishes) if isinstance(one, str) else one
         for one in terms.configuration.strategies
     ]
 
 
 def configuration_for(terms: Terms, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses: with strategies that are loaded, and all hooks around them."""
+    """Return how a run condenses, with all hooks; ``load_strategies`` has the strategies."""
     wanted = terms.configuration
-    hooks = hooks_for(workspace) + wanted.hooks
-    return replace(wanted, strategies=load_strategies(terms), hooks=hooks)
+    return replace(wanted, hooks=hooks_for(workspace) + wanted.hooks)
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:
@@ -174,7 +170,13 @@ def assemble(run: Run, audience: Audience) -> Parts:
     configured = configuration_for(run, workspace)
     keeper = Keeper(
         run,
-        condenser=configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer),
+        condenser=configured.condenser(
+            summarizer,
+            COUNTER,
+            log=log,
+            reviewer=reviewer,
+            strategies=functools.partial(load_strategies, run),
+        ),
         log=log,
         reviewer=reviewer,
         journal=journal,

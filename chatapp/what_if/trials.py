@@ -14,7 +14,7 @@ from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
 from chatapp.toolbox.toolbox import folder_of
-from chatapp.turns.assembly import configuration_for
+from chatapp.turns.assembly import configuration_for, load_strategies
 from chatapp.what_if.baseline import Baseline, read_written
 from chatapp.what_if.summary_writers import Unasked, ask_for
 
@@ -139,7 +139,8 @@ def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receip
 def _configuration(terms: Terms) -> condense.Configuration:
     """Return how it would condense; nobody is told, for nothing happens."""
     wanted = configuration_for(terms, folder_of(terms.conversation))
-    return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
+    unheard = replace(wanted.hooks, listeners=())
+    return replace(wanted, strategies=load_strategies(terms), hooks=unheard)
 
 
 def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:

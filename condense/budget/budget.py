@@ -10,7 +10,7 @@ from statistics import median
 from typing import Literal
 
 from condense.messages import Message, TextBlock
-from condense.tokens import CharacterCounter, TokenCounter, count_messages
+from condense.tokens.counters import CharacterCounter, TokenCounter, count_messages
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Budget:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
         if automatic and self.percent(tokens) >= self.threshold:
             return "threshold"
-        return "allowed" if self.exceeds(tokens) else None
+        return "allowed" if tokens > self.allowed else None
 
     def should_condense(self, tokens: int, *, automatic: bool) -> bool:
         """Whether the context has to be reduced before the next request."""
@@ -95,7 +95,7 @@ class Budget:
 
     def available(self, tokens: int) -> int:
         """Return how much of the window is left beside a context of ``tokens`` and the reply."""
-        return max(0, self.capacity - tokens)
+        return max(0, self.window - self.reserved - tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,12 @@ def with_threshold(
     stays as it is.
     """
     query = ThresholdQuery(budget=budget, profile=profile, history=history)
-    for found in filter(None, (resolve(query) for resolve in resolvers)):
-        if MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
+    for resolve in resolvers:
+        found = resolve(query)
+        if found and MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
             return replace(budget, threshold=found.percent, threshold_source=found.source)
-        _warn(found)
+        if found:
+            _warn(found)
     return budget
 
 

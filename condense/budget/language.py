@@ -36,7 +36,7 @@ def language_of(text: str) -> str:
     words = _WORD.findall(text.casefold())
     for code, script in _SCRIPTS.items():
         # Kana are in every Japanese sentence; else it is what most letters are of.
-        found = sum(bool(script.search(word)) for word in words)
+        found = sum([bool(script.search(word)) for word in words])
         if found and (code == "ja" or 2 * found > len(words)):
             return code
     counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}

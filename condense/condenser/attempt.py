@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.budget import Addition, Reduction, Situation
+from condense.budget.situation import Addition, Reduction, Situation
 from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
@@ -21,15 +21,14 @@ from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
-from condense.notes import parse_ledger
+from condense.notes.ledger_text import parse_ledger
 from condense.prices import Usage
 from condense.prompts.parsed import parse_summary
-from condense.reduction import Kit, Strategy, asks_model
 from condense.reduction.carryover import carry_answered
-from condense.reduction.strategy import expected_usage
+from condense.reduction.strategy import Kit, Strategy, asks_model, expected_usage
 from condense.summaries.summarizer import Bill, Summarizer
 from condense.summaries.summary_failures import describe
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 
 CUSTOM = "custom"
 NOT_WRITTEN = "It was to be written again, which failed: {error}"
@@ -289,7 +288,7 @@ def _lacking(made: Reduction) -> tuple[str, ...]:
     """Return what a reduction is rejected for, one sentence each."""
     rejecting = (verdict for verdict in made.verdicts if verdict.rejects)
     issues = (verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting)
-    return tuple(issue for some in issues for issue in some)
+    return tuple([issue for some in issues for issue in some])
 
 
 def _holds_ledger(messages: Iterable[Message]) -> bool:

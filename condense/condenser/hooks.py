@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
-from condense.budget import Addition, Reduction, Situation, Verdict
+from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError
 from condense.messages import Block
@@ -74,9 +74,9 @@ class Hooks:
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; what is among both is called once."""
         both: dict[str, tuple[Any, ...]] = {}
-        for name in (kind.name for kind in fields(self)):
-            ours = getattr(self, name)
-            both[name] = (*ours, *(hook for hook in getattr(others, name) if hook not in ours))
+        for kind in fields(self):
+            ours, theirs = getattr(self, kind.name), getattr(others, kind.name)
+            both[kind.name] = (*ours, *[hook for hook in theirs if hook not in ours])
         return Hooks(**both)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Message, TextBlock, ToolUseBlock, beside_of
 
 # Tools that read files, by the names they have here and in sessions recorded by other agents.

@@ -98,7 +98,7 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
         if span.signature or span.last - span.first + 1 >= LEAST_ROWS:
             chosen[span.first] = max(span.last, chosen.get(span.first, 0))
     return "".join(
-        f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()
+        [f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()]
     )
 
 

@@ -28,7 +28,7 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
     newest: dict[str, str] = {}
     for message in messages:
         if message.role == "user":
-            newest.update((_name(block), block) for block in _blocks(_directives(message)))
+            newest.update([(_name(block), block) for block in _blocks(_directives(message))])
     return tuple(newest.values())
 
 
@@ -36,8 +36,8 @@ def _directives(message: Message) -> str:
     """Return the text that may hold directives: what a file says is none."""
     texts = (block for block in message.blocks if isinstance(block, TextBlock))
     if message.is_summary or message.is_marker:
-        return "\n".join(block.text for block in texts if block.text.startswith(REMINDER))
-    return "\n".join(block.text for block in texts if beside_of(block).get("kind") in _MEANT)
+        return "\n".join([block.text for block in texts if block.text.startswith(REMINDER)])
+    return "\n".join([block.text for block in texts if beside_of(block).get("kind") in _MEANT])
 
 
 def _blocks(text: str) -> Iterator[str]:

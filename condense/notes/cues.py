@@ -30,7 +30,7 @@ def _cues(*lines: str) -> Cues:
     cues = [cue.strip() for line in lines for cue in line.split(",")]
     words = {cue for cue in cues if cue.isalpha()}
     parts = [cue.strip("*") for cue in cues if cue not in words]
-    others = re.compile("|".join(re.escape(part) for part in parts if not part.isascii()))
+    others = re.compile("|".join([re.escape(part) for part in parts if not part.isascii()]))
     return Cues(frozenset(words), tuple(filter(str.isascii, parts)), others)
 
 

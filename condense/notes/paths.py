@@ -29,7 +29,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
     found = [*_named(keys), *_in_patches(call.arguments.values())]
     if keys.keys() & _SEARCHES or _lists(call.name):
         found = [path for path in found if _SUFFIX.search(path)]
-    return tuple(dict.fromkeys(path for item in found if (path := normal_path(item))))
+    return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
 
 
 def is_edit(call: Call) -> bool:
@@ -100,7 +100,7 @@ _MIN_SAVING = 8  # characters; less is not worth a common folder
 
 def by_folder(files: Iterable[FileUse]) -> tuple[FileUse, ...]:
     """Return the files folder by folder, the folder of the first one first."""
-    return tuple(file for group in _groups(files) for file in group)
+    return tuple([file for group in _groups(files) for file in group])
 
 
 def _groups(files: Iterable[FileUse]) -> list[list[FileUse]]:

@@ -50,7 +50,7 @@ class Statements:
             if room < 0:
                 break
             kept.add(sentence)
-        return tuple(sentence for sentence in newest if sentence in kept)
+        return tuple([sentence for sentence in newest if sentence in kept])
 
     def _renew(self, sentence: str) -> None:
         self._known.pop(sentence, None)
@@ -67,7 +67,7 @@ def statements(reply: Message) -> tuple[str, ...]:
     found = {sentence: weight(sentence) for sentence in sentences(text)}
     telling = {sentence: much for sentence, much in found.items() if much >= LEAST}
     best = sorted(filter(_states, telling), key=lambda sentence: -telling[sentence])[:PER_REPLY]
-    return tuple(_plain(sentence) for sentence in telling if sentence in best)
+    return tuple([_plain(sentence) for sentence in telling if sentence in best])
 
 
 def _states(sentence: str) -> bool:

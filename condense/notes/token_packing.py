@@ -13,7 +13,7 @@ from condense.notes.ledger_text import failure_line, render, request_lines, run_
 from condense.notes.sentences import estimate, sentences, weight
 from condense.notes.tool_calls import is_lookup
 from condense.notes.user_words import BRIEF, essence, shortened, tells
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 
 # Of the commands that recorded sessions ran again, 96.5 % are among the last 35. Those that only
 # look something up are done with sooner; as for results, the last ten matter. What is as short as
@@ -183,7 +183,7 @@ def _taken(ledger: Ledger, ranked: list[Fact], room: float) -> Ledger:
             kept[fact.kind].add(ledger.requests[-1])
             room = 0
     chosen: dict[str, Any] = {
-        kind: tuple(one for one in getattr(ledger, kind) if one in kept[kind])
+        kind: tuple([one for one in getattr(ledger, kind) if one in kept[kind]])
         for kind in WEIGHTS
         if kind != "identifiers"
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Message, ToolResultBlock, ToolUseBlock
 from condense.notes.sentences import one_line, result_text
 
@@ -145,7 +145,7 @@ class Aim:
 def aims_of(command: str) -> frozenset[Aim]:
     """Return what each part of a line is about; looking something up is about nothing."""
     parts = parts_of(_QUOTED.sub("", command.partition("\n")[0]))
-    return frozenset(aim for words in parts if (aim := _aim(words)).family)
+    return frozenset([aim for words in parts if (aim := _aim(words)).family])
 
 
 def settles(done: Iterable[Aim], failed: Iterable[Aim]) -> bool:
@@ -160,8 +160,8 @@ def _aim(words: list[str]) -> Aim:
         return Aim("")
     kind = named[: 3 if len(named) > 1 and named[1] in _RUNNERS else 2]
     targets = frozenset(_targets(word for word in words if word not in kind))
-    paths = frozenset(word for word in targets if "/" in word or "." in word)
-    shown = frozenset(path.removesuffix("/...").rstrip("/") for path in paths - _EVERYTHING)
+    paths = frozenset([word for word in targets if "/" in word or "." in word])
+    shown = frozenset([path.removesuffix("/...").rstrip("/") for path in paths - _EVERYTHING])
     return Aim(" ".join(kind), targets - paths - _EVERYTHING, shown)
 
 

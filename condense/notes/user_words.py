@@ -10,8 +10,15 @@ from condense.messages import Message, TextBlock, beside_of
 from condense.notes.feedback import words_in
 from condense.notes.ledger import Request
 from condense.notes.ledger_text import GAP
-from condense.notes.sentences import estimate, is_rule, one_line, sentences, weight
-from condense.notes.supersession import most_alike, replacing
+from condense.notes.sentences import (
+    estimate,
+    is_rule,
+    most_alike,
+    one_line,
+    replacing,
+    sentences,
+    weight,
+)
 from condense.notes.tool_calls import Call
 
 NAME = 100  # characters; a longer URL is cut
@@ -80,7 +87,7 @@ def names_in(text: str) -> tuple[str, ...]:
         for line in text.split("\n")
         for match in _NAMES.finditer(_worth_searching(line))
     )
-    return tuple(one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST)
+    return tuple([one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST])
 
 
 def _worth_searching(line: str) -> str:
@@ -89,7 +96,7 @@ def _worth_searching(line: str) -> str:
         return line
     words = line.split()
     plain = frozenset(filter(_is_plain, frozenset(words)))
-    return " ".join(word for word in words if word not in plain)
+    return " ".join([word for word in words if word not in plain])
 
 
 def _is_plain(word: str) -> bool:
@@ -115,7 +122,7 @@ def question_in(reply: str, answer: str) -> str:
     labels = _LABEL.findall(answer)
     options = {_label_of(line): line for line in lines if line not in asked}
     chosen = [options[label] for label in dict.fromkeys(labels) if label in options][:OPTIONS]
-    return " / ".join(one_line(line, QUOTE) for line in (*chosen, *asked))
+    return " / ".join([one_line(line, QUOTE) for line in (*chosen, *asked)])
 
 
 def _label_of(line: str) -> str:

@@ -87,7 +87,7 @@ def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
     """Return the instruction for another try, where an earlier one was ``lacking`` something."""
     if not lacking:
         return instruction
-    named = "\n".join(f"- {one}" for one in lacking)
+    named = "\n".join([f"- {one}" for one in lacking])
     return f"{instruction}\n\n{_fill(load_prompt('repair'), lacking=named)}"
 
 

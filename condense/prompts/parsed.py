@@ -79,4 +79,4 @@ def _scratch(text: str) -> Iterator[_Scratch]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return "\n\n".join(text.strip() for text in texts if text.strip())
+    return "\n\n".join([text.strip() for text in texts if text.strip()])

@@ -7,7 +7,10 @@ from functools import cached_property
 from typing import Literal
 
 from condense.messages import Message
-from condense.notes import is_edit, ledger_of, parse_ledger, plain_text, read_calls, touched_paths
+from condense.notes.ledger_text import ledger_of, parse_ledger
+from condense.notes.paths import is_edit, touched_paths
+from condense.notes.sentences import plain_text
+from condense.notes.tool_calls import read_calls
 from condense.receipts.lookup import find, plain
 from condense.receipts.probes import Probe
 from condense.receipts.rules import content_words, is_denied, sentences

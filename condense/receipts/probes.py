@@ -8,19 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from condense.messages import Message, TextBlock
-from condense.notes import (
-    Call,
-    command_of,
-    error_line,
-    is_edit,
-    is_lookup,
-    ledger_of,
-    names_in,
-    read_calls,
-    said,
-    touched_paths,
-    words_in,
-)
+from condense.notes.feedback import words_in
+from condense.notes.ledger_text import ledger_of
+from condense.notes.paths import is_edit, touched_paths
+from condense.notes.tool_calls import Call, command_of, is_lookup, read_calls
+from condense.notes.user_words import names_in, said
+from condense.notes.work import error_line
 from condense.receipts.rules import own_words, rules_in
 
 FactKind = Literal[
@@ -288,7 +281,7 @@ def _whole_paths(
     probes: Collection[Probe],
 ) -> Iterator[tuple[tuple[FactKind, str], Probe]]:
     """Yield the probes by kind and text, a file by its whole path where it was named by an end."""
-    named = dict.fromkeys(probe.text for probe in probes if _is_file(probe))
+    named = dict.fromkeys([probe.text for probe in probes if _is_file(probe)])
     whole = {end: path for path in named for end in _endings(path)[:-1] if end in named}
     for probe in probes:
         path = whole.get(probe.text) if _is_file(probe) else None

@@ -57,8 +57,21 @@ _RULE = re.compile(
 )
 # Each of the former has one of these words, or a part: they are found five times as fast.
 _HINTS = frozenset(
-    word.partition(" ")[0]
-    for word in (*_RULES, "should", "never", "always", "only", "keep", "leave", "no", "do", "don")
+    [
+        word.partition(" ")[0]
+        for word in (
+            *_RULES,
+            "should",
+            "never",
+            "always",
+            "only",
+            "keep",
+            "leave",
+            "no",
+            "do",
+            "don",
+        )
+    ]
 )
 _QUESTION = ("?", "\u061f", "\uff1f")
 _DENIALS = re.compile(
@@ -126,7 +139,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def content_words(text: str) -> frozenset[str]:
     """Return the beginnings of the words that carry what a text says, as others would say it."""
     return frozenset(
-        _ENDING.sub("", word)[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY
+        [_ENDING.sub("", word)[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY]
     )
 
 

@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import override
 
-from condense.budget import Chosen, Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Chosen, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history.answered_calls import AnsweredCall, pair_calls
-from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.boundaries import (
+    AnsweredCall,
+    pair_calls,
+    require_enough,
+    safe_cuts,
+    unread_tail,
+)
 from condense.messages import Message, Tags, TextBlock, content_to_api
-from condense.notes import one_line
+from condense.notes.sentences import one_line
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reduction.recap import HEADING, Recap, Split, opening, with_written
 from condense.reduction.strategy import ByModel, Kit, make_reduction
-from condense.tokens import TokenCount
+from condense.tokens.counters import TokenCount
 
 NAME = 60  # characters of a tool's name
 CONDENSED_TEXT = "[Tool output condensed: the summary of 1 result stands in its place]"
@@ -97,7 +102,7 @@ class FromOriginals(ByModel):
 
 def alone(situation: Situation) -> Situation:
     """Return the situation as small as what was chosen: how long a summary should be goes by it."""
-    tokens = sum(one.tokens or len(one.text) // 4 for one in situation.picked)
+    tokens = sum([one.tokens or len(one.text) // 4 for one in situation.picked])
     return replace(situation, tokens=TokenCount(tokens))
 
 

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from condense.history import TRUNCATION_TEXT
 from condense.history.command_blocks import REMINDER
 from condense.history.signed_blocks import without_compaction
+from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
 from condense.notes.ledger_text import HEADING as LEDGER
-from condense.prompts import summary_preface
+from condense.prompts import load_prompt
 from condense.reduction import carryover
 from condense.reduction.recap import HEADING, opening
 
@@ -52,10 +52,10 @@ _BESIDE = re.compile(
 
 def part_kind(text: str) -> PartKind | None:
     """Return what a part is that begins like this, None for words of anybody else."""
-    if text.startswith(summary_preface()):
+    found = [kind for start, kind in _BEGINNINGS.items() if text.startswith(start)]
+    if not found and text.startswith(load_prompt("summary_preface")):
         return PartKind.SUMMARY
-    found = (kind for start, kind in _BEGINNINGS.items() if text.startswith(start))
-    return next(found, None)
+    return found[0] if found else None
 
 
 def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:

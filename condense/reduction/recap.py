@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.budget import Addition, Gauge, Reduction, Situation, Trigger
+from condense.budget.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import repair_instruction, summary_preface, update_instruction

@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.requests.tools_as_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
 
@@ -20,10 +20,10 @@ def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequen
 
     The same object when nothing is missing.
     """
-    calls = dict.fromkeys(call.id for _, call in pair_calls(messages).unanswered)
+    calls = dict.fromkeys([call.id for _, call in pair_calls(messages).unanswered])
     if not calls:
         return messages
-    results = tuple(ToolResultBlock(id_, reason) for id_ in calls)
+    results = tuple([ToolResultBlock(id_, reason) for id_ in calls])
     return (*messages, Message(role="user", content=results))
 
 

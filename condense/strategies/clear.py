@@ -5,14 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from condense.budget import Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.folded_files import paths_read
-from condense.history.answered_calls import AnsweredCall, pair_calls
-from condense.history.boundaries import unread_tail
+from condense.folded_files.files_read import paths_read
+from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
-from condense.notes import one_line
-from condense.reduction import ByRule, Kit, make_reduction
+from condense.notes.sentences import one_line
+from condense.reduction.strategy import ByRule, Kit, make_reduction
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10

@@ -1,8 +1,9 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
-from condense.reduction import ByModel, Kit
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
+from condense.history.boundaries import require_enough
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 
 
 class FreshStart(ByModel):

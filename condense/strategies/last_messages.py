@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from condense.budget import Situation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
@@ -29,4 +29,4 @@ class LastMessages(ByTruncation):
         """Yield what stands before them."""
         effective = situation.effective
         most = min(len(effective) - self.messages, unread_tail(effective))
-        yield effective[: max((cut for cut in safe_cuts(effective) if cut <= most), default=0)]
+        yield effective[: max([cut for cut in safe_cuts(effective) if cut <= most], default=0)]

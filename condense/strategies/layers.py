@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.errors import SummaryFailed
+from condense.history.boundaries import require_enough
 from condense.prompts import layer_instruction, repair_instruction
-from condense.reduction import ByModel, Kit
 from condense.reduction.composition import Layer, layers_in, lowest_pair
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
@@ -63,5 +64,5 @@ class Layers(ByModel):
             merged = await writer.merge([layer.text for layer in pair], asking)
         except SummaryFailed as error:
             return layers, (NOT_MERGED.format(count=len(layers), error=error),)
-        rank = 1 + max(layer.rank for layer in pair)
+        rank = 1 + max([layer.rank for layer in pair])
         return (*layers[:at], Layer(rank, merged.summary), *layers[at + 2 :]), ()

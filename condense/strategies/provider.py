@@ -1,10 +1,11 @@
 """Have the provider compact what the model has read, in a block that it has signed."""
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
+from condense.history.boundaries import require_enough
 from condense.prompts import compaction_instruction
-from condense.reduction import ByModel, Kit
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
 

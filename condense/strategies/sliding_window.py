@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from condense.budget import Situation
-from condense.history import plan_truncation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.tags import plan_truncation
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
 

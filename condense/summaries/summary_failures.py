@@ -158,16 +158,16 @@ def _gather(error: object) -> _Facts:
             continue
         seen.add(id(layer))
         _note(layer, facts)
-        layers.extend((inner, depth + 1) for inner in _inner(layer))
+        layers.extend([(inner, depth + 1) for inner in _inner(layer)])
     return facts
 
 
 def _note(layer: object, facts: _Facts) -> None:
     # An error in the middle of a stream arrives under the 200 the stream began with.
     given = _numbers(_read(layer, key) for key in _STATUS_KEYS)
-    facts.statuses.extend(status for status in given if status not in _NO_ERROR)
+    facts.statuses.extend([status for status in given if status not in _NO_ERROR])
     codes = _numbers(iter([_read(layer, "code")]))
-    facts.statuses.extend(code for code in codes if code in _HTTP_ERRORS)
+    facts.statuses.extend([code for code in codes if code in _HTTP_ERRORS])
     facts.codes.extend(_strings(_read(layer, key) for key in _CODE_KEYS))
     facts.texts.extend(_strings(_flat(_read(layer, key)) for key in _TEXT_KEYS))
     if isinstance(layer, BaseException):
@@ -212,7 +212,7 @@ def _strings(values: Iterator[Any]) -> Iterator[str]:
 def _flat(value: Any) -> Any:
     """Return a list of sentences as one text, as some gateways send a message."""
     if isinstance(value, list | tuple):
-        return ", ".join(item for item in value if isinstance(item, str))
+        return ", ".join([item for item in value if isinstance(item, str)])
     return value
 
 

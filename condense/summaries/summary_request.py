@@ -4,20 +4,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
-from condense.budget import Situation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts
 from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import summary_system
-from condense.requests import (
-    INTERRUPTED,
-    inject_synthetic_results,
-    replace_images,
-    shape_request,
-    tools_to_text,
-)
+from condense.requests.request import replace_images, shape_request
+from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
+from condense.requests.tools_as_text import tools_to_text
 from condense.summaries.summarizer import SummaryRequest
-from condense.tokens import TokenCounter, count_messages
+from condense.tokens.counters import TokenCounter, count_messages
 
 OLD_IMAGE = "[Image]"
 
@@ -56,7 +52,7 @@ def _with_images_beside(message: Message) -> Message:
     """Return a message with the images of its tool results beside them, where text keeps them."""
     contents = (result.content for result in message.tool_results)
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
-    images = tuple(block for block in inside if isinstance(block, ImageBlock))
+    images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
 
 
@@ -70,7 +66,9 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
     """Return messages with tool calls and results as text, and without reasoning."""
     answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(tools_to_text(without_thinking(without_compaction(message))) for message in shown)
+    return tuple(
+        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
+    )
 
 
 def flattened_request(
@@ -165,6 +163,6 @@ def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[P
     for start in range(0, len(text), step):
         part = message.with_content(text[start : start + step])
         yield from _portions(part, limit, counter)
-    others = tuple(block for block in message.blocks if not isinstance(block, TextBlock))
+    others = tuple([block for block in message.blocks if not isinstance(block, TextBlock)])
     if others:
         yield (message.with_content(others),), counter.count(others)

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from condense.budget import Budget, Gauge, Situation
+from condense.budget.budget import Budget
+from condense.budget.situation import Gauge, Situation
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
 from condense.prompts import (
@@ -35,7 +36,7 @@ from condense.summaries.summary_request import (
     split_texts,
     without_old_images,
 )
-from condense.tokens import TokenCounter, count_messages
+from condense.tokens.counters import TokenCounter, count_messages
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6

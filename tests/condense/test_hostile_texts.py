@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.folded_files import files_read
+from condense.folded_files.files_read import files_read
 from condense.prompts.parsed import parse_summary
 from condense.summaries.summary_failures import describe
 from tests.condense.folded_files.definitions import definitions

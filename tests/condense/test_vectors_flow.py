@@ -20,7 +20,7 @@ from condense import (
     effective_history,
     with_threshold,
 )
-from condense.history import replace_hidden
+from condense.history.tags import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, cases, each, messages
 from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from condense.folded_files import files_read
+from condense.folded_files.files_read import files_read
 from condense.folded_files.parser_process import Span
 from condense.folded_files.results import Unfoldable, units
 from condense.folded_files.sections import LIMIT, Sections

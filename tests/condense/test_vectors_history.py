@@ -4,14 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from condense.history import (
-    InForce,
-    effective_history,
-    messages_since_last_summary,
-    plan_truncation,
-    truncate,
-)
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.effective import InForce, effective_history, messages_since_last_summary
+from condense.history.tags import plan_truncation, truncate
 from condense.messages import Message
 from tests.condense.roo import (
     Case,

@@ -28,9 +28,9 @@ from condense import (
     unread_tail,
     update_instruction,
 )
-from condense.budget.decision import NOT_ENOUGH, RECENTLY
+from condense.history.boundaries import NOT_ENOUGH, RECENTLY
 from condense.history.signed_blocks import is_thinking
-from condense.requests import INTERRUPTED
+from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
 from tests.condense.roo_model import (

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense.budget import Budget
+from condense.budget.budget import Budget
 
 BUDGETS = st.builds(
     Budget,

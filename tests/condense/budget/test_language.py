@@ -49,4 +49,3 @@ def test_a_configuration_fills_it_in() -> None:
     wanted, size = Configuration(), TokenCount(1)
     said = [user(SAID["ja"])]
     assert wanted.situation(said, size, wanted.budget(1_000)).language == "ja"
-    assert wanted.situation(said, size, wanted.budget(1_000), language="en").language == "en"

@@ -18,7 +18,7 @@ from condense import (
     Usage,
     UsageChunk,
 )
-from condense.history import replace_hidden
+from condense.history.tags import replace_hidden
 from condense.summaries.writer import PARALLEL
 from condense.testing import (
     EchoSummarizer,

@@ -18,7 +18,7 @@ from condense import (
     Trigger,
     ladder_from,
 )
-from condense.reduction import ByRule, make_reduction
+from condense.reduction.strategy import ByRule, make_reduction
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import numbered, situation, user

@@ -50,8 +50,9 @@ async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -
     """Whoever knows them says so in the situation."""
     bench = Bench(*["S"] * 5, choose_prompt=by_kind)
     assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
-    for rest in ({"language": "de"}, {"model": "tiny"}):
-        assert (await made_by(bench, talk(4), **rest)).prompt.startswith(condense_instruction())
+    german = [user("Das ist nicht der Weg, bitte lies die Liste und die Namen."), *talk(4)[1:]]
+    assert (await made_by(bench, german)).prompt.startswith(condense_instruction())
+    assert (await made_by(bench, talk(4), model="tiny")).prompt.startswith(condense_instruction())
     work = [user("Go."), call(), result(), *talk(4)[1:]]
     assert (await made_by(bench, work)).prompt.startswith(condense_instruction())
     assert bench.log.of("started")[0].prompt.startswith(SUPPORT)

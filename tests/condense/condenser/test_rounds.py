@@ -33,8 +33,8 @@ from condense import (
     parse_ledger,
     shape_request,
 )
-from condense.history import InForce
-from condense.notes import plain_text
+from condense.history.effective import InForce
+from condense.notes.sentences import plain_text
 from condense.testing import WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user

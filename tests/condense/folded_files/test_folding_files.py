@@ -10,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from condense.folded_files import LIMIT, Folded, FoldedFile, SkipReason, fold_files, ignore_matcher
 from condense.folded_files.parser_process import parser
-from condense.folded_files.results import FoldingRecord, Unfoldable, units
-from condense.folded_files.sections import Sections, first_units, frame
+from condense.folded_files.results import (
+    Folded,
+    FoldedFile,
+    FoldingRecord,
+    SkipReason,
+    Unfoldable,
+    units,
+)
+from condense.folded_files.sections import LIMIT, Sections, first_units, fold_files, frame
 from condense.folded_files.signatures import SignatureCache
+from condense.folded_files.workspace import ignore_matcher
 
 # Turns of the event loop: parsing in this process would leave it a handful.
 TICKS = 50
@@ -277,7 +284,7 @@ async def test_conversations_may_be_folded_at_the_same_time(root: Path) -> None:
 def test_importing_the_engine_loads_no_grammar() -> None:
     """Nor tree-sitter itself, in this process ever."""
     code = (
-        "import sys, condense, condense.folded_files as f\n"
+        "import sys, condense, condense.folded_files.signatures as f\n"
         "f.read_definitions('a.py', b'def f(): ...');"
         "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
     )

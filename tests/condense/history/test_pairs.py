@@ -1,8 +1,8 @@
 """Which result answers which call, where a server gives the same ids again."""
 
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
-from condense.folded_files import files_read
-from condense.notes import gather
+from condense.folded_files.files_read import files_read
+from condense.notes.notebook import gather
 
 
 def calls(*ids: str, path: str = "a.py") -> Message:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
-from condense.history import (
-    effective_history,
+from condense.history.boundaries import unread_tail
+from condense.history.effective import effective_history, messages_since_last_summary
+from condense.history.tags import (
     hide_behind,
-    messages_since_last_summary,
     plan_truncation,
     redo,
     rewind,
@@ -16,7 +16,6 @@ from condense.history import (
     undo,
     undo_rewind,
 )
-from condense.history.boundaries import unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, ToolUseBlock
 from tests.growth import LINEAR, assert_cheap
 

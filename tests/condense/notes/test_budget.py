@@ -3,7 +3,7 @@
 import pytest
 
 from condense import PromptCounter
-from condense.notes import budget_in, gather, ledger
+from condense.notes.notebook import budget_in, gather, ledger
 from tests.condense.sessions import Session, summary
 
 RULE = "Never touch the port 8080."

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import Message, NothingToCondense, load_strategy, replace_hidden
-from condense.notes import Ledger, gather
+from condense.notes.ledger import Ledger
+from condense.notes.notebook import gather
 from tests.condense.dialogues import reduce_with
 from tests.condense.sessions import sessions
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense.notes import gather
+from condense.notes.notebook import gather
 from tests.condense.sessions import Session
 
 

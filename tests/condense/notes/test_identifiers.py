@@ -1,9 +1,9 @@
 """Which identifiers of tool calls a ledger names, and where."""
 
 from condense import TextBlock
-from condense.notes import FileUse, gather, ledger
 from condense.notes.identifiers import ENOUGH, FADED, HALF_LIFE, Identifiers
-from condense.notes.notebook import Notebook
+from condense.notes.ledger import FileUse
+from condense.notes.notebook import Notebook, gather, ledger
 from tests.condense.sessions import Session, summary
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from condense.messages import Message, TextBlock
-from condense.notes import FileUse, Ledger, Request, Run, Todo, gather, ledger, render
+from condense.notes.ledger import FileUse, Ledger, Request, Run, Todo
+from condense.notes.ledger_text import render
+from condense.notes.notebook import gather, ledger
 from tests.condense.sessions import Session, carried, marker, summary
 
 

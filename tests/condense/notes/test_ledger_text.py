@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import CharacterCounter, Message, TextBlock
-from condense.notes import Ledger, Request, gather, ledger, parse_ledger, render
+from condense.notes.ledger import Ledger, Request
+from condense.notes.ledger_text import parse_ledger, render
+from condense.notes.notebook import gather, ledger
 from condense.testing import WordCounter
 from tests.condense.sessions import Session, carried, sessions, summary
 

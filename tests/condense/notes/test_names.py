@@ -5,7 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.notes import names_in, user_words
+from condense.notes import user_words
+from condense.notes.user_words import names_in
 
 TEXTS = st.text(alphabet="aBc1\u00e9\u4e2d_./-#:`,( \n\thtps0f\u2028\x1c\u0301\u01c5", max_size=40)
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from condense.messages import Message, TextBlock
-from condense.notes import Request, gather
+from condense.notes.ledger import Request
+from condense.notes.notebook import gather
 from tests.condense.sessions import Session
 
 CLAUDE = (

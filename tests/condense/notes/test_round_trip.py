@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.notes import Failure, FileUse, Ledger, Request, Run, Todo, parse_ledger, render
+from condense.notes.ledger import Failure, FileUse, Ledger, Request, Run, Todo
+from condense.notes.ledger_text import parse_ledger, render
 from condense.notes.paths import by_folder, common_root, file_lines, read_files
 
 # Letters of several scripts, and what ledgers are written with.

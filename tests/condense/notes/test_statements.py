@@ -3,7 +3,7 @@
 import pytest
 
 from condense import Message, TextBlock, ToolUseBlock
-from condense.notes import gather, ledger
+from condense.notes.notebook import gather, ledger
 from condense.notes.sentences import is_rule, replaces, sentences
 from tests.condense.sessions import Session
 

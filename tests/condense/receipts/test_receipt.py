@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 
 from condense.messages import Message, TextBlock
-from condense.notes import FileUse, Ledger, ledger, render
-from condense.receipts import KINDS, Receipt, probes_of, receipt
+from condense.notes.ledger import FileUse, Ledger
+from condense.notes.ledger_text import render
+from condense.notes.notebook import ledger
 from condense.receipts.lookup import plain
+from condense.receipts.probes import KINDS, probes_of
+from condense.receipts.receipt import Receipt, receipt
 from tests.condense.sessions import WORDS, Session, sessions, summary
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from condense import Content, TextBlock, load_strategy
-from condense.budget import Gauge
+from condense.budget.situation import Gauge
 from condense.messages import Tags
-from condense.reduction import Kit, make_reduction
+from condense.reduction.strategy import Kit, make_reduction
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 

@@ -15,17 +15,15 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.requests import (
+from condense.requests.request import (
     IMAGE_TEXT,
-    INTERRUPTED,
     OPENING,
     merge_consecutive,
-    repair_tool_pairs,
     replace_images,
     shape_request,
-    tool_use_to_text,
-    tools_to_text,
 )
+from condense.requests.tool_pairs import INTERRUPTED, repair_tool_pairs
+from condense.requests.tools_as_text import tool_use_to_text, tools_to_text
 from tests.condense.api_rules import assert_valid_request
 from tests.growth import LINEAR, assert_cheap
 

@@ -20,8 +20,8 @@ from condense import (
     register_strategy,
     unregister_strategy,
 )
-from condense.budget import Kind
-from condense.reduction import ByRule
+from condense.budget.situation import Kind
+from condense.reduction.strategy import ByRule
 from condense.registry import Entry, Registry
 from tests.condense.bench import Bench, talk
 

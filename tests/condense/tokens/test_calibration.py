@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.tokens import TokenCount
 from condense.tokens.calibration import SLOPES, Calibration
+from condense.tokens.counters import TokenCount
 
 SIZES = st.integers(1, 2_000_000)
 REPORTS = st.lists(st.tuples(SIZES, SIZES), max_size=2 * Calibration.MEMORY)

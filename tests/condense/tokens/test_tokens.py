@@ -17,7 +17,9 @@ from condense.messages import (
     ToolUseBlock,
     block_from_api,
 )
-from condense.tokens import (
+from condense.tokens.counters import (
+    FRAME,
+    TOOL_FRAME,
     CachedCounter,
     CharacterCounter,
     PromptCounter,
@@ -26,7 +28,6 @@ from condense.tokens import (
     count_message,
     count_tools,
 )
-from condense.tokens.prompt_counter import FRAME, TOOL_FRAME
 
 
 class Recorder:
