@@ -34,7 +34,6 @@ class Registry[T]:
     def __init__(
         self, kind: str, built_in: Callable[[], Iterable[Entry[T]]], *, group: str = ""
     ) -> None:
-        """Look for nothing yet."""
         self.kind = kind
         self.group = group
         self._built_in = built_in

@@ -200,12 +200,12 @@ def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> floa
 
     A turn begins with what the user says and ends where the next one begins.
     """
-    starts = [index for index, one in enumerate(effective) if _begins_turn(one)]
+    starts = [
+        index
+        for index, one in enumerate(effective)
+        if one.role == "user"
+        and not (one.is_summary or one.is_marker)
+        and any(isinstance(block, TextBlock) for block in one.blocks)
+    ]
     turns = [effective[start:end] for start, end in pairwise(starts)][-LATEST_TURNS:]
     return median(count_messages(turn, counter) for turn in turns) if turns else 0
-
-
-def _begins_turn(message: Message) -> bool:
-    made = message.is_summary or message.is_marker
-    said = any(isinstance(block, TextBlock) for block in message.blocks)
-    return message.role == "user" and said and not made

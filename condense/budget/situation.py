@@ -205,7 +205,6 @@ class Gauge:
     """
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
-        """Estimate the situation as it is."""
         self.situation = situation
         self._counter = counter
         self.fixed = situation.fixed_tokens(counter)

@@ -148,9 +148,13 @@ class Ladder:
         if loses_pins(self.situation, reduction):
             raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
-        left, most = self._share_left(reduction), self._most()
+        left = self._share_left(reduction)
         is_last = reduction.kind == "truncated" and not self.situation.fits
-        chosen = self.situation.chosen
+        chosen, fits = self.situation.chosen, self.situation.fits
+        must_fit = (self.situation.trigger is not Trigger.MANUAL and not fits) or (
+            chosen and chosen.originals
+        )
+        most = self.situation.room if must_fit else math.inf
         any_will_do, may_grow = is_last or chosen, chosen and chosen.originals
         if left >= 1 and not may_grow:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
@@ -169,13 +173,6 @@ class Ladder:
         effective = self.situation.effective
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))
-
-    def _most(self) -> float:
-        """Return the tokens that a request may hold where it was too large before."""
-        situation = self.situation
-        must_fit = situation.trigger is not Trigger.MANUAL and not situation.fits
-        must_fit = must_fit or bool(situation.chosen and situation.chosen.originals)
-        return situation.room if must_fit else math.inf
 
     def _is_due_at(self, tokens: int) -> bool:
         automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO

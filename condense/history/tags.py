@@ -4,6 +4,7 @@ import math
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
@@ -11,6 +12,7 @@ from condense.history.effective import InForce, clear_results, effective_history
 from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
 
+_PARENTS = ("condense_parent", "truncation_parent")
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
 
 
@@ -127,7 +129,11 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         raise UndoRefused("This has already been taken back.")
     if InForce.of(messages).hide(made):
         raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
-    back = (_without(message, made_id, undone=message is made) for message in messages)
+    back: list[Message] = []
+    for message in messages:
+        gone = [name for name in _PARENTS if getattr(message.tags, name) == made_id]
+        changes: dict[str, Any] = {"undone": True} if message is made else dict.fromkeys(gone)
+        back.append(message.with_tags(**changes) if changes else message)
     return unbind(back, lambda one: one.seq > made.seq)
 
 
@@ -164,17 +170,6 @@ def _names(tags: Tags) -> tuple[str | None, ...]:
     return tags.condense_id, tags.truncation_id, tags.clear_id
 
 
-def _without(message: Message, made_id: str, *, undone: bool) -> Message:
-    tags = message.tags
-    if undone:
-        return message.with_tags(undone=True)
-    if tags.condense_parent == made_id:
-        message = message.with_tags(condense_parent=None)
-    if tags.truncation_parent == made_id:
-        message = message.with_tags(truncation_parent=None)
-    return message
-
-
 def _insert_after(
     messages: tuple[Message, ...], targets: Collection[str], made: Message
 ) -> tuple[Message, ...]:
@@ -182,14 +177,12 @@ def _insert_after(
     seq = made.seq or max([message.seq for message in messages]) + 1
     made = replace(made, seq=seq, position=messages[last].order[0])
     index = last + 1
-    while index < len(messages) and _stands_before(messages[index], made):
+    # An older summary or marker may share the new one's position.
+    while index < len(messages) and messages[index].order < made.order:
+        if not (messages[index].is_summary or messages[index].is_marker):
+            break
         index += 1
     return (*messages[:index], made, *messages[index:])
-
-
-def _stands_before(message: Message, made: Message) -> bool:
-    """Whether an older summary or marker shares the new one's position."""
-    return (message.is_summary or message.is_marker) and message.order < made.order
 
 
 def rewind(
@@ -204,12 +197,14 @@ def rewind(
     if target is None:
         raise UnknownMessage(f"No message {to_id!r} is in this history.")
     rewind_id = rewind_id or uuid.uuid4().hex
-
-    def rewound(message: Message) -> Message:
-        later = message.seq >= target.seq and message.tags.rewind_parent is None
-        return message.with_tags(rewind_parent=rewind_id) if later else message
-
-    return tuple(map(rewound, messages))
+    return tuple(
+        [
+            one.with_tags(rewind_parent=rewind_id)
+            if one.seq >= target.seq and one.tags.rewind_parent is None
+            else one
+            for one in messages
+        ]
+    )
 
 
 def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
@@ -246,11 +241,11 @@ def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, 
     name = "condense" if made.is_summary else "truncation"
     made_id = getattr(made.tags, f"{name}_id")
     in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
-
-    def named(message: Message) -> Message:
-        is_shown = not (message.taken_back or in_force.hide(message))
-        if is_shown and message.id in hides:
-            return message.with_tags(**{f"{name}_parent": made_id})
-        return message
-
-    return tuple(map(named, messages))
+    return tuple(
+        [
+            one.with_tags(**{f"{name}_parent": made_id})
+            if one.id in hides and not (one.taken_back or in_force.hide(one))
+            else one
+            for one in messages
+        ]
+    )

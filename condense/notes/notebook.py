@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from condense.messages import Content, Message, TextBlock
+from condense.notes.feedback import words_in
 from condense.notes.ledger import Ledger
 from condense.notes.ledger_text import ledger_of, render
 from condense.notes.sentences import estimate, plain_text
@@ -22,7 +23,6 @@ class Notebook:
     """Facts so far; each kind by what identifies a fact, the newest last."""
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
         self.requests = Requests()
         self.statements = Statements()
         self.work = Work()
@@ -60,7 +60,8 @@ class Notebook:
 
     def watch(self, call: Call) -> None:
         """Note what a tool was called for, how that went, and what a person said to it."""
-        self.requests.overhear(call)
+        for words, about in words_in(call):
+            self.requests.hear(words, to=about)
         self.work.watch(call)
         self.todos.follow(call)
 

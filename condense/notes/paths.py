@@ -26,7 +26,10 @@ MAX_PATH = 400  # characters; more is no path
 def touched_paths(call: Call) -> tuple[str, ...]:
     """Return the files the call names, each once; folders that it searches are left out."""
     keys = _keys(call.arguments)
-    found = [*_named(keys), *_in_patches(call.arguments.values())]
+    found = [*_named(keys)]
+    for value in call.arguments.values():
+        if isinstance(value, str) and value.startswith("*** Begin Patch"):
+            found += _PATCHED.findall(value)
     if keys.keys() & _SEARCHES or _lists(call.name):
         found = [path for path in found if _SUFFIX.search(path)]
     return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
@@ -77,19 +80,13 @@ def _named(keys: Mapping[str, Any]) -> Iterator[str]:
             yield value
         elif key in _MANY and isinstance(value, list):
             for item in value:
-                yield from [item] if isinstance(item, str) else _inner(item)
-
-
-def _inner(item: Any) -> Iterator[str]:
-    if isinstance(item, Mapping):
-        keys = _keys(item)
-        yield from (value for key, value in keys.items() if key in _ONE and isinstance(value, str))
-
-
-def _in_patches(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str) and value.startswith("*** Begin Patch"):
-            yield from _PATCHED.findall(value)
+                if isinstance(item, str):
+                    yield item
+                elif isinstance(item, Mapping):
+                    inner = _keys(item).items()
+                    yield from (
+                        path for key, path in inner if key in _ONE and isinstance(path, str)
+                    )
 
 
 HERE = "./"  # before a path that is not below the common folder, nor absolute
@@ -113,18 +110,14 @@ def _groups(files: Iterable[FileUse]) -> list[list[FileUse]]:
 def common_root(paths: Iterable[str]) -> str:
     """Return the folder whose name, left out, saves most; each path keeps its own folder."""
     counts: dict[str, int] = {}
-    for path in dict.fromkeys(map(_folder, paths)):
-        for root in _roots(path):
+    for folder in dict.fromkeys(map(_folder, paths)):
+        # The absolute folders above this one, with their slash.
+        ends = [match.start() + 1 for match in re.finditer("/", folder)][1:-1]
+        for root in [folder[:end] for end in ends] if folder.startswith("/") else ():
             counts[root] = counts.get(root, 0) + 1
     saved = {root: (count - 1) * len(root) for root, count in counts.items()}
     best = max(saved, key=lambda root: (saved[root], root), default="")
     return best if saved.get(best, 0) >= _MIN_SAVING else ""
-
-
-def _roots(folder: str) -> list[str]:
-    """Return the absolute folders above this one, with their slash."""
-    ends = [match.start() + 1 for match in re.finditer("/", folder)]
-    return [folder[:end] for end in ends[1:-1]] if folder.startswith("/") else []
 
 
 def _folder(path: str) -> str:

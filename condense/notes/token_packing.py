@@ -106,22 +106,17 @@ def fit(
     tokens = counter.count(render(made))
     if tokens > min(budget, wanted):
         brief = BRIEF if tokens <= budget else max(BRIEF, LONGEST * budget)
-        ledger = replace(ledger, requests=tuple(_essences(ledger.requests, brief)))
+        requests = [
+            replace(one, text=essence(one.text)) if estimate(one.text) > brief else one
+            for one in ledger.requests
+        ]
+        # But for the newest and the first, which stand at the ends.
+        requests[:1], requests[-1:] = ledger.requests[:1], ledger.requests[-1:]
+        ledger = replace(ledger, requests=tuple(requests))
         made = with_identifiers(ledger, named)
         tokens = counter.count(render(made))
     if tokens <= budget:
         return made
-    return _spent(ledger, named, budget, counter)
-
-
-def _essences(requests: tuple[Request, ...], brief: float) -> Iterator[Request]:
-    for place, request in enumerate(requests):
-        stays = place in {0, len(requests) - 1} or estimate(request.text) <= brief
-        yield request if stays else replace(request, text=essence(request.text))
-
-
-def _spent(ledger: Ledger, named: Named, budget: int, counter: TokenCounter) -> Ledger:
-    """Return what weighs most, as much as fits."""
     ledger = replace(ledger, requests=tuple(_shortened(ledger.requests, budget)))
     ranked = [*_ranked(ledger, named)]
     room: float = budget
@@ -136,15 +131,16 @@ def _spent(ledger: Ledger, named: Named, budget: int, counter: TokenCounter) -> 
 
 
 def _shortened(requests: tuple[Request, ...], budget: int) -> Iterator[Request]:
-    for place, request in enumerate(requests):
-        share = FIRST if place == len(requests) - 1 else LONGEST
+    for place, request in enumerate(requests, start=1):
+        share = FIRST if place == len(requests) else LONGEST
         yield replace(request, text=shortened(request.text, budget * share))
 
 
 def _ranked(ledger: Ledger, named: Named) -> Iterator[Fact]:
     """Yield the facts, first what weighs most for what it and those of its kind before it take."""
+    chats = {one: not any(map(tells, sentences(one.text))) for one in ledger.requests[:-1]}
     kinds: dict[str, list[tuple[Any, str]]] = {
-        "requests": [(one, request_lines(one)) for one in sorted(ledger.requests[:-1], key=_chats)],
+        "requests": [(one, request_lines(one)) for one in sorted(chats, key=chats.__getitem__)],
         "statements": [(one, one) for one in sorted(ledger.statements, key=lambda s: -weight(s))],
         "files": [(one, "/".join(one.path.split("/")[-2:])) for one in ledger.files],
         "runs": [(one, run_line(one)) for one in sorted(ledger.runs, key=is_long_and_once)],
@@ -162,10 +158,6 @@ def _ranked(ledger: Ledger, named: Named) -> Iterator[Fact]:
             taken += fact.tokens
             ranked.append((taken / WEIGHTS[kind], fact))
     yield from (fact for _, fact in sorted(ranked, key=lambda one: one[0]))
-
-
-def _chats(request: Request) -> bool:
-    return not any(map(tells, sentences(request.text)))
 
 
 def _taken(ledger: Ledger, ranked: list[Fact], room: float) -> Ledger:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from condense.history.boundaries import pair_calls
-from condense.messages import Message, ToolResultBlock, ToolUseBlock
+from condense.messages import Message, ToolUseBlock
 from condense.notes.sentences import one_line, result_text
 
 Outcome = Literal["ok", "failed", "refused", "unknown"]
@@ -40,14 +40,11 @@ def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
     """Yield each call with the message that answers it; those without an answer come last."""
     pairing = pair_calls(messages)
     for pair in pairing.answered:
-        yield messages[pair.answered_at], _answered(pair.call, pair.result)
+        use, answer = pair.call, result_text(pair.result)
+        outcome = _outcome(answer, is_error=pair.result.is_error)
+        yield messages[pair.answered_at], Call(use.name, _arguments(use), outcome, answer)
     for place, use in pairing.unanswered:
         yield messages[place], Call(use.name, _arguments(use), "unknown")
-
-
-def _answered(use: ToolUseBlock, result: ToolResultBlock) -> Call:
-    answer = result_text(result)
-    return Call(use.name, _arguments(use), _outcome(answer, is_error=result.is_error), answer)
 
 
 def _arguments(use: ToolUseBlock) -> Mapping[str, Any]:

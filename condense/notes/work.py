@@ -1,7 +1,7 @@
 """What went wrong and is not mended yet."""
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
 from condense.notes.identifiers import Identifiers
@@ -83,7 +83,6 @@ class Failures:
     """Errors by what they are of, until the same thing goes well or is long past."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._open: dict[str, Failure] = {}
         self._at: dict[str, int] = {}
         self._aims: dict[str, frozenset[Aim]] = {}
@@ -136,7 +135,6 @@ class Work:
     """Facts by what identifies them, the newest last."""
 
     def __init__(self) -> None:
-        """Begin with nothing done."""
         self.identifiers = Identifiers()
         self._files: dict[str, FileUse] = {}
         self._runs: dict[str, Run] = {}
@@ -145,12 +143,15 @@ class Work:
     def carry(self, earlier: Ledger) -> None:
         """Take over what an earlier ledger tells; what is known already counts once."""
         for file in reversed(earlier.files):
-            _renew(self._files, file.path, _fuller(file, self._files.get(file.path)))
+            known = self._files.get(file.path, FileUse(file.path))
+            edits, reads = max(file.edits, known.edits), max(file.reads, known.reads)
+            _renew(self._files, file.path, FileUse(file.path, edits, reads))
         for run in reversed(earlier.runs):
-            known = self._runs.get(run.head, run)
-            _renew(self._runs, run.head, replace(run, times=max(run.times, known.times)))
+            times = max(run.times, self._runs.get(run.head, run).times)
+            _renew(self._runs, run.head, replace(run, times=times))
         self._failures.carry(reversed(earlier.failures))
-        self.identifiers.carry(_identified(earlier))
+        self.identifiers.carry({name: file.path for file in earlier.files for name in file.names})
+        self.identifiers.carry(dict.fromkeys(earlier.identifiers, ""))
 
     def watch(self, call: Call) -> None:
         """Note what a tool was called for, and how that went."""
@@ -202,20 +203,7 @@ def _subject(text: str) -> str:
     return text.replace(ARROW.strip(), "=>")
 
 
-def _identified(earlier: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield the identifiers of a ledger, each with its file."""
-    for file in earlier.files:
-        yield from ((name, file.path) for name in file.names)
-    yield from ((name, "") for name in earlier.identifiers)
-
-
 def _renew[Key: Hashable, Value](facts: dict[Key, Value], key: Key, value: Value) -> None:
     """Set the fact and make it the newest."""
     facts.pop(key, None)
     facts[key] = value
-
-
-def _fuller(file: FileUse, known: FileUse | None) -> FileUse:
-    if known is None:
-        return replace(file, names=())
-    return FileUse(file.path, max(file.edits, known.edits), max(file.reads, known.reads))

@@ -25,11 +25,8 @@ def _files() -> Iterator[Entry[str]]:
         if suffix == "md":
             yield Entry(name, partial(_read, name))
     for key, carried in _CARRIED.items():
-        yield Entry(key, partial(_instruction, carried))
-
-
-def _instruction(carried: str) -> str:
-    return _fill(_read("condense"), carried=_read(carried))
+        text = partial(lambda name: _fill(_read("condense"), carried=_read(name)), carried)
+        yield Entry(key, text)
 
 
 _registry: Registry[str] = Registry("prompt", _files)

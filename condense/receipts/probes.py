@@ -60,21 +60,17 @@ def probes_of_calls(calls: Iterable[tuple[Message, Call]]) -> Iterator[Probe]:
         paths = touched_paths(call)
         command = "" if paths else command_of(call).strip("\\\n\t ")
         if paths and call.outcome == "ok":
-            edited = is_edit(call)
-            yield from (file_probe(path, edited=edited, source=message.id) for path in paths)
+            kind: FactKind = "edited_files" if is_edit(call) else "read_files"
+            yield from (Probe(kind, path, path, message.id) for path in paths)
         if len(command) >= SHORT and not is_lookup(command):
             yield _command(command, message.id)
         for subject in (*paths, *_kinds(command)) or (call.name,):
             if call.outcome == "ok":
                 standing.pop(subject, None)
             elif call.outcome == "failed" and not (command and is_lookup(command)):
-                standing[subject] = count, _error(call, message.id)
+                line = error_line(call.answer).removesuffix("…")
+                standing[subject] = count, Probe("errors", line, line, message.id)
     yield from (probe for at, probe in standing.values() if count - at < STALE)
-
-
-def file_probe(path: str, *, edited: bool, source: str) -> Probe:
-    """Return the probe for a file; its name is told apart from others later."""
-    return Probe("edited_files" if edited else "read_files", path, path, source)
 
 
 def _command(command: str, source: str) -> Probe:
@@ -91,11 +87,6 @@ def _kinds(command: str) -> Iterator[str]:
         plain = list(itertools.takewhile(_PLAIN_WORD.fullmatch, words))
         if plain and plain[0] not in _MOVES:
             yield " ".join(plain if len(plain) > 1 else words).removeprefix("./")
-
-
-def _error(call: Call, source: str) -> Probe:
-    line = error_line(call.answer).removesuffix("…")
-    return Probe("errors", line, line, source)
 
 
 AROUND = 40  # characters on each side with which a figure was said
@@ -177,7 +168,9 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     # What is said before a call is a note on the way.
     replied = (one for one in hidden if one.role == "assistant" and not one.tool_uses)
     calls = [*read_calls(hidden)]
-    spoken = itertools.chain(_requests(told), _answers(calls))
+    # What people said in the results of tools counts as well.
+    answers = ((message, words) for message, call in calls for words, _ in words_in(call))
+    spoken = itertools.chain(_requests(told), answers)
     words = itertools.chain(_words(spoken), _results(replied))
     for probe in itertools.chain(_carried(told), probes_of_calls(calls), words):
         if _SOMETHING.search(probe.needle):
@@ -194,7 +187,8 @@ def _carried(told: Sequence[Message]) -> Iterator[Probe]:
     for message in told:
         if carried := ledger_of(message):
             for file in carried.files:
-                yield file_probe(file.path, edited=file.edits > 0, source=message.id)
+                kind: FactKind = "edited_files" if file.edits else "read_files"
+                yield Probe(kind, file.path, file.path, message.id)
 
 
 def _words(texts: Iterable[tuple[Message, str]]) -> Iterator[Probe]:
@@ -213,12 +207,6 @@ def _requests(told: Sequence[Message]) -> Iterator[tuple[Message, str]]:
             yield from ((message, request.text) for request in carried.requests)
         elif text := said(message):
             yield message, text
-
-
-def _answers(calls: Sequence[tuple[Message, Call]]) -> Iterator[tuple[Message, str]]:
-    """Yield what people said in the results of tools."""
-    for message, call in calls:
-        yield from ((message, words) for words, _ in words_in(call))
 
 
 def _of_request(text: str) -> Iterator[Probe]:

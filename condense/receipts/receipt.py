@@ -82,7 +82,11 @@ class Receipt:
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Self:
         """Return the receipt that :meth:`to_json` gave, now or in an earlier release."""
-        return cls(tuple([_finding(**item) for item in data]))
+        findings = []
+        for item in data:
+            probe = {key: said for key, said in item.items() if key not in {"state", "denied"}}
+            findings.append(Finding(Probe(**probe), item["state"], item.get("denied", False)))
+        return cls(tuple(findings))
 
 
 def receipt(
@@ -110,8 +114,4 @@ def receipt(
 
 def _tally(findings: Iterable[Finding]) -> Tally:
     states = [finding.state for finding in findings]
-    return Tally(*(states.count(state) for state in ("kept", "named", "recoverable", "missing")))
-
-
-def _finding(state: FactState, denied: bool = False, **probe: Any) -> Finding:
-    return Finding(Probe(**probe), state, denied)
+    return Tally(*map(states.count, ("kept", "named", "recoverable", "missing")))

@@ -91,13 +91,10 @@ def sentences(text: str) -> Iterator[str]:
 
 def rules_in(text: str) -> Iterator[str]:
     """Yield the sentences that ask for something to be kept to; a question does not."""
-    if _may_rule(text):
-        yield from filter(_is_rule, sentences(text))
-
-
-def _is_rule(sentence: str) -> bool:
-    is_short = len(sentence) <= SENTENCE and not sentence.endswith(_QUESTION)
-    return is_short and _may_rule(sentence) and bool(_RULE.search(sentence))
+    for sentence in sentences(text) if _may_rule(text) else ():
+        is_short = len(sentence) <= SENTENCE and not sentence.endswith(_QUESTION)
+        if is_short and _may_rule(sentence) and _RULE.search(sentence):
+            yield sentence
 
 
 def _may_rule(text: str) -> bool:

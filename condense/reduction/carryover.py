@@ -89,16 +89,15 @@ def newest_request(
     A request is what a user message has of text, or images, beside tool results, or what a summary
     or marker carries under one of the ``headings``.
     """
-    users = (one for one in reversed(effective) if one.role == "user")
-    requests = ((one, _request_in(one, headings)) for one in users)
-    return next((found for found in requests if found[1]), (None, ()))
-
-
-def _request_in(message: Message, headings: Sequence[str]) -> tuple[Block, ...]:
-    if not (message.is_summary or message.is_marker):
-        return _said_in(message)
-    carried = (_found_under(message, heading) for heading in headings)
-    return next(filter(None, carried), ())
+    for message in reversed([one for one in effective if one.role == "user"]):
+        if message.is_summary or message.is_marker:
+            carried = [_found_under(message, heading) for heading in headings]
+            request = next(filter(None, carried), ())
+        else:
+            request = _said_in(message)
+        if request:
+            return message, request
+    return None, ()
 
 
 def _said_in(message: Message) -> tuple[Block, ...]:
@@ -249,17 +248,15 @@ def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
 
 def readdress_pins(message: Message, ids: Mapping[str, str]) -> Message:
     """Return a summary or marker whose pins are those of copies, by the ids of the originals."""
-    blocks = tuple([_readdressed(block, ids) for block in message.blocks])
-    return message if blocks == message.blocks else message.with_content(blocks)
-
-
-def _readdressed(block: Block, ids: Mapping[str, str]) -> Block:
-    if not (isinstance(block, TextBlock) and block.text.startswith(PIN)):
-        return block
-    heading, end, rest = block.text.partition("\n")
-    before, comma, _ = heading.rpartition(", ")
-    id_ = _id_in(heading)
-    return replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and block.text.startswith(PIN):
+            heading, end, rest = block.text.partition("\n")
+            before, comma, _ = heading.rpartition(", ")
+            id_ = _id_in(heading)
+            block = replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")  # noqa: PLW2901
+        blocks.append(block)
+    return message if tuple(blocks) == message.blocks else message.with_content(tuple(blocks))
 
 
 def _is_pinned(message: Message) -> bool:

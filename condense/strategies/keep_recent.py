@@ -34,7 +34,6 @@ class KeepRecent(ByModel):
     def __init__(
         self, messages: int = MESSAGES, tokens: int | None = None, *, keep_first: bool = False
     ) -> None:
-        """Take how many messages stay; ``tokens``, where given, decides instead."""
         self.messages = messages
         self.tokens = tokens
         self.keep_first = keep_first

@@ -22,7 +22,6 @@ class LastMessages(ByTruncation):
     description = "The last 20 messages stay, the facts of older ones are kept."
 
     def __init__(self, messages: int = MESSAGES) -> None:
-        """Take how many messages stay."""
         self.messages = messages
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:

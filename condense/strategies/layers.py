@@ -30,7 +30,6 @@ class Layers(ByModel):
     kind: Kind = "condensed"
 
     def __init__(self, most: int = MOST) -> None:
-        """Take how many summaries may stand beside each other."""
         self.most = most
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

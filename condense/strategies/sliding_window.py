@@ -22,7 +22,6 @@ class SlidingWindow(ByTruncation):
     description = "The oldest half is hidden, its facts are kept."
 
     def __init__(self, fraction: float = 0.5, further: tuple[float, ...] = (0.75, 0.875)) -> None:
-        """Take the share of messages to hide, and the shares to go on to where that is too few."""
         self.fraction = fraction
         self.further = further
 

@@ -30,9 +30,17 @@ def without_old_images(
     What they showed stands in the replies, and together they may weigh more than a call can carry.
     Those that came after the last words of a reply stay, also where tools gave them.
     """
-    newest = _last(effective, _is_prompt, otherwise=len(effective))
-    told = _last(effective, lambda one: one.role == "assistant" and one.text.strip(), otherwise=-1)
-    undescribed = told + 1
+    # Somebody said something in a message that is more than tool results.
+    prompts = [
+        index
+        for index, one in enumerate(effective)
+        if one.role == "user"
+        and not one.is_marker
+        and [True for block in one.blocks if isinstance(block, TextBlock | ImageBlock)]
+    ]
+    newest = prompts[-1] if prompts else len(effective)
+    told = [i for i, one in enumerate(effective) if one.role == "assistant" and one.text.strip()]
+    undescribed = told[-1] + 1 if told else 0
     old = min(newest, undescribed)
     return (
         *replace_images(hidden[:old], nested=True, text=OLD_IMAGE),
@@ -41,25 +49,12 @@ def without_old_images(
     )
 
 
-def _last(
-    messages: Sequence[Message], holds: Callable[[Message], object], *, otherwise: int
-) -> int:
-    found = (index for index in reversed(range(len(messages))) if holds(messages[index]))
-    return next(found, otherwise)
-
-
 def _with_images_beside(message: Message) -> Message:
     """Return a message with the images of its tool results beside them, where text keeps them."""
     contents = (result.content for result in message.tool_results)
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
     images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
-
-
-def _is_prompt(message: Message) -> bool:
-    """Whether somebody said something here: a message that is more than tool results."""
-    shown = any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
-    return shown and message.role == "user" and not message.is_marker
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:

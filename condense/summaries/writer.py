@@ -91,11 +91,20 @@ class Writer:
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
         shown = [message for message in self._shown(hidden) if message not in known]
-        request = self._aligned(hidden, instruction) or self._whole(shown, instruction)
+        request = None
+        # The history is read from the cache where the request begins as the conversation's own.
+        begins = not hidden or hidden[0].id == self.situation.effective[0].id
+        if begins and caches_prompts(self.summarizer):
+            request = self._own_request(hidden, aligned_instruction(instruction))
+        request = request or self._whole(shown, instruction)
         refused: SummaryOverflow | None = None
         if request:
             try:
-                return await self._write_whole(request, shown, instruction)
+                answer = await self._answer(request)
+                if not (request.aligned and answer.called):
+                    return _written(self._read(answer))
+                answer = await self._answer(self._flattened(shown, instruction))
+                return _written(self._read(answer), CALLED_A_TOOL)
             except SummaryOverflow as error:
                 refused = error
         size = self.gauge.size(hidden) + self._overhead(instruction)
@@ -138,16 +147,6 @@ class Writer:
         seen = (*hidden, *effective) if start is None else effective[start:]
         return without_old_images(hidden, seen)
 
-    def _aligned(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
-        """Return the request that reads the history from the cache.
-
-        None without one or room, and where what is hidden is not how the history begins.
-        """
-        begins = not hidden or hidden[0].id == self.situation.effective[0].id
-        if not (begins and caches_prompts(self.summarizer)):
-            return None
-        return self._own_request(hidden, aligned_instruction(instruction))
-
     def _own_request(
         self, hidden: Sequence[Message], asking: str, *, compaction: bool = False
     ) -> SummaryRequest | None:
@@ -167,15 +166,6 @@ class Writer:
         if self._fits(size, self.gauge.scale) or self._part_limit(instruction) <= 0:
             return self._flattened(shown, instruction)
         return None
-
-    async def _write_whole(
-        self, request: SummaryRequest, shown: Sequence[Message], instruction: str
-    ) -> Written:
-        answer = await self._answer(request)
-        if not (request.aligned and answer.called):
-            return _written(self._read(answer))
-        answer = await self._answer(self._flattened(shown, instruction))
-        return _written(self._read(answer), CALLED_A_TOOL)
 
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
         """Return one summary of parts of ``limit`` tokens, several where DEPTH levels leave more.

@@ -104,7 +104,6 @@ class PromptCounter:
     """
 
     def __init__(self, encoding: EncodingName = "o200k_base") -> None:
-        """Choose the encoding."""
         self.encoding = encoding
 
     def count(self, content: Content) -> int:
@@ -170,7 +169,6 @@ class TiktokenCounter:
     """Counts as Roo Code does, times ``factor`` for tokenizers that need more."""
 
     def __init__(self, factor: float = 1.5, encoding: EncodingName = "o200k_base") -> None:
-        """Choose the safety factor and the encoding."""
         self.factor = factor
         self.encoding = encoding
 
