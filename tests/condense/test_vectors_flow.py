@@ -211,44 +211,24 @@ OTHERWISE = {
 
 
 @each("taskFlow")
-def test_the_rows_are_roos(case: Case) -> None:
-    """Condensed, failed, truncated, or nothing: at first, and after each refusal."""
+def test_a_task_goes_on_as_in_roo(case: Case) -> None:
+    """Its rows, its prompts and its end; no request is repeated as it was refused."""
     ours = OTHERWISE.get(case["name"])
     assert run(case).rows == (ours.rows if ours else roos(case))
-
-
-@each("taskFlow")
-def test_the_prompts_are_roos(case: Case) -> None:
-    """The user's own prompt where Roo uses it, and where it forgets it."""
     own = case["input"].get("state", {}).get("customSupportPrompts", {}).get("CONDENSE")
     events = [e for e in case["output"]["events"] if e["event"] == "condenseRequest"]
     sent = [own if own and prompt.endswith(own) else None for prompt in run(case).prompts]
     ours = OTHERWISE.get(case["name"])
     assert sent == (ours.prompts if ours else [event["customPrompt"] for event in events])
-
-
-@each("taskFlow")
-def test_it_ends_as_in_roo(case: Case) -> None:
-    """With a reply, or with the question what to do now."""
     assert run(case).ended == ("gave up" if case["output"].get("threw") else "reply")
+    sizes = run(case).sizes
+    assert sizes == sorted(set(sizes), reverse=True)
+    played = run(case)
+    if "failed" not in itertools.chain(*played.rows):
+        assert played.gathered == played.used
+    assert played.gathered <= len(played.prompts)
 
 
 def test_every_difference_is_one_of_a_recorded_case() -> None:
     """A name that no case has would excuse nothing."""
     assert {case["name"] for case in CASES}.issuperset(OTHERWISE)
-
-
-@each("taskFlow")
-def test_no_request_is_repeated_as_it_was_refused(case: Case) -> None:
-    """Each one is smaller than the one before."""
-    sizes = run(case).sizes
-    assert sizes == sorted(set(sizes), reverse=True)
-
-
-@each("taskFlow")
-def test_the_environment_is_gathered_only_where_it_is_used(case: Case) -> None:
-    """Gathering empties what was gathered, so it is not done in vain."""
-    played = run(case)
-    if "failed" not in itertools.chain(*played.rows):
-        assert played.gathered == played.used
-    assert played.gathered <= len(played.prompts)

@@ -242,70 +242,35 @@ def result_of(case: Case) -> dict[str, Any]:
 
 
 @each("manageContext")
-def test_the_decision_is_roos(case: Case) -> None:
-    """Condense, truncate, or leave the context alone."""
+def test_it_is_decided_asked_paid_and_explained_as_in_roo(case: Case) -> None:
+    """Condense, truncate or nothing; a failed summary's cost and reason are on record."""
     ours = without_summary(lambda case: "truncated" if truncated_here(case) else "nothing")
     assert_same(case, run(case).kind, roos_kind(case), [*ours, GOES_ON])
-
-
-@each("manageContext")
-def test_the_model_is_called_as_often_as_in_roo(case: Case) -> None:
-    """Once where a summary is due, else never."""
     ours = without_summary(lambda _: 0)
     assert_same(case, run(case).calls, case["output"]["nCreateMessageCalls"], ours)
-
-
-@each("manageContext")
-def test_the_cost_is_roos(case: Case) -> None:
-    """What a failed summary cost is not forgotten when messages are truncated after it."""
     assert_same(case, run(case).cost, result_of(case).get("cost"), without_summary(lambda _: 0))
-
-
-@each("manageContext")
-def test_the_reason_why_there_is_no_summary_is_roos(case: Case) -> None:
-    """The same sentence, whatever was done after it."""
     ours = without_summary(lambda _: "")
     assert_same(case, run(case).error, result_of(case).get("error", ""), ours)
 
 
 @each("manageContext")
-def test_the_size_before_is_roos(case: Case) -> None:
-    """The context and its last message, as the caller counted them."""
+def test_every_reduction_hides_what_it_hides_in_roo_and_gets_smaller(case: Case) -> None:
+    """The oldest half, or all that was read; unread messages only where they do not fit."""
     made = run(case)
     if made.reduction and "threw" not in case["output"]:
         assert made.reduction.tokens_before.value == result_of(case)["prevContextTokens"]
-
-
-@each("manageContext")
-def test_a_truncation_hides_as_many_messages_as_in_roo(case: Case) -> None:
-    """The oldest half of what the model sees, its first message kept; more where it must go."""
     made = run(case).reduction
     if made and made.kind == "truncated":
         removed = result_of(case)["messagesRemoved"]
         assert_same(case, len(made.hidden), removed, TRUNCATED)
-
-
-@each("manageContext")
-def test_a_condensation_leaves_the_summary_and_what_was_not_read(case: Case) -> None:
-    """All else is hidden, as in Roo; unread messages too where they do not fit."""
     made = run(case).reduction
     if made and made.kind == roos_kind(case) == "condensed":
         assert list(made.hidden) == [message.id for message in summarised(case)]
         assert case["output"]["effectiveAfter"] == 1
         assert made.summary == result_of(case)["summary"]
-
-
-@each("manageContext")
-def test_every_reduction_makes_the_context_smaller(case: Case) -> None:
-    """Whatever was decided, the number on record went down."""
     made = run(case).reduction
     if made:
         assert made.tokens_after.value < made.tokens_before.value
-
-
-@each("manageContext")
-def test_only_what_exceeds_the_window_is_refused(case: Case) -> None:
-    """A request over the limit, in the tenth that is kept for errors of estimation, is sent."""
     made = run(case)
     if made.cannot_fit:
         budget = made.situation.budget

@@ -243,51 +243,53 @@ def succeeds_in_both(case: Case) -> bool:
 
 
 @each("summarizeConversation")
-def test_a_summary_is_made_or_refused_as_in_roo(case: Case) -> None:
-    """The sentence that tells why not is Roo's."""
+def test_a_summary_is_made_paid_or_refused_as_in_roo(case: Case) -> None:
+    """In Roo's words, with status, code and response of a failed call."""
     error = run(case).error
     ours = "summary" if error is None else str(error)
     assert_same(case, ours, outcome(case), deviations("outcome"))
-
-
-@each("summarizeConversation")
-def test_the_model_is_called_as_often_as_in_roo(case: Case) -> None:
-    """Never, where nothing may be summarised."""
     calls = len(case["output"]["requests"])
     assert_same(case, len(run(case).requests), calls, deviations("calls"))
-
-
-@each("summarizeConversation")
-def test_the_cost_is_roos_also_of_a_failed_call(case: Case) -> None:
-    """The last usage that was reported counts."""
     made = run(case)
     spent = made.error.cost if made.error else made.reduction.cost if made.reduction else None
     roos = case["output"].get("result", {}).get("cost")
     assert_same(case, None if spent is None else float(spent), roos, deviations("cost"))
-
-
-@each("summarizeConversation")
-def test_the_details_of_a_failure_are_roos(case: Case) -> None:
-    """Message, status, code and response, in this order."""
     error = run(case).error
     roos = case["output"].get("result", {}).get("errorDetails", "")
     assert_same(case, error.details if error else "", roos, deviations("details"))
 
 
 @each("summarizeConversation")
-def test_all_that_was_read_is_hidden(case: Case) -> None:
-    """Roo hides everything; here the unread messages follow the summary."""
+def test_the_summary_hides_and_says_what_roos_does(case: Case) -> None:
+    """Unread messages follow it; its size and the record are Roo's as well."""
     made = run(case).reduction
     if made:
         ids = [message.id for message in run(case).effective]
         assert list(made.hidden) == ids[: len(ids) - len(kept(case))]
     if succeeds_in_both(case):
         assert case["output"]["effectiveLengthAfter"] == 1
+    made = run(case).reduction
+    if made and succeeds_in_both(case):
+        roos = case["output"]["result"]["messages"][-1]
+        texts = [block["text"] for block in roos["content"]]
+        assert made.message.role == roos["role"]
+        assert said_by(made.message) == texts
+    made = run(case).reduction
+    if made and succeeds_in_both(case):
+        counter = RecordedCounter()
+        carried = [b for b in made.message.blocks if "## Newest Request" in str(b)]
+        stays = sum(counter.count(message.content) for message in kept(case))
+        ours = made.tokens_after.value - stays - counter.count(tuple(carried))
+        roos = case["output"]["result"]["newContextTokens"]
+        assert ours == roos
+    made = run(case).reduction
+    if made and succeeds_in_both(case):
+        assert made.summary == case["output"]["result"]["summary"]
 
 
 @each("summarizeConversation")
-def test_the_request_ends_with_the_instruction_and_starts_with_the_guard(case: Case) -> None:
-    """The user's own prompt is trimmed; a blank one is none."""
+def test_the_request_says_what_roos_says(case: Case) -> None:
+    """Between guard and instruction, in messages that alternate; a blank prompt is none."""
     for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
         instruction = roos["messages"][-1]["content"]
         if instruction == "<CONDENSE_PROMPT>":
@@ -297,11 +299,6 @@ def test_the_request_ends_with_the_instruction_and_starts_with_the_guard(case: C
             instruction = update_instruction(instruction)
         assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
         assert request.system == summary_system()
-
-
-@each("summarizeConversation")
-def test_the_request_says_what_roos_says(case: Case) -> None:
-    """The same text up to what stays, in messages that alternate."""
     for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
         instruction = request.messages[-1].blocks[-1].to_api()["text"]
         stays = kept(case)
@@ -309,38 +306,6 @@ def test_the_request_says_what_roos_says(case: Case) -> None:
         before = roos["messages"][:count] if stays else roos["messages"][:-1]
         sent = messages([*before, {"role": "user", "content": instruction}])
         assert_same(case, said(request.messages), said(shape_request(sent)), REQUEST)
-
-
-@each("summarizeConversation")
-def test_the_summary_message_says_what_roos_says(case: Case) -> None:
-    """Summary, directives, and the environment after an automatic run only."""
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        roos = case["output"]["result"]["messages"][-1]
-        texts = [block["text"] for block in roos["content"]]
-        assert made.message.role == roos["role"]
-        assert said_by(made.message) == texts
-
-
-@each("summarizeConversation")
-def test_the_size_afterwards_is_roos(case: Case) -> None:
-    """System prompt, tools and summary, apart from what stays and is carried here."""
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        counter = RecordedCounter()
-        carried = [b for b in made.message.blocks if "## Newest Request" in str(b)]
-        stays = sum(counter.count(message.content) for message in kept(case))
-        ours = made.tokens_after.value - stays - counter.count(tuple(carried))
-        roos = case["output"]["result"]["newContextTokens"]
-        assert ours == roos
-
-
-@each("summarizeConversation")
-def test_the_summary_on_record_is_roos(case: Case) -> None:
-    """Trimmed, and without the analysis."""
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        assert made.summary == case["output"]["result"]["summary"]
 
 
 def test_most_recorded_outcomes_agree() -> None:

@@ -48,22 +48,17 @@ async def test_an_attempt_says_what_was_tried_and_why() -> None:
     assert (attempt.tokens_before, attempt.prompt) == (TokenCount(24_000), "Be brief.")
 
 
-async def test_each_attempt_has_its_own_id() -> None:
-    """Rows are told apart by it."""
-    bench = Bench(OSError("no"))
-    await bench.fit(talk(12))
-    first, second = bench.log.of("started")
-    assert first.id != second.id
-
-
-async def test_ids_can_be_given() -> None:
-    """A test knows them beforehand."""
+async def test_an_attempt_has_an_id_and_knows_what_the_model_sees() -> None:
+    """Ids can be given."""
     numbers = iter("abcdef")
     bench = Bench("S", new_id=lambda: next(numbers))
     made = await bench.fit(talk(12))
     assert made is not None
     assert [attempt.id for attempt in bench.log.of("started")] == ["a"]
     assert {made.message.id, made.message.tags.condense_id} == {"b", "c"}
+    bench, messages = Bench("S"), talk(12)
+    await bench.fit(messages)
+    assert bench.log.of("started")[0].effective == situation(messages).effective
 
 
 async def test_progress_grows_with_the_summary() -> None:
@@ -71,13 +66,6 @@ async def test_progress_grows_with_the_summary() -> None:
     bench = Bench([TextChunk("12345"), TextChunk("678"), PAID])
     await bench.fit(talk(12))
     assert bench.log.of("progressed") == [2, 2]
-
-
-async def test_the_reduction_that_is_returned_is_the_one_on_record() -> None:
-    """The log is where it is applied."""
-    bench = Bench("S")
-    made = await bench.fit(talk(12))
-    assert bench.log.of("succeeded") == [made]
 
 
 class MeasuringLog(RecordingLog):
@@ -152,13 +140,6 @@ async def test_every_summary_call_says_which_attempt_makes_it() -> None:
     assert len(set(attempts)) == 2
 
 
-async def test_an_attempt_knows_what_the_model_sees_when_it_begins() -> None:
-    """What is hidden can be checked against it without reading it once more."""
-    bench, messages = Bench("S"), talk(12)
-    await bench.fit(messages)
-    assert bench.log.of("started")[0].effective == situation(messages).effective
-
-
 class BrokenLog(RecordingLog):
     """Cannot keep up with progress."""
 
@@ -168,7 +149,7 @@ class BrokenLog(RecordingLog):
 
 
 async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> None:
-    """No stream stays open, and no spinner goes on for ever."""
+    """What was paid is on record."""
     log, summarizer = BrokenLog(), HangingSummarizer()
     condenser = Condenser(summarizer, WordCounter(), log=log)
     made = await condenser.fit(situation(talk(12), window=WINDOW))
@@ -179,10 +160,6 @@ async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> 
     assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
     assert error.details == "Error: database is gone"
     assert summarizer.closed
-
-
-async def test_an_unexpected_error_does_not_hide_what_was_paid() -> None:
-    """All calls of the attempt are on its bill, whatever broke in between."""
     log = BrokenLog()
     model = ScriptedSummarizer([PAID, TextChunk("S")])
     await Condenser(model, WordCounter(), log=log).fit(situation(talk(12), window=WINDOW))
@@ -256,17 +233,13 @@ async def test_a_strategy_of_somebody_elses_cannot_end_the_turn(act: Callable[[]
 
 
 async def test_strategies_are_named_or_given() -> None:
-    """A registered name, a dotted path, or an object of one's own."""
+    """An unknown one is told with those there are."""
     path = "condense.strategies.sliding_window.SlidingWindow"
     for strategy in ("sliding_window", path, load_strategy("sliding_window")):
         bench = Bench(strategies=[strategy])
         made = await bench.fit(talk(12))
         assert made is not None
         assert made.strategy == "sliding_window"
-
-
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
-    """A typo in the settings is found at once."""
     with pytest.raises(
         LookupError, match=r"'slidng'; there are clear, fresh_start, .*sliding_window"
     ):

@@ -77,15 +77,15 @@ async def test_what_stands_before_a_chosen_part_stays_in_sight() -> None:
         assert effective_history(redo(back, name)) == seen
 
 
-async def test_the_beginning_of_a_conversation_is_condensed_as_ever() -> None:
-    """A summary stands for it, which later ones go on from."""
+async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
+    """It need not take a tenth, and no other rung follows."""
     made = await choose(chat(6), "m1", "m2")
     assert made.message.is_summary
-
-
-async def test_a_chosen_part_need_not_take_a_tenth_of_the_history() -> None:
-    """But something: a summary that is longer than what it stands for is not applied."""
     assert (await choose(chat(40), "m3", "m4")).tokens_after.value > 0
+    bench = Bench(RuntimeError("down"))
+    with pytest.raises(SummaryFailed):
+        await choose(chat(8), "m3", "m4", bench=bench)
+    assert [following for _error, following in bench.failures] == [None]
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,6 @@ async def test_a_part_from_the_midst_is_not_asked_for_with_the_cached_request() 
     await choose(chat(8), "m3", "m4", bench=Bench(summarizer=summarizer))
     await choose(chat(8), "m1", "m2", bench=Bench(summarizer=summarizer))
     assert [one.aligned for one in summarizer.requests] == [False, True]
-
-
-async def test_what_was_chosen_fails_alone() -> None:
-    """No other rung hides more than a person asked for."""
-    bench = Bench(RuntimeError("down"))
-    with pytest.raises(SummaryFailed):
-        await choose(chat(8), "m3", "m4", bench=bench)
-    assert [following for _error, following in bench.failures] == [None]
 
 
 async def test_a_summary_stands_in_place_of_one_tool_s_output() -> None:

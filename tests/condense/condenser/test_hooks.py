@@ -91,22 +91,12 @@ def raises_at_once(_event: Event) -> None:
     raise RuntimeError("listener is broken")
 
 
-async def test_a_veto_stops_a_manual_run_with_its_reason() -> None:
-    """Nothing was tried, so nothing is on record."""
+async def test_a_veto_stops_a_run_with_its_reason() -> None:
+    """It cannot make a request fit."""
     bench = Bench("S", hooks=Hooks(before=(veto,)))
     with pytest.raises(Vetoed, match="Not now, with 4 messages"):
         await bench.fit(talk(4), trigger=Trigger.MANUAL)
     assert (bench.calls, bench.log.events) == (0, [])
-
-
-async def test_a_veto_lets_a_request_go_that_still_fits() -> None:
-    """It is the application's decision."""
-    bench = Bench("S", hooks=Hooks(before=(veto,)))
-    assert await bench.fit(talk(11)) is None
-
-
-async def test_a_veto_cannot_make_a_request_fit() -> None:
-    """Then the reason is what people are told."""
     bench = Bench("S", hooks=Hooks(before=(veto,)))
     with pytest.raises(Vetoed, match="Not now"):
         await bench.fit(talk(12), trigger=Trigger.FORCED)
@@ -187,16 +177,6 @@ async def test_blocks_are_added_after_the_summary_and_counted() -> None:
     assert made.message.tokens == (plain.message.tokens or 0) + 4
 
 
-async def test_blocks_that_are_too_much_are_left_out() -> None:
-    """The summary was paid for and holds without them, and so does what other hooks add."""
-    made = await Bench("S", hooks=Hooks(after=(add, flood, add))).fit(talk(12))
-    assert made is not None
-    said = "For lack of room this was left out: what the hook flood adds."
-    assert made.notes == (said,)
-    assert texts(made.message)[-2:] == [EXTRA.text, EXTRA.text]
-    assert (made.message.tokens or 0) < 100
-
-
 async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
     """People who read the record need not know a hook's name."""
 
@@ -208,8 +188,8 @@ async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
     assert made.notes == ("For lack of room this was left out: the facts.",)
 
 
-async def test_an_addition_may_say_something_on_record() -> None:
-    """Beside its blocks, and with none as well; each hook sees what those before it added."""
+async def test_an_addition_says_something_on_record() -> None:
+    """Of several hooks, what one folded stays there."""
 
     async def report(_situation: Situation, reduction: Reduction) -> Addition:
         return Addition(notes=(f"Blocks so far: {len(reduction.message.blocks)}.",))
@@ -218,10 +198,6 @@ async def test_an_addition_may_say_something_on_record() -> None:
     assert made is not None
     few, more = made.notes
     assert few != more
-
-
-async def test_what_one_hook_folded_stays_on_record_whatever_others_add() -> None:
-    """Before it or after it."""
     folded = Folded(("section",), ("a.py",), (), 7)
 
     async def fold(_situation: Situation, _reduction: Reduction) -> Addition:
@@ -375,14 +351,10 @@ async def test_a_hook_that_raises_is_noted_and_breaks_nothing(kind: str) -> None
     assert "The hook raises failed: hook is broken" in made.notes
 
 
-async def test_a_listener_that_raises_breaks_nothing() -> None:
-    """Whatever it listens to."""
+async def test_a_hook_that_fails_is_noted_and_breaks_nothing() -> None:
+    """A listener, or one that returns no blocks."""
     made = await Bench(OSError("no"), hooks=Hooks(listeners=(raises_at_once,))).fit(talk(12))
     assert made is not None
-
-
-async def test_an_after_hook_that_returns_no_blocks_is_noted() -> None:
-    """A text instead of a list of blocks is a common mistake."""
 
     async def misunderstood(_situation: Situation, _reduction: Reduction) -> Any:
         return "Remember"
@@ -390,10 +362,6 @@ async def test_an_after_hook_that_returns_no_blocks_is_noted() -> None:
     made = await Bench("S", hooks=Hooks(after=(misunderstood,))).fit(talk(12))
     assert made is not None
     assert "no content block" in made.notes[-1]
-
-
-async def test_what_went_wrong_in_hooks_is_in_the_details_of_a_failure() -> None:
-    """Nobody has to look into a log for it."""
     bench = Bench(OSError("no"), hooks=Hooks(before=(raises,)))
     await bench.fit(talk(12))
     assert "The hook raises failed" in bench.log.of("failed")[0][0].details

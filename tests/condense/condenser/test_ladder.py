@@ -48,8 +48,8 @@ class Second:
         raise AssertionError("a second model call in one run")
 
 
-async def test_a_summary_has_to_take_a_tenth_away() -> None:
-    """Progress below that would be due again at once."""
+async def test_a_summary_has_to_take_a_tenth_of_the_history_away() -> None:
+    """Not of the floor."""
     for words, shrinks in ((3_500, True), (3_700, False)):
         bench = Bench("word " * words)
         if shrinks:
@@ -57,10 +57,6 @@ async def test_a_summary_has_to_take_a_tenth_away() -> None:
             continue
         with pytest.raises(DidNotShrink, match="would hardly get smaller"):
             await bench.fit(talk(2), trigger=MANUAL)
-
-
-async def test_the_tenth_is_one_of_the_history_not_of_the_floor() -> None:
-    """System prompt and tools cannot shrink."""
     made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
     assert made is not None
 
@@ -101,33 +97,16 @@ async def test_a_truncation_that_gains_little_is_left_where_the_request_fits() -
 
 
 async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
-    """The next rung is one that needs no model."""
+    """In that turn; where none was made, the next one may."""
     bench = Bench(OSError("no"), strategies=["fresh_start", Second(), "sliding_window"])
     made = await bench.fit(talk(12))
     assert made is not None
     assert made.strategy == "sliding_window"
     assert bench.failures == [(SummaryFailed, "sliding_window")]
-
-
-async def test_after_a_summary_that_is_too_long_no_other_strategy_asks_the_model() -> None:
-    """The call went well and was paid for; another one would cost as much."""
-    bench = Bench("word " * 30_000, strategies=["fresh_start", Second(), "sliding_window"])
-    made = await bench.fit(talk(12))
-    assert made is not None
-    assert made.strategy == "sliding_window"
-    assert bench.failures == [(DidNotShrink, "sliding_window")]
-
-
-async def test_after_a_failure_without_a_call_the_next_strategy_may_ask() -> None:
-    """Nothing was lost yet."""
     bench = Bench("S", strategies=["sliding_window", "fresh_start"])
     made = await bench.fit([*talk(2, words=10_000), user("word " * 5_000)])
     assert made is not None
     assert made.strategy == "fresh_start"
-
-
-async def test_a_turn_in_which_a_call_failed_goes_on_without_the_model() -> None:
-    """The caller knows, and says so."""
     bench = Bench()
     made = await bench.fit(talk(12), may_ask=False)
     assert made is not None
@@ -156,18 +135,14 @@ async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
     assert bench.calls == int(due)
 
 
-async def test_the_distance_counts_from_a_failed_try_too() -> None:
-    """A floor above the threshold would else cost a call in every turn."""
+async def test_the_distance_counts_from_the_newest_try() -> None:
+    """Failed ones too; what was kept verbatim is not new."""
     history = talk(8)
     assert await Bench().fit(history, condensed_at=8) is None
     assert await Bench().fit(history, condensed_at=7) is None
     assert await Bench("S").fit(history, condensed_at=6) is not None
     one_long_message = [*talk(7), Message("assistant", "word " * 2_000)]
     assert await Bench("S").fit(one_long_message, condensed_at=7, threshold=5) is None
-
-
-async def test_what_was_kept_verbatim_is_not_new() -> None:
-    """It stands after the summary, and was written before it."""
     kept = [replace(m, seq=seq) for seq, m in enumerate(talk(6), start=5)]
     summary = replace(SUMMARY, seq=11, position=4, id="s")
     effective = (summary, *(replace(m, id=f"k{m.seq}") for m in kept))

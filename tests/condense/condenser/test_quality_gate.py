@@ -102,15 +102,6 @@ async def test_what_is_missing_is_named_in_one_more_call() -> None:
     ]  # fmt: skip
 
 
-async def test_a_good_summary_costs_one_call() -> None:
-    """Nothing is said against it."""
-    bench = gated(summary())
-    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
-    assert made is not None
-    assert (made.strategy, bench.calls) == ("fresh_start", 1)
-    assert not any(verdict.issues for verdict in made.verdicts)
-
-
 async def test_a_repair_that_costs_more_than_it_is_worth_is_not_made() -> None:
     """The first try used more than the next two requests would spare."""
     used = UsageChunk(Usage(input=30_000, output=9_000), Decimal("0.5"))
@@ -174,7 +165,7 @@ async def test_a_refusal_is_recognised(text: str) -> None:
 
 
 async def test_a_summary_that_tells_of_a_refusal_is_none() -> None:
-    """It says more than that."""
+    """In many languages."""
     told = summary("The agent said: I cannot deploy on Fridays. The user agreed to wait.")
     assert not (await judge(is_no_refusal, told)).rejects
 
@@ -191,16 +182,12 @@ async def test_sections_are_counted_in_any_language_and_form() -> None:
     assert (await judge(has_sections, "1. Only this one:\n   text")).rejects
 
 
-async def test_a_copy_of_the_input_is_no_summary() -> None:
-    """Nor is a part of it."""
+async def test_a_copy_is_no_summary_but_of_the_summary_before() -> None:
+    """The next one is asked to keep its words."""
     assert (await judge(repeats_nothing, "line3 " * 2_000)).rejects
     copied = " ".join(one.text for one in chat(4, words=300)) + "and no more"
     assert (await judge(repeats_nothing, copied)).rejects
     assert not (await judge(repeats_nothing, summary())).rejects
-
-
-async def test_a_summary_may_keep_the_words_of_the_one_before() -> None:
-    """It is asked to, where nothing has changed."""
     words = " ".join(f"port {number**5}" for number in range(99))
     earlier = Message("user", f"## Conversation Summary\n{words}", tags=Tags(condense_id="c"))
     bench = Bench(words, strategies=("fresh_start",), hooks=Hooks(validators=(repeats_nothing,)))

@@ -35,17 +35,13 @@ def by_hand(bench: Bench, **rest: Any) -> Any:
     return bench.fit(talk(6), trigger=Trigger.MANUAL, **rest)
 
 
-async def test_what_is_accepted_is_applied_as_it_was_proposed() -> None:
-    """And nothing is applied before."""
+async def test_what_is_accepted_is_applied_and_heard_while_it_is_written() -> None:
+    """Without its analysis."""
     reviewer = ScriptedReviewer()
     bench = Bench("S", reviewer=reviewer)
     made = await by_hand(bench)
     assert bench.log.of("succeeded") == [made]
     assert [one.reduction for one in reviewer.proposals] == [made]
-
-
-async def test_the_summary_is_heard_while_it_is_written_without_its_analysis() -> None:
-    """A page can show it."""
     reviewer = ScriptedReviewer()
     pieces = ("<analysis>Well.", "</analysis><summary>What", " was said.</summary>")
     await by_hand(Bench([*map(TextChunk, pieces)], reviewer=reviewer))
@@ -103,16 +99,12 @@ async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> Non
     assert made.cost == Decimal("0.5")
 
 
-async def test_a_draft_is_not_lost_where_writing_it_again_fails() -> None:
-    """It is proposed once more, with the reason."""
+async def test_a_draft_is_not_lost() -> None:
+    """Where writing it again fails, or a person's words are too many."""
     reviewer = ScriptedReviewer(WriteAgain())
     made = await by_hand(Bench("One.", OSError("No line."), reviewer=reviewer))
     assert made.summary == "One."
     assert "No line." in made.notes[-1]
-
-
-async def test_a_persons_words_are_not_lost_where_they_are_too_many() -> None:
-    """They are proposed once more, with the reason, and may be shortened."""
     reviewer = ScriptedReviewer(Accept("long " * 13_000), Accept("short"))
     made = await by_hand(Bench("S", reviewer=reviewer))
     assert made.summary == "short"

@@ -20,20 +20,8 @@ from condense import (
     update_instruction,
 )
 from condense.prompts.parsed import ParsedSummary, parse_summary
-from condense.testing import WordCounter
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-SECTIONS = [
-    "Primary Request and Intent",
-    "Constraints and Preferences",
-    "Decisions and Refusals",
-    "Failed Attempts and Errors",
-    "Results",
-    "Promises and Open Questions",
-    "Pending Tasks",
-    "Current Work",
-    "Optional Next Step",
-]
 PROMPTS = {
     "summary_system": summary_system(),
     "summary_preface": summary_preface(),
@@ -52,13 +40,6 @@ def test_a_prompt_is_what_its_snapshot_says(name: str) -> None:
     if os.environ.get("SNAPSHOTS") == "write":
         file.write_text(f"{PROMPTS[name]}\n", "utf-8")
     assert file.read_text("utf-8") == f"{PROMPTS[name]}\n"
-
-
-def test_the_instruction_asks_for_nine_sections_in_order() -> None:
-    """Each is explained once; none of them is about code."""
-    lines = condense_instruction().splitlines()
-    for number, section in enumerate(SECTIONS, start=1):
-        assert any(line.startswith(f"{number}. {section}: ") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -108,14 +89,6 @@ def test_a_length_is_named_where_it_is_known_and_the_prompt_is_ours() -> None:
     assert condense_instruction("Mine.", words=1_200) == "Mine."
 
 
-def test_an_update_names_the_earlier_summary() -> None:
-    """And leaves ledger and pinned messages alone; an own prompt is told so too."""
-    text = " ".join(update_instruction("Mine.").split())
-    assert '"Conversation Summary"' in text
-    assert "do not copy or retell them" in text
-    assert text.endswith(" Mine.")
-
-
 def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
     """Braces in it mean nothing, and the engine's own is there again afterwards."""
     register_prompt("support", " Note the booking number {number}. ")
@@ -132,18 +105,6 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
         load_prompt("support")
 
 
-@pytest.mark.parametrize("words", ["<analysis>", "<summary>", "<command>", "again automatically"])
-def test_the_instruction_names_what_the_engine_relies_on(words: str) -> None:
-    """The tags it reads and the directives it attaches."""
-    assert words in condense_instruction()
-
-
-@pytest.mark.parametrize("words", ["Call no tools", "plain text only", "not from the user"])
-def test_the_system_prompt_guards_the_call(words: str) -> None:
-    """It summarises, in text, and is no request of the user."""
-    assert words in " ".join(summary_system().split())
-
-
 @pytest.mark.parametrize("blank", ["", "  \n\t "])
 def test_a_blank_own_prompt_is_none(blank: str) -> None:
     """Clearing the field in the settings brings the default back."""
@@ -153,18 +114,6 @@ def test_a_blank_own_prompt_is_none(blank: str) -> None:
 def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
     """Nothing of the default remains."""
     assert condense_instruction("  My own words.\n") == "My own words."
-
-
-def test_a_focus_follows_the_instruction() -> None:
-    """It may contain braces, which mean nothing."""
-    text = condense_instruction(focus=" keep {this} ")
-    assert text.startswith(load_prompt("condense"))
-    assert "<focus>\nkeep {this}\n</focus>" in text
-
-
-def test_the_preface_is_short() -> None:
-    """It is sent with every request from then on."""
-    assert WordCounter().count(summary_preface()) < 60
 
 
 @pytest.mark.parametrize(
@@ -209,13 +158,9 @@ def test_analysis_may_quote_the_tags(scratch: str) -> None:
     assert parse_summary(text) == ParsedSummary("S", f"A {scratch} C")
 
 
-def test_a_text_without_tags_of_its_own_may_quote_the_closing_one() -> None:
-    """It is kept as it was written."""
+def test_quoted_tags_belong_to_the_text() -> None:
+    """In the summary, or a text without tags of its own."""
     assert parse_summary("Close it with </summary> and go on.").summary.count("</summary>") == 1
-
-
-def test_a_summary_may_quote_the_tags() -> None:
-    """A conversation about prompts loses nothing."""
     text = "<summary>Use <analysis>x</analysis> and <summary>y</summary> tags.</summary>"
     assert (
         parse_summary(text).summary == "Use <analysis>x</analysis> and <summary>y</summary> tags."

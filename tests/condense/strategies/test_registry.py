@@ -50,16 +50,12 @@ def own() -> Iterator[type[Strategy]]:
     unregister_strategy("own")
 
 
-async def test_a_registered_strategy_is_found_by_its_name(own: type[Strategy]) -> None:
-    """As those of the package are, with its options."""
+async def test_what_is_registered_is_found_until_it_is_taken_back(own: type[Strategy]) -> None:
+    """By its name."""
     assert load_strategy("own", fraction=0.7).fraction == 0.7  # type: ignore[attr-defined]
     assert own in known_strategies()
     made = await Bench(strategies=("own",)).fit(talk(12))
     assert made is not None
-
-
-def test_what_was_registered_can_be_taken_back(own: type[Strategy]) -> None:
-    """Then its name is unknown, and the error says which are known."""
     unregister_strategy("own")
     with pytest.raises(LookupError, match=r"'own'; there are clear, .*sliding_window\."):
         load_strategy("own")
@@ -68,17 +64,13 @@ def test_what_was_registered_can_be_taken_back(own: type[Strategy]) -> None:
     register_strategy(own)
 
 
-def test_a_typo_is_told_with_what_was_probably_meant() -> None:
-    """Among all names; a path that leads nowhere is told with the names too."""
+def test_a_typo_is_told_and_what_is_no_strategy_is_refused() -> None:
+    """With what was probably meant, or what is missing."""
     with pytest.raises(LookupError, match=r"Did you mean 'sliding_window'\?"):
         load_strategy("slidng_window")
     for path in ("no.such.Strategy", "condense.strategies.Nothing"):
         with pytest.raises(LookupError, match=f"at '{path}': .*by name there are clear"):
             load_strategy(path)
-
-
-def test_something_that_is_no_strategy_is_not_registered() -> None:
-    """It says what is missing."""
     with pytest.raises(TypeError, match="Bench is no strategy: it has no name, kind, label"):
         register_strategy(Bench)
 

@@ -75,16 +75,6 @@ async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
     assert parse_ledger(facts.text)
 
 
-async def test_a_later_summary_carries_the_facts_on() -> None:
-    """Without any model having repeated them."""
-    first = await condenser().fit(situation((*worked(1), *worked(2))))
-    assert first is not None
-    second = await condenser().fit(situation((first.message, *worked(3), *worked(4))))
-    assert second is not None
-    assert "make part-1" in second.message.text
-    assert "make part-4" in second.message.text
-
-
 async def test_the_record_keeps_the_models_own_summary_apart() -> None:
     """What the model wrote, and what was copied by rule, are two things."""
     reduction = await condenser().fit(situation((*worked(1), *worked(2))))
