@@ -112,14 +112,4 @@ class Floor:
 class CannotFit(CondenseError):
     """The context exceeds what is allowed and nothing more may be hidden; see its ``floor``."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        details: str = "",
-        cost: Decimal = Decimal(0),
-        calls: int = 0,
-        floor: Floor | None = None,
-    ) -> None:
-        super().__init__(message, details=details, cost=cost, calls=calls)
-        self.floor = floor
+    floor: Floor | None = None

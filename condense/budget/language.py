@@ -1,4 +1,4 @@
-"""What language people write in, told by its script or its commonest words."""
+"""Languages: the one that people write in, told by its script or its commonest words."""
 
 import re
 from collections.abc import Mapping, Sequence

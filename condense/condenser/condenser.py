@@ -200,11 +200,10 @@ class Condenser:
         nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
         if error is None or (nothing_more and ladder.situation.trigger is not Trigger.MANUAL):
             floor = ladder.floor(self.counter)
-            error = CannotFit(
-                f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
-                details="\n\n".join([f"{one}\n{one.details}".strip() for one in failures]),
-                floor=floor,
-            )
+            said = f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
+            details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
+            error = CannotFit(said, details=details)
+            error.floor = floor
         error.cost = sum([one.cost for one in failures], Decimal(0))
         error.calls = sum([one.calls for one in failures])
         raise error

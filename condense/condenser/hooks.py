@@ -134,13 +134,14 @@ class HookRun:
         self, hook: After, situation: Situation, reduction: Reduction
     ) -> Addition | None:
         """Return what an ``after`` hook adds, None where it failed."""
+        made: Addition | None = None
         with self._guarded(hook):
             added = await hook(situation, reduction)
             addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
             if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
                 raise TypeError("it returned something that is no content block")
-            return addition
-        return None
+            made = addition
+        return made  # noqa: RET504 - the guard may have kept it None
 
     async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
         """Return the reduction with the verdicts on it, and with what went wrong in hooks."""

@@ -1,4 +1,4 @@
-"""What makes a summary unusable, told by rule: validators that are there by default.
+"""Validators that are there by default: rules that tell an unusable summary.
 
 Each judges what a model wrote in place of hidden messages. Below ``BRIEF`` tokens there may be
 nothing to say that takes sections, or more words than the ledger has.

@@ -1,4 +1,4 @@
-"""Hide messages behind a summary or a truncation marker; undo brings them back."""
+"""Tags: hide messages behind a summary or marker, undo, redo, rewind, and come back."""
 
 import math
 import uuid

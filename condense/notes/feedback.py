@@ -1,4 +1,4 @@
-"""What people say in the results of tools: reasons for a refusal, answers, approved plans.
+"""Feedback: words of people in the results of tools, as a refusal, an answer or a plan.
 
 Clients put these words into a result in a few shapes, whatever the tool is called: in a tag, as a
 field of JSON, below a line about the user that ends in a colon, as ``"question"="answer"``, or as
@@ -58,18 +58,13 @@ def words_in(call: Call) -> Iterator[tuple[str, str]]:
     # Most results hold none of the words, and that is found out ten times as fast.
     if not is_told and _NAMED.search(call.answer[:_BEGINNING].casefold()):
         is_told = bool(_ABOUT_PERSON.match(call.answer))
-    if is_told and not _shows(call, keys):
+    # The result may be what the call looked at.
+    looks = bool(keys & _LOOKING or touched_paths(call) or command_of(call))
+    if is_told and not (looks and call.outcome == "ok" and not is_edit(call)):
         answer = call.answer[:_SEARCHED].strip()
         for about, words in _said(call, answer, asks=asks):
             if words.strip():
                 yield words.strip(), one_line(about or _subject(call), SUBJECT)
-
-
-def _shows(call: Call, keys: set[str]) -> bool:
-    """Whether the result is what the call looked at."""
-    if call.outcome != "ok" or is_edit(call):
-        return False
-    return bool(keys & _LOOKING or touched_paths(call) or command_of(call))
 
 
 def _said(call: Call, answer: str, *, asks: bool) -> list[tuple[str, str]]:

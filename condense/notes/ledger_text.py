@@ -1,4 +1,4 @@
-"""A ledger as text that a model can read and :mod:`condense.notes.ledger_parser` can take apart.
+"""Ledgers as text: written for a model to read, and taken apart again exactly as written.
 
 Every section and every request begins at a fence: a line of tildes, longer than any that begins a
 line of a fact. So no fact can end the ledger or open a section. A section's title tells how its
@@ -146,11 +146,16 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
     if root := _ROOT.fullmatch(title):
         return replace(ledger, files=read_files(facts, root[1] or ""))
     if done := _DONE.fullmatch(title):
-        return replace(ledger, todos=_read(facts, _todo), done=int(done[1]))
+        found = [todo for line in facts if (todo := _TODO.fullmatch(line))]
+        todos = tuple([Todo(one[1], one[3], one[2] == "-") for one in found])
+        return replace(ledger, todos=todos, done=int(done[1]))
     title = IDENTIFIERS if title == _IN_CALLS else title
     read: dict[str, Callable[[], Ledger]] = {
         RUNS: lambda: replace(ledger, runs=tuple(map(_run, facts))),
-        FAILURES: lambda: replace(ledger, failures=_read(facts, _failure)),
+        FAILURES: lambda: replace(
+            ledger,
+            failures=tuple([Failure(*line.split(ARROW, 1)) for line in facts if ARROW in line]),
+        ),
         STATEMENTS: lambda: replace(ledger, statements=tuple(facts)),
         IDENTIFIERS: lambda: replace(ledger, identifiers=tuple(" ".join(facts).split())),
         NAMES: lambda: replace(ledger, names=tuple(facts)),
@@ -159,23 +164,9 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
     return read[title]() if title in read else ledger
 
 
-def _read[Fact](lines: Sequence[str], read_line: Callable[[str], Fact | None]) -> tuple[Fact, ...]:
-    return tuple([fact for line in lines if (fact := read_line(line)) is not None])
-
-
 def _run(line: str) -> Run:
     found = COUNTED_RUN.fullmatch(line)
     return Run(found[3], int(found[1]), _MARKS[found[2]]) if found else Run(line)
-
-
-def _failure(line: str) -> Failure | None:
-    subject, arrow, message = line.partition(ARROW)
-    return Failure(subject, message) if arrow else None
-
-
-def _todo(line: str) -> Todo | None:
-    found = _TODO.fullmatch(line)
-    return Todo(found[1], found[3], found[2] == "-") if found else None
 
 
 def _requests(lines: Sequence[str], fence: str) -> tuple[Request, ...]:

@@ -1,4 +1,4 @@
-"""Collects facts from messages in reading order, going on from an earlier ledger."""
+"""Notebooks: facts gathered from messages in order, going on from an earlier ledger."""
 
 import math
 from collections import defaultdict

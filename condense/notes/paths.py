@@ -1,4 +1,4 @@
-"""Which files a tool call reads or edits, told by its arguments rather than its name."""
+"""Paths: the files that a tool call reads or edits, told by its arguments, and their lines."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
     for value in call.arguments.values():
         if isinstance(value, str) and value.startswith("*** Begin Patch"):
             found += _PATCHED.findall(value)
-    if keys.keys() & _SEARCHES or _lists(call.name):
+    if keys.keys() & _SEARCHES or _LISTING.search(call.name):
         found = [path for path in found if _SUFFIX.search(path)]
     return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
 
@@ -40,18 +40,7 @@ def is_edit(call: Call) -> bool:
     keys = _keys(call.arguments)
     if keys.keys() & _SEARCHES or keys.get("command") == "view":
         return False
-    return bool(keys.keys() & _EDITS) or _changes(call.name)
-
-
-# Tools and their arguments have few names, and each is asked about in every call.
-@lru_cache(1_000)
-def _lists(tool: str) -> bool:
-    return bool(_LISTING.search(tool))
-
-
-@lru_cache(1_000)
-def _changes(tool: str) -> bool:
-    return bool(_CHANGING.search(tool))
+    return bool(keys.keys() & _EDITS or _CHANGING.search(call.name))
 
 
 def normal_path(path: str) -> str:
@@ -69,7 +58,7 @@ def _keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {_plain(key): value for key, value in arguments.items()}
 
 
-@lru_cache(1_000)
+@lru_cache(1_000)  # arguments have few names, and each is asked about in every call
 def _plain(key: str) -> str:
     return key.replace("_", "").lower()
 

@@ -1,4 +1,4 @@
-"""What replies state: results, decisions, promises, figures; told by their words and numbers."""
+"""Statements of replies: results, decisions, promises and figures, told by their words."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Spend a budget of tokens on facts, by what each kind weighs."""
+"""Token packing: a budget of tokens spent on facts, by what each kind weighs."""
 
 import itertools
 import re

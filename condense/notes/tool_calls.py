@@ -136,7 +136,8 @@ class Aim:
             return False
         if not self.paths:
             return True
-        return bool(other.paths) and all(_within(path, self.paths) for path in other.paths)
+        folders = tuple([f"{path}/" for path in self.paths])
+        return bool(other.paths) and all(f"{path}/".startswith(folders) for path in other.paths)
 
 
 def aims_of(command: str) -> frozenset[Aim]:
@@ -168,7 +169,3 @@ def _targets(words: Iterable[str]) -> Iterator[str]:
         target = value if flag.startswith("-") else word
         if target and not target.isdigit() and not set(target) & set("<>&"):
             yield target
-
-
-def _within(path: str, folders: Iterable[str]) -> bool:
-    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)

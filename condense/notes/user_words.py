@@ -1,4 +1,4 @@
-"""What the user said, without what clients put into the user's mouth."""
+"""User words: requests as the user wrote them, without what clients added in that name."""
 
 import re
 from collections import Counter

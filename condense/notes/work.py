@@ -1,4 +1,4 @@
-"""What went wrong and is not mended yet."""
+"""Work: what tool calls did to files and commands, and errors that still stand."""
 
 import re
 from collections.abc import Hashable, Iterable

@@ -1,4 +1,4 @@
-"""Read an answer in the form that the condensing prompt asks for."""
+"""Parsed summaries: answers in the form that the condensing prompt asks for."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What became of each fact: what the model reads is searched once for all of them."""
+"""Judgements: what the model reads is searched once for all facts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

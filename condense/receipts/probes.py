@@ -1,4 +1,4 @@
-"""What is looked for in a summary: facts of the hidden part, word for word."""
+"""Probes: facts of the hidden part, to be looked for word for word."""
 
 import itertools
 import re

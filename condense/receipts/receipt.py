@@ -1,4 +1,4 @@
-"""What a condensation kept, what can be found again, and what is missing, without a model.
+"""Receipts: the facts a condensation kept, those that can be found again, and the missing.
 
 A fact is *kept* where the model still reads what was said, word for word but for how it is
 written; *named* where only its name or its words stand there, and nobody knows what is said of
@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from condense.messages import Message
 from condense.receipts.judgement import FactState, Finding, Judge
 from condense.receipts.probes import KINDS, FactKind, Probe, probes_of
 
+STATES: tuple[FactState, ...] = get_args(FactState)
 _CLUE = re.compile(r"[^\W\d_]{4,}")
 
 
@@ -114,4 +115,4 @@ def receipt(
 
 def _tally(findings: Iterable[Finding]) -> Tally:
     states = [finding.state for finding in findings]
-    return Tally(*map(states.count, ("kept", "named", "recoverable", "missing")))
+    return Tally(*[states.count(state) for state in STATES])

@@ -35,7 +35,6 @@ class ChosenMessages(ByModel):
     name = "chosen_messages"
     label = "chosen messages"
     description = "A summary stands for the messages that a person chose."
-    kind: Kind = "condensed"
 
     @override
     def prompt_for(self, situation: Situation) -> str:
@@ -78,7 +77,6 @@ class FromOriginals(ByModel):
     name = "from_originals"
     label = "from all originals"
     description = "A summary is written again from all the messages that it stands for."
-    kind: Kind = "condensed"
 
     @override
     def prompt_for(self, situation: Situation) -> str:

@@ -10,7 +10,7 @@ from condense.messages import Content, Message, Tags, TextBlock
 from condense.prices import Usage
 from condense.prompts import condense_instruction, summary_system
 from condense.reduction.carryover import carried_pins
-from condense.summaries.summarizer import Bill, Summarizer, budget_of, caches_prompts
+from condense.summaries.summarizer import Bill, Summarizer, budget_of
 from condense.tokens.counters import TokenCounter
 
 # Summaries of real sessions took 3.7 % of what they hid; a token is three quarters of a word.
@@ -64,6 +64,7 @@ class Strategy(Protocol):
 class ByModel:
     """What strategies that have a summary written have in common."""
 
+    kind: Kind = "condensed"
     asks_model = True
     takes: ClassVar[tuple[str, ...]] = ()
 
@@ -109,7 +110,8 @@ def expected_usage(
     asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
     output = min(output, budget.reserved)
     same = round(read + gauge.scale * gauge.fixed)
-    if not situation.chosen and caches_prompts(summarizer) and same + asked <= budget.capacity:
+    caches = not situation.chosen and getattr(summarizer, "caches_prompts", False)
+    if caches and same + asked <= budget.capacity:
         return Usage(input=asked, output=output, cache_read=same)
     return Usage(input=round(read) + asked + counter.count(summary_system()), output=output)
 

@@ -1,4 +1,4 @@
-"""Put one line in place of tool output that is superseded or old; no model is called."""
+"""Clearing: one line in place of tool output that is superseded or old; no model is called."""
 
 import asyncio
 from collections import defaultdict

@@ -1,9 +1,9 @@
-"""Summarise the older part and leave the newest messages as they are."""
+"""Keep recent: a summary of the older part, and the newest messages as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from condense.budget.situation import Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
 from condense.history.boundaries import require_enough, safe_cuts, unread_tail
 from condense.history.tags import replace_hidden
@@ -29,7 +29,6 @@ class KeepRecent(ByModel):
     label = "keep recent"
     description = "The newest messages stay word for word after the summary."
     takes = ("messages", "keep_first")
-    kind: Kind = "condensed"
 
     def __init__(
         self, messages: int = MESSAGES, tokens: int | None = None, *, keep_first: bool = False

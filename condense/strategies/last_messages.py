@@ -1,4 +1,4 @@
-"""Hide all but the last messages behind a marker that carries their facts; no model is called."""
+"""Last messages: a marker with the facts of all but those; no model is called."""
 
 from collections.abc import Iterator, Sequence
 

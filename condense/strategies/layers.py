@@ -1,12 +1,12 @@
-"""Summarise what came since the last summary, and leave earlier summaries as they are."""
+"""Layers: a summary of what came since the last one, beside earlier ones as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from condense.budget.situation import Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import SummaryFailed
 from condense.history.boundaries import require_enough
-from condense.prompts import layer_instruction, repair_instruction
+from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
 from condense.reduction.recap import Recap, split_at
 from condense.reduction.strategy import ByModel, Kit
@@ -27,7 +27,6 @@ class Layers(ByModel):
     name = "layers"
     label = "layers"
     description = "Each summary stays as it is beside the earlier ones; of many, two are merged."
-    kind: Kind = "condensed"
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -42,7 +41,7 @@ class Layers(ByModel):
         require_enough(situation.effective, split.hidden)
         known = [message for message in split.hidden if message.is_summary]
         asking = self.prompt_for(situation)
-        prompt = repair_instruction(layer_instruction(asking) if known else asking, kit.lacking)
+        prompt = repair_instruction(framed("layer", asking) if known else asking, kit.lacking)
         recap = Recap(situation, split, gauge, kit)
         written = await recap.writer.write(split.hidden, prompt, known=known)
         stack = [*layers_in(known), Layer(0, written.summary)]

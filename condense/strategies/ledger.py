@@ -1,4 +1,4 @@
-"""Put the facts of what was hidden in its place, copied by rule; no model is called."""
+"""Ledger: the facts of what is hidden, copied by rule; no model is called."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Keep the newest request and what came of it, whatever it costs; no model is called."""
+"""Newest exchange: a marker with the facts of all before the newest request."""
 
 from collections.abc import Iterator, Sequence
 

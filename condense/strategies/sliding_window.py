@@ -1,4 +1,4 @@
-"""Hide the oldest messages behind a marker that carries their facts; no model is called."""
+"""Sliding window: a marker with the facts of the oldest messages; no model is called."""
 
 from collections.abc import Iterator, Sequence
 

@@ -106,16 +106,6 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
     return own or answering
 
 
-def caches_prompts(summarizer: Summarizer) -> bool:
-    """Whether the summarizer says so; one written before that could be said does not."""
-    return bool(getattr(summarizer, "caches_prompts", False))
-
-
-def compacts(summarizer: Summarizer) -> bool:
-    """Whether the summarizer says so; one written before that could be said does not."""
-    return bool(getattr(summarizer, "compacts", False))
-
-
 @dataclass(slots=True)
 class Transcription:
     """What one call has answered so far, and the tool it called instead, if any.

@@ -138,14 +138,10 @@ def is_context_overflow(error: object) -> bool:
         return False
     if facts.text_matches(_PLAIN):
         return True
-    return facts.status in {BAD_REQUEST, MISSING} and _is_likely(facts)
-
-
-def _is_likely(facts: _Facts) -> bool:
-    if facts.text_matches(_OTHER_CAUSE):
-        return False
-    invalid_request = "invalid_request_error" in facts.codes
-    return facts.text_matches(_LIKELY) or (invalid_request and facts.text_matches(_INVALID_REQUEST))
+    invalid = "invalid_request_error" in facts.codes and facts.text_matches(_INVALID_REQUEST)
+    likely = invalid or facts.text_matches(_LIKELY)
+    may_be = facts.status in {BAD_REQUEST, MISSING} and not facts.text_matches(_OTHER_CAUSE)
+    return likely and may_be
 
 
 def _gather(error: object) -> _Facts:
@@ -231,7 +227,11 @@ def describe(error: Exception) -> str:
         text += f"\nError Code: {code}"
     for name, title in (("response", "API Response"), ("body", "Response Body")):
         if value := _read(error, name):
-            text += f"\n\n{title}:{_serialized(value)}"
+            try:
+                told = "\n" + json.dumps(value, indent=2, ensure_ascii=False)
+            except (TypeError, ValueError, RecursionError):
+                told = " [Unable to serialize]"
+            text += f"\n\n{title}:{told}"
     return make_safe(text)
 
 
@@ -242,10 +242,3 @@ def make_safe(text: str) -> str:
     if len(text) > MAX_DETAILS:
         return f"{text[:MAX_DETAILS]}\n[{len(text) - MAX_DETAILS} more characters]"
     return text
-
-
-def _serialized(value: Any) -> str:
-    try:
-        return "\n" + json.dumps(value, indent=2, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return " [Unable to serialize]"

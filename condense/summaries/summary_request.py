@@ -70,7 +70,7 @@ def flattened_request(
     flat: Sequence[Message], instruction: str, *, max_output: int
 ) -> SummaryRequest:
     """Return the request for a summary of flat messages, valid without any tools."""
-    messages = shape_request((*flat, _ask(instruction)))
+    messages = shape_request((*flat, Message("user", instruction, "instruction")))
     return SummaryRequest(summary_system(), messages, max_output)
 
 
@@ -88,7 +88,7 @@ def aligned_request(
     system prompt, same tools, same messages with their tool and reasoning blocks. For a
     ``compaction`` the instruction is no message: the provider compacts by it.
     """
-    messages = hidden if compaction else (*hidden, _ask(asking))
+    messages = hidden if compaction else (*hidden, Message("user", asking, "instruction"))
     return SummaryRequest(
         situation.system,
         shape_request(messages, supports_images=supports_images),
@@ -97,10 +97,6 @@ def aligned_request(
         aligned=True,
         compaction=asking if compaction else "",
     )
-
-
-def _ask(instruction: str) -> Message:
-    return Message(role="user", content=instruction, id="instruction")
 
 
 def split_history(

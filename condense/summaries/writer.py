@@ -9,12 +9,7 @@ from condense.budget.budget import Budget
 from condense.budget.situation import Gauge, Situation
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
-from condense.prompts import (
-    aligned_instruction,
-    merge_instruction,
-    part_instruction,
-    summary_system,
-)
+from condense.prompts import framed, summary_system
 from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.summaries.summarizer import (
     Bill,
@@ -23,8 +18,6 @@ from condense.summaries.summarizer import (
     SummaryRequest,
     Transcription,
     budget_of,
-    caches_prompts,
-    compacts,
     transcribe,
 )
 from condense.summaries.summary_request import (
@@ -94,8 +87,8 @@ class Writer:
         request = None
         # The history is read from the cache where the request begins as the conversation's own.
         begins = not hidden or hidden[0].id == self.situation.effective[0].id
-        if begins and caches_prompts(self.summarizer):
-            request = self._own_request(hidden, aligned_instruction(instruction))
+        if begins and getattr(self.summarizer, "caches_prompts", False):
+            request = self._own_request(hidden, framed("aligned", instruction))
         request = request or self._whole(shown, instruction)
         refused: SummaryOverflow | None = None
         if request:
@@ -121,7 +114,7 @@ class Writer:
         Raises NothingToCondense before any call where it makes none, and SummaryFailed after a
         call that fails.
         """
-        if not compacts(self.summarizer):
+        if not getattr(self.summarizer, "compacts", False):
             raise NothingToCondense(NO_COMPACTION)
         request = self._own_request(hidden, instruction, compaction=True)
         if request is None:
@@ -135,7 +128,7 @@ class Writer:
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
-        return _written(await self._ask(messages, merge_instruction(instruction)))
+        return _written(await self._ask(messages, framed("merge", instruction)))
 
     def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
         """Return what a flattened request shows: of images, only the newest prompt's."""
@@ -174,11 +167,14 @@ class Writer:
         """
         parts = split_history(shown, limit, self._flatten, self.counter)
         count, note = len(parts), IN_PARTS.format(count=len(parts))
-        asking = (part_instruction(instruction, number, count) for number in range(1, count + 1))
+        asking = [
+            framed("part", instruction, number=number, count=count)
+            for number in range(1, count + 1)
+        ]
         pairs = zip(parts, asking, strict=True)
         answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
         analyses = [answer.analysis for answer in answers]
-        merging = merge_instruction(instruction)
+        merging = framed("merge", instruction)
         for _ in range(DEPTH - 1):
             if len(answers) == 1:
                 break
@@ -235,7 +231,7 @@ class Writer:
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.
         """
-        overhead = self._overhead(part_instruction(instruction, 1, 1))
+        overhead = self._overhead(framed("part", instruction, number=1, count=1))
         room = min(PART_SHARE * self.budget.window, self.budget.capacity) / self.gauge.scale
         if refused_size is not None:
             room = min(room, PART_SHARE * refused_size)

@@ -184,18 +184,16 @@ class TiktokenCounter:
 def _size(content: Content, length: Callable[[str], int], *, image: int) -> int:
     if isinstance(content, str):
         return length(content)
-    return sum([_block_size(block, length, image) for block in content])
-
-
-def _block_size(block: Block, length: Callable[[str], int], image: int) -> int:
-    match block:
-        case ImageBlock(source):
-            data = source.get("data")
-            return math.ceil(math.sqrt(len(data))) if isinstance(data, str) else image
-        case OpaqueBlock({"type": "image"}):
-            return image
-        case _:
-            return length("\n".join(_lines(block)))
+    size = 0
+    for block in content:
+        match block:
+            case ImageBlock({"data": str(data)}):
+                size += math.ceil(math.sqrt(len(data)))
+            case ImageBlock() | OpaqueBlock({"type": "image"}):
+                size += image
+            case _:
+                size += length("\n".join(_lines(block)))
+    return size
 
 
 def _lines(block: Block) -> Iterable[str]:

@@ -8,25 +8,6 @@ from typing import Any
 import pytest
 
 import condense
-from condense import (
-    CannotFit,
-    Condensed,
-    DidNotShrink,
-    Kit,
-    Message,
-    NothingToCondense,
-    Reduction,
-    Situation,
-    SummaryFailed,
-    TextChunk,
-    TokenCount,
-    Trigger,
-    Usage,
-    UsageChunk,
-    effective_history,
-    shape_request,
-    undo,
-)
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
@@ -40,8 +21,8 @@ from tests.condense.dialogues import (
     user,
 )
 
-AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
-PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
+PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
 
 
@@ -69,16 +50,16 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
         NO_CALL, 12, {"automatic": False, "trigger": FORCED}, "sliding_window", []
     ),
     "over the limit facts stand for a failed summary": (
-        FAILED, 12, {}, "ledger", [(SummaryFailed, "ledger")]
+        FAILED, 12, {}, "ledger", [(condense.SummaryFailed, "ledger")]
     ),
     "also where only the provider finds it too long": (
-        FAILED, 8, {"trigger": FORCED}, "ledger", [(SummaryFailed, "ledger")]
+        FAILED, 8, {"trigger": FORCED}, "ledger", [(condense.SummaryFailed, "ledger")]
     ),
     "below the limit a failed summary truncates nothing": (
-        FAILED, 11, {}, "", [(SummaryFailed, None)]
+        FAILED, 11, {}, "", [(condense.SummaryFailed, None)]
     ),
     "of a refused request a tenth less is not enough": (
-        ["word " * 21_310], 13, {"trigger": FORCED}, "ledger", [(DidNotShrink, "ledger")]
+        ["word " * 21_310], 13, {"trigger": FORCED}, "ledger", [(condense.DidNotShrink, "ledger")]
     ),
 }  # fmt: skip
 
@@ -106,9 +87,9 @@ async def test_which_strategy_is_tried_when(
 class UselessLedger(LedgerAlone):
     """Finds as many facts as there were words."""
 
-    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+    async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
         """Fail for it."""
-        raise DidNotShrink("The context would not get smaller")
+        raise condense.DidNotShrink("The context would not get smaller")
 
 
 async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
@@ -117,19 +98,22 @@ async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
     made = await bench.fit(talk(12))
     assert made is not None
     assert made.kind == "truncated"
-    assert bench.failures == [(SummaryFailed, "ledger"), (DidNotShrink, "sliding_window")]
+    assert bench.failures == [
+        (condense.SummaryFailed, "ledger"),
+        (condense.DidNotShrink, "sliding_window"),
+    ]
 
 
 async def test_a_manual_run_fails_with_the_reason_and_truncates_nothing() -> None:
     """Whoever pressed "condense" can try again; each attempt is on record."""
     bench = Bench(OSError("no"))
-    with pytest.raises(SummaryFailed, match="Condensing API call failed: no"):
+    with pytest.raises(condense.SummaryFailed, match="Condensing API call failed: no"):
         await bench.fit(talk(12), trigger=MANUAL)
-    assert bench.failures == [(SummaryFailed, None)]
+    assert bench.failures == [(condense.SummaryFailed, None)]
     bench = Bench()
-    with pytest.raises(NothingToCondense, match="Not enough messages to condense context"):
+    with pytest.raises(condense.NothingToCondense, match="Not enough messages to condense context"):
         await bench.fit(talk(1), trigger=MANUAL)
-    assert bench.failures == [(NothingToCondense, None)]
+    assert bench.failures == [(condense.NothingToCondense, None)]
 
 
 async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() -> None:
@@ -141,11 +125,11 @@ async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() ->
 
 async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     """What it cost is kept, and the next rung runs."""
-    bench = Bench([TextChunk(HUGE), PAID])
+    bench = Bench([condense.TextChunk(HUGE), PAID])
     made = await bench.fit(talk(12))
     assert made is not None
     assert made.strategy == "ledger"
-    assert bench.failures == [(DidNotShrink, "ledger")]
+    assert bench.failures == [(condense.DidNotShrink, "ledger")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
 
 
@@ -153,30 +137,32 @@ async def test_a_summary_as_large_as_what_it_hides_is_rolled_back() -> None:
     """It would only cost."""
     frame = (await start_afresh(talk(2))).tokens_after.value - 1
     bench = Bench("word " * (4_000 - frame))
-    with pytest.raises(DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
+    with pytest.raises(condense.DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
         await bench.fit(talk(2), trigger=MANUAL)
 
 
 async def test_shrinking_is_judged_by_one_counter() -> None:
     """A measured size before and an estimate after would prove nothing."""
-    measured = TokenCount(1_000_000, measured=True)
+    measured = condense.TokenCount(1_000_000, measured=True)
     bench = Bench(HUGE)
-    with pytest.raises(DidNotShrink):
+    with pytest.raises(condense.DidNotShrink):
         await bench.fit(talk(12), trigger=MANUAL, tokens=measured)
 
 
 async def test_sizes_are_reported_in_the_callers_unit() -> None:
     """Where the provider measured twice the estimate, the estimate afterwards is doubled too."""
-    made = await Bench("S").fit(talk(12), window=60_000, tokens=TokenCount(48_000, measured=True))
+    made = await Bench("S").fit(
+        talk(12), window=60_000, tokens=condense.TokenCount(48_000, measured=True)
+    )
     assert made is not None
-    assert made.tokens_before == TokenCount(48_000, measured=True)
-    assert made.tokens_after == TokenCount(2 * (made.message.tokens or 0))
+    assert made.tokens_before == condense.TokenCount(48_000, measured=True)
+    assert made.tokens_after == condense.TokenCount(2 * (made.message.tokens or 0))
 
 
 async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
     """A person can see which part is too large."""
     bench = Bench()
-    with pytest.raises(CannotFit) as caught:
+    with pytest.raises(condense.CannotFit) as caught:
         await bench.fit([user("word " * 90_000)], system="be kind", tools=({"name": "a b c"},))
     assert str(caught.value) == (
         "Nothing more can be hidden to make the context fit: system prompt 2 + tools 19 + "
@@ -189,33 +175,33 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
 async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
     """Nothing that was paid for is forgotten."""
     bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
-    with pytest.raises(CannotFit) as caught:
+    with pytest.raises(condense.CannotFit) as caught:
         await bench.fit([*talk(2), user("word " * 90_000)])
     assert caught.value.cost == Decimal("0.25")
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
 async def test_without_fallbacks_a_failed_summary_call_is_reported_as_what_it_was(
-    trigger: Trigger,
+    trigger: condense.Trigger,
 ) -> None:
     """Much could be hidden, had the model answered."""
     bench = Bench([PAID, OSError("no route")], strategies=["fresh_start"])
-    with pytest.raises(SummaryFailed, match="API call failed: no route") as caught:
+    with pytest.raises(condense.SummaryFailed, match="API call failed: no route") as caught:
         await bench.fit(talk(13), trigger=trigger)
     assert (caught.value.cost, caught.value.calls) == (Decimal("0.25"), 1)
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
-async def test_an_empty_history_that_is_too_large_is_refused(trigger: Trigger) -> None:
+async def test_an_empty_history_that_is_too_large_is_refused(trigger: condense.Trigger) -> None:
     """System prompt and tools alone may not fit."""
-    with pytest.raises(CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
+    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
         await Bench().fit([], system="word " * 30_000, trigger=trigger)
 
 
 async def test_what_failed_is_sent_only_where_it_may_fit() -> None:
     """A tenth of the window is kept for wrong estimates, and what was refused is not sent again."""
     assert await Bench().fit([user("word " * 23_500)]) is None
-    with pytest.raises(CannotFit):
+    with pytest.raises(condense.CannotFit):
         await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
@@ -240,7 +226,9 @@ async def test_no_message_is_looked_for_among_all_that_are_hidden() -> None:
     assert Id.comparisons < 10 * len(history)
 
 
-async def made_of(history: Sequence[Message], *replies: str, **rest: Any) -> Condensed:
+async def made_of(
+    history: Sequence[condense.Message], *replies: str, **rest: Any
+) -> condense.Condensed:
     """Return a whole history after a condensation."""
     return await condense.condense(
         history, summarizer=ScriptedSummarizer(*replies), counter=WordCounter(), **rest
@@ -252,18 +240,18 @@ async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
     history = numbered([*chat(10), user("and now?")])
     made = await made_of(history, "S")
     assert made.reduction is not None
-    seen = effective_history(made.messages)
+    seen = condense.effective_history(made.messages)
     assert [m.is_summary for m in seen] == [True, False]
     assert {m.id for m in history} < {m.id for m in made.messages}
-    assert_valid_request([m.to_api() for m in shape_request(seen)])
-    back = undo(made.messages, made.reduction.message.tags.condense_id or "")
-    assert [m.id for m in effective_history(back)] == [m.id for m in history]
+    assert_valid_request([m.to_api() for m in condense.shape_request(seen)])
+    back = condense.undo(made.messages, made.reduction.message.tags.condense_id or "")
+    assert [m.id for m in condense.effective_history(back)] == [m.id for m in history]
 
 
 async def test_a_run_that_is_not_due_gives_the_same_history() -> None:
     """The very object, so that a caller knows there is nothing to store."""
     history = numbered(chat(4))
-    made = await made_of(history, trigger=Trigger.AUTO)
+    made = await made_of(history, trigger=condense.Trigger.AUTO)
     assert made.messages is history
     assert made.reduction is None
 

@@ -4,32 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from condense import (
-    CannotFit,
-    DidNotShrink,
-    Gauge,
-    Kit,
-    Message,
-    Policy,
-    Reduction,
-    Situation,
-    SummaryFailed,
-    Tags,
-    Trigger,
-    ladder_from,
-)
+import condense
 from condense.reduction.strategy import ByRule, make_reduction
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import numbered, situation, user
 
-AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
-SUMMARY = Message("user", "## Conversation Summary\nS", tags=Tags(condense_id="c1"))
+AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
+SUMMARY = condense.Message(
+    "user", "## Conversation Summary\nS", tags=condense.Tags(condense_id="c1")
+)
 
-MARKER = Message("user", "[1 message hidden]", tags=Tags(truncation_id="t1"))
+MARKER = condense.Message("user", "[1 message hidden]", tags=condense.Tags(truncation_id="t1"))
 
 
-def since_summary(*messages: Message) -> list[Message]:
+def since_summary(*messages: condense.Message) -> list[condense.Message]:
     """Return a conversation that was condensed before these messages."""
     return [SUMMARY, *messages]
 
@@ -39,11 +28,11 @@ class Second:
 
     name, kind = "second", "condensed"
 
-    def prompt_for(self, situation: Situation) -> str:
+    def prompt_for(self, situation: condense.Situation) -> str:
         """Ask for nothing in particular."""
         return ""
 
-    async def reduce(self, situation: Situation, kit: object) -> Reduction:
+    async def reduce(self, situation: condense.Situation, kit: object) -> condense.Reduction:
         """Fail the test: it may not be reached."""
         raise AssertionError("a second model call in one run")
 
@@ -55,7 +44,7 @@ async def test_a_summary_has_to_take_a_tenth_of_the_history_away() -> None:
         if shrinks:
             assert await bench.fit(talk(2), trigger=MANUAL)
             continue
-        with pytest.raises(DidNotShrink, match="would hardly get smaller"):
+        with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
             await bench.fit(talk(2), trigger=MANUAL)
     made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
     assert made is not None
@@ -69,10 +58,10 @@ class Rewrite(ByRule):
     def __init__(self, words: int) -> None:
         self.words = words
 
-    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+    async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
         """Say them."""
-        gauge, said = Gauge(situation, kit.counter), "word " * self.words
-        tags = Tags(condense_id=kit.new_id())
+        gauge, said = condense.Gauge(situation, kit.counter), "word " * self.words
+        tags = condense.Tags(condense_id=kit.new_id())
         return make_reduction(self, situation.effective, said, tags, gauge=gauge, kit=kit)
 
 
@@ -92,7 +81,7 @@ async def test_a_truncation_that_gains_little_is_left_where_the_request_fits() -
     history = [user("word " * 18_000), *talk(9, words=400)[1:]]
     bench = Bench(strategies=["sliding_window"])
     assert await bench.fit(history) is None
-    assert [error for error, _ in bench.failures] == [DidNotShrink]
+    assert [error for error, _ in bench.failures] == [condense.DidNotShrink]
     assert await bench.fit(history, system="word " * 5_500) is not None
 
 
@@ -102,7 +91,7 @@ async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
     made = await bench.fit(talk(12))
     assert made is not None
     assert made.strategy == "sliding_window"
-    assert bench.failures == [(SummaryFailed, "sliding_window")]
+    assert bench.failures == [(condense.SummaryFailed, "sliding_window")]
     bench = Bench("S", strategies=["sliding_window", "fresh_start"])
     made = await bench.fit([*talk(2, words=10_000), user("word " * 5_000)])
     assert made is not None
@@ -118,15 +107,15 @@ async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
     ("messages", "due"),
     [
         (since_summary(user("word " * 14_000)), False),
-        (since_summary(Message("assistant", "word " * 14_000), user("a")), True),
-        (since_summary(Message("assistant", "ok"), user("and")), False),
-        (since_summary(Message("assistant", "word " * 1_200), user("word " * 100)), True),
-        (since_summary(Message("assistant", "word " * 1_100), user("word " * 100)), False),
-        (since_summary(Message("assistant", "word " * 1_300), MARKER), False),
+        (since_summary(condense.Message("assistant", "word " * 14_000), user("a")), True),
+        (since_summary(condense.Message("assistant", "ok"), user("and")), False),
+        (since_summary(condense.Message("assistant", "word " * 1_200), user("word " * 100)), True),
+        (since_summary(condense.Message("assistant", "word " * 1_100), user("word " * 100)), False),
+        (since_summary(condense.Message("assistant", "word " * 1_300), MARKER), False),
     ],
 )
 async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
-    messages: list[Message], due: bool
+    messages: list[condense.Message], due: bool
 ) -> None:
     """Of 26,000 words that is 1,300, whatever the threshold says."""
     bench = Bench("S")
@@ -141,7 +130,7 @@ async def test_the_distance_counts_from_the_newest_try() -> None:
     assert await Bench().fit(history, condensed_at=8) is None
     assert await Bench().fit(history, condensed_at=7) is None
     assert await Bench("S").fit(history, condensed_at=6) is not None
-    one_long_message = [*talk(7), Message("assistant", "word " * 2_000)]
+    one_long_message = [*talk(7), condense.Message("assistant", "word " * 2_000)]
     assert await Bench("S").fit(one_long_message, condensed_at=7, threshold=5) is None
     kept = [replace(m, seq=seq) for seq, m in enumerate(talk(6), start=5)]
     summary = replace(SUMMARY, seq=11, position=4, id="s")
@@ -160,7 +149,7 @@ async def test_too_near_but_too_large_is_truncated() -> None:
 
 
 @pytest.mark.parametrize("trigger", [FORCED, MANUAL])
-async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: Trigger) -> None:
+async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: condense.Trigger) -> None:
     """By the provider, or by the user."""
     made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
     assert made is not None
@@ -174,15 +163,20 @@ async def test_a_floor_above_the_threshold_costs_one_call() -> None:
     floor = "word " * 15_000
     made = await bench.fit(talk(3), system=floor)
     assert made is not None
-    history = [made.message, Message("assistant", "ok"), user("and"), Message("assistant", "ok")]
+    history = [
+        made.message,
+        condense.Message("assistant", "ok"),
+        user("and"),
+        condense.Message("assistant", "ok"),
+    ]
     for count in range(2, 5):
         effective = numbered(history[:count])
         assert await bench.fit([], effective=effective, system=floor) is None
     assert len(model.requests) == 1
 
 
-@pytest.mark.parametrize("trigger", Trigger)
-async def test_a_small_window_is_truncated_at_once(trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", condense.Trigger)
+async def test_a_small_window_is_truncated_at_once(trigger: condense.Trigger) -> None:
     """A summary of nine sections would fill it."""
     bench = Bench()
     made = await bench.fit(talk(12, words=600), window=7_999, trigger=trigger)
@@ -192,7 +186,7 @@ async def test_a_small_window_is_truncated_at_once(trigger: Trigger) -> None:
 
 async def test_what_is_small_is_the_policys() -> None:
     """All numbers of the ladder stand in one place."""
-    bench = Bench("S", policy=Policy(small_window=0))
+    bench = Bench("S", policy=condense.Policy(small_window=0))
     made = await bench.fit(talk(12, words=500), window=7_999)
     assert made is not None
     assert made.kind == "condensed"
@@ -211,14 +205,14 @@ def test_the_ladder_begins_with_the_strategy_of_the_settings(
     first: str, rungs: tuple[str, ...]
 ) -> None:
     """And goes down from there."""
-    assert ladder_from(first) == rungs
+    assert condense.ladder_from(first) == rungs
 
 
 @pytest.mark.parametrize("trigger", [AUTO, MANUAL])
-async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: Trigger) -> None:
+async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: condense.Trigger) -> None:
     """Whoever sets the ledger or the window wants it at the threshold and at the button."""
     for name in ("ledger", "sliding_window"):
-        made = await Bench(strategies=ladder_from(name)).fit(talk(8), trigger=trigger)
+        made = await Bench(strategies=condense.ladder_from(name)).fit(talk(8), trigger=trigger)
         assert made is not None
         assert made.strategy == name
 
@@ -232,7 +226,7 @@ async def test_what_leaves_room_for_a_reply_is_sent_where_nothing_can_be_hidden(
     if sent:
         assert await bench.fit([user("word " * words)]) is None
         return
-    with pytest.raises(CannotFit):
+    with pytest.raises(condense.CannotFit):
         await bench.fit([user("word " * words)])
 
 
@@ -243,7 +237,7 @@ async def test_the_floor_is_named_with_what_can_be_done() -> None:
         "system": ([user("hi")], "word " * 40_000, "larger context window"),
     }
     for messages, system, advice in cases.values():
-        with pytest.raises(CannotFit, match=advice) as caught:
+        with pytest.raises(condense.CannotFit, match=advice) as caught:
             await Bench().fit(messages, system=system, trigger=FORCED)
         floor = caught.value.floor
         assert floor is not None

@@ -8,28 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from condense import (
-    BESIDE_LEDGER,
-    CONDENSE,
-    condense_instruction,
-    load_prompt,
-    register_prompt,
-    summary_preface,
-    summary_system,
-    unregister_prompt,
-    update_instruction,
-)
+import condense
 from condense.prompts.parsed import ParsedSummary, parse_summary
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {
-    "summary_system": summary_system(),
-    "summary_preface": summary_preface(),
-    "condense": condense_instruction(),
-    "condense_with_focus": condense_instruction(focus="the database schema"),
-    "beside_ledger": condense_instruction(key=BESIDE_LEDGER, words=1_200),
-    "update": update_instruction("My own words."),
-    "own_prompt_with_focus": condense_instruction("My own words.", "the database schema"),
+    "summary_system": condense.summary_system(),
+    "summary_preface": condense.summary_preface(),
+    "condense": condense.condense_instruction(),
+    "condense_with_focus": condense.condense_instruction(focus="the database schema"),
+    "beside_ledger": condense.condense_instruction(key=condense.BESIDE_LEDGER, words=1_200),
+    "update": condense.update_instruction("My own words."),
+    "own_prompt_with_focus": condense.condense_instruction("My own words.", "the database schema"),
 }
 
 
@@ -58,24 +48,26 @@ def test_a_prompt_is_what_its_snapshot_says(name: str) -> None:
         "what was tried and did not work",
     ],
 )
-@pytest.mark.parametrize("key", [CONDENSE, BESIDE_LEDGER])
+@pytest.mark.parametrize("key", [condense.CONDENSE, condense.BESIDE_LEDGER])
 def test_the_instruction_asks_for_what_no_rule_can_copy(key: str, words: str) -> None:
     """And takes nothing that stands in the conversation for an instruction."""
-    assert words in " ".join(condense_instruction(key=key).split())
+    assert words in " ".join(condense.condense_instruction(key=key).split())
 
 
-@pytest.mark.parametrize("key", [CONDENSE, BESIDE_LEDGER, "summary_system", "aligned"])
+@pytest.mark.parametrize(
+    "key", [condense.CONDENSE, condense.BESIDE_LEDGER, "summary_system", "aligned"]
+)
 def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
     """A page that an agent fetched could ask for anything."""
-    text = " ".join(load_prompt(key).split()).lower()
+    text = " ".join(condense.load_prompt(key).split()).lower()
     assert "further instructions" not in text
     assert "instruction" in text
 
 
 def test_beside_a_ledger_nothing_is_asked_for_that_it_holds() -> None:
     """Without one the summary has to name messages, files and commands itself."""
-    with_ledger = " ".join(condense_instruction(key=BESIDE_LEDGER).split())
-    alone = " ".join(condense_instruction().split())
+    with_ledger = " ".join(condense.condense_instruction(key=condense.BESIDE_LEDGER).split())
+    alone = " ".join(condense.condense_instruction().split())
     assert "Do not list them again" in with_ledger
     assert "which files, commands" not in with_ledger
     assert "what each message of the user asked for" in alone
@@ -84,36 +76,36 @@ def test_beside_a_ledger_nothing_is_asked_for_that_it_holds() -> None:
 
 def test_a_length_is_named_where_it_is_known_and_the_prompt_is_ours() -> None:
     """Whoever writes a prompt of their own says in it how long."""
-    assert "about 1,200 words" in condense_instruction(words=1_200)
-    assert "words for the summary" not in condense_instruction()
-    assert condense_instruction("Mine.", words=1_200) == "Mine."
+    assert "about 1,200 words" in condense.condense_instruction(words=1_200)
+    assert "words for the summary" not in condense.condense_instruction()
+    assert condense.condense_instruction("Mine.", words=1_200) == "Mine."
 
 
 def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
     """Braces in it mean nothing, and the engine's own is there again afterwards."""
-    register_prompt("support", " Note the booking number {number}. ")
-    register_prompt("focus", "Above all {this}: {focus}")
+    condense.register_prompt("support", " Note the booking number {number}. ")
+    condense.register_prompt("focus", "Above all {this}: {focus}")
     try:
-        said = condense_instruction(key="support", focus="dates", words=200)
+        said = condense.condense_instruction(key="support", focus="dates", words=200)
         assert said.startswith("Note the booking number {number}.\n\nLength: about 200")
         assert said.endswith("Above all {this}: dates")
     finally:
-        unregister_prompt("support")
-        unregister_prompt("focus")
-    assert "<focus>" in condense_instruction(focus="dates")
+        condense.unregister_prompt("support")
+        condense.unregister_prompt("focus")
+    assert "<focus>" in condense.condense_instruction(focus="dates")
     with pytest.raises(LookupError, match=r"No prompt 'support'; there are aligned, beside_ledger"):
-        load_prompt("support")
+        condense.load_prompt("support")
 
 
 @pytest.mark.parametrize("blank", ["", "  \n\t "])
 def test_a_blank_own_prompt_is_none(blank: str) -> None:
     """Clearing the field in the settings brings the default back."""
-    assert condense_instruction(blank) == load_prompt("condense")
+    assert condense.condense_instruction(blank) == condense.load_prompt("condense")
 
 
 def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
     """Nothing of the default remains."""
-    assert condense_instruction("  My own words.\n") == "My own words."
+    assert condense.condense_instruction("  My own words.\n") == "My own words."
 
 
 @pytest.mark.parametrize(

@@ -6,32 +6,22 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Kit,
-    Message,
-    Reduction,
-    Trigger,
-    effective_history,
-    parse_ledger,
-    plan_truncation,
-    summary_preface,
-    truncate,
-)
+import condense
 from condense.strategies.sliding_window import SlidingWindow
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import call, chat, numbered, result, situation, texts, user
 
 
 async def reduce(
-    messages: Sequence[Message], strategy: SlidingWindow | None = None, **rest: Any
-) -> Reduction:
+    messages: Sequence[condense.Message], strategy: SlidingWindow | None = None, **rest: Any
+) -> condense.Reduction:
     """Return what the strategy makes of a conversation, with a model that may not be called."""
 
     async def on_text(text: str) -> None:
         raise AssertionError(text)
 
     ids, given = itertools.count(1), situation(messages, **rest)
-    kit = Kit(
+    kit = condense.Kit(
         summarizer=ScriptedSummarizer(),
         counter=WordCounter(),
         new_id=lambda: f"new{next(ids)}",
@@ -44,12 +34,12 @@ async def reduce(
 async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     """The first message stays; the marker says how many, where the last one stood."""
     made = await reduce(chat(11))
-    assert made.hidden == tuple(m.id for m in plan_truncation(numbered(chat(11))))
+    assert made.hidden == tuple(m.id for m in condense.plan_truncation(numbered(chat(11))))
     assert made.hidden == ("m2", "m3", "m4", "m5")
     assert made.kind == "truncated"
     assert made.strategy == "sliding_window"
     made = await reduce(chat(11))
-    marker = truncate(numbered(chat(11))).marker
+    marker = condense.truncate(numbered(chat(11))).marker
     assert marker is not None
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
@@ -63,8 +53,8 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     """No model is needed to know which files were touched; they are history, and no request."""
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
-    assert texts(made.message)[1] == summary_preface()
-    facts = parse_ledger(texts(made.message)[2])
+    assert texts(made.message)[1] == condense.summary_preface()
+    facts = condense.parse_ledger(texts(made.message)[2])
     assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
@@ -74,7 +64,7 @@ async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     first = await reduce([user("Fix it"), *steps, *chat(2)])
     made = await reduce([user("Fix it"), first.message, *chat(9)])
-    facts = parse_ledger(texts(made.message)[2])
+    facts = condense.parse_ledger(texts(made.message)[2])
     assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
@@ -87,8 +77,8 @@ async def test_a_call_and_its_result_go_together() -> None:
     assert ("m4" in made.hidden) == ("m5" in made.hidden)
 
 
-@pytest.mark.parametrize("trigger", Trigger)
-async def test_it_goes_on_until_the_rest_fits(trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", condense.Trigger)
+async def test_it_goes_on_until_the_rest_fits(trigger: condense.Trigger) -> None:
     """Half is not enough here; the first message and the newest one stay."""
     made = await reduce(chat(21), window=1_500, trigger=trigger)
     assert len(made.hidden) == 16
@@ -98,7 +88,7 @@ async def test_it_goes_on_until_the_rest_fits(trigger: Trigger) -> None:
 
 async def test_no_more_is_hidden_than_must_be() -> None:
     """And at last the first message goes, and the ledger."""
-    made = await reduce(chat(21), trigger=Trigger.FORCED)
+    made = await reduce(chat(21), trigger=condense.Trigger.FORCED)
     assert len(made.hidden) == 10
     made = await reduce(chat(21, words=50), window=1_200)
     assert made.tokens_after.value < 1_200 * 0.9 - 100 < made.tokens_before.value < 1_200 - 100
@@ -121,8 +111,8 @@ async def test_the_newest_request_is_carried_while_it_is_worked_on() -> None:
     again = await reduce([user("Hi"), made.message, *rest], window=1_050)
     assert "m2" in again.hidden
     assert texts(again.message)[-1] == "## Newest Request, Verbatim\nNow mend it"
-    asked, answered = user("word " * 4_000), Message("assistant", "word " * 4_000)
-    made = await reduce([*chat(2), asked, answered], window=6_000, trigger=Trigger.FORCED)
+    asked, answered = user("word " * 4_000), condense.Message("assistant", "word " * 4_000)
+    made = await reduce([*chat(2), asked, answered], window=6_000, trigger=condense.Trigger.FORCED)
     assert "m3" in made.hidden
     assert "Newest Request" not in made.message.text
 
@@ -171,7 +161,7 @@ async def test_what_fits_into_no_request_is_hidden_unread_and_the_model_is_told(
 
 async def test_hidden_messages_are_those_of_the_effective_history() -> None:
     """After a truncation the next one goes on where it ended."""
-    first = truncate(numbered(chat(13)))
-    effective = effective_history(first.messages)
+    first = condense.truncate(numbered(chat(13)))
+    effective = condense.effective_history(first.messages)
     made = await reduce(chat(13), effective=effective)
     assert not set(made.hidden) & set(first.hidden)
