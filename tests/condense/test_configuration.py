@@ -26,7 +26,6 @@ async def test_a_configuration_makes_a_condenser_that_works_so() -> None:
     log, budget = RecordingLog(), wanted.budget(26_000, 100)
     condenser = wanted.condenser(ScriptedSummarizer("S"), WordCounter(), log=log)
     made = await condenser.fit(wanted.situation(TALK, SIZE, budget))
-    assert made is not None
     assert made.strategy == "sliding_window"
     assert log.names == ["started", "succeeded"]
     other = replace(

@@ -96,7 +96,6 @@ async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
     """One rung further down."""
     bench = Bench(OSError("no"), strategies=["fresh_start", UselessLedger(), "sliding_window"])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.kind == "truncated"
     assert bench.failures == [
         (condense.SummaryFailed, "ledger"),
@@ -127,7 +126,6 @@ async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     """What it cost is kept, and the next rung runs."""
     bench = Bench([condense.TextChunk(HUGE), PAID])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "ledger"
     assert bench.failures == [(condense.DidNotShrink, "ledger")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
@@ -154,7 +152,6 @@ async def test_sizes_are_reported_in_the_callers_unit() -> None:
     made = await Bench("S").fit(
         talk(12), window=60_000, tokens=condense.TokenCount(48_000, measured=True)
     )
-    assert made is not None
     assert made.tokens_before == condense.TokenCount(48_000, measured=True)
     assert made.tokens_after == condense.TokenCount(2 * (made.message.tokens or 0))
 

@@ -72,7 +72,6 @@ async def test_what_a_refused_request_becomes_may_fill_what_is_allowed(
     """To the last of 23,300 words; with one more, the next rung runs."""
     bench = Bench(strategies=[Rewrite(words), "ledger"])
     made = await bench.fit(talk(14), trigger=FORCED)
-    assert made is not None
     assert made.strategy == ("rewrite" if fits else "ledger")
 
 
@@ -89,12 +88,10 @@ async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
     """In that turn; where none was made, the next one may."""
     bench = Bench(OSError("no"), strategies=["fresh_start", Second(), "sliding_window"])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "sliding_window"
     assert bench.failures == [(condense.SummaryFailed, "sliding_window")]
     bench = Bench("S", strategies=["sliding_window", "fresh_start"])
     made = await bench.fit([*talk(2, words=10_000), user("word " * 5_000)])
-    assert made is not None
     assert made.strategy == "fresh_start"
     bench = Bench()
     made = await bench.fit(talk(12), may_ask=False)
@@ -152,7 +149,6 @@ async def test_too_near_but_too_large_is_truncated() -> None:
 async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: condense.Trigger) -> None:
     """By the provider, or by the user."""
     made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
-    assert made is not None
     assert made.strategy == "fresh_start"
 
 
@@ -162,7 +158,6 @@ async def test_a_floor_above_the_threshold_costs_one_call() -> None:
     bench = Bench(summarizer=model)
     floor = "word " * 15_000
     made = await bench.fit(talk(3), system=floor)
-    assert made is not None
     history = [
         made.message,
         condense.Message("assistant", "ok"),
@@ -180,7 +175,6 @@ async def test_a_small_window_is_truncated_at_once(trigger: condense.Trigger) ->
     """A summary of nine sections would fill it."""
     bench = Bench()
     made = await bench.fit(talk(12, words=600), window=7_999, trigger=trigger)
-    assert made is not None
     assert (made.kind, bench.calls) == ("truncated", 0)
 
 
@@ -188,7 +182,6 @@ async def test_what_is_small_is_the_policys() -> None:
     """All numbers of the ladder stand in one place."""
     bench = Bench("S", policy=condense.Policy(small_window=0))
     made = await bench.fit(talk(12, words=500), window=7_999)
-    assert made is not None
     assert made.kind == "condensed"
 
 
@@ -213,7 +206,6 @@ async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: condense.T
     """Whoever sets the ledger or the window wants it at the threshold and at the button."""
     for name in ("ledger", "sliding_window"):
         made = await Bench(strategies=condense.ladder_from(name)).fit(talk(8), trigger=trigger)
-        assert made is not None
         assert made.strategy == name
 
 
@@ -240,5 +232,4 @@ async def test_the_floor_is_named_with_what_can_be_done() -> None:
         with pytest.raises(condense.CannotFit, match=advice) as caught:
             await Bench().fit(messages, system=system, trigger=FORCED)
         floor = caught.value.floor
-        assert floor is not None
         assert floor.total > floor.limit == 23_300

@@ -93,7 +93,6 @@ async def test_a_few_long_messages_are_hidden_one_after_the_other() -> None:
     """Half of them is not enough: the ledger of what it hides takes what was gained."""
     bench = Bench(strategies=ladder_from("fresh_start"))
     made = await bench.fit(chat(9, words=3_000), window=16_000, automatic=False)
-    assert made is not None
     assert made.kind == "truncated"
     assert made.tokens_after.value <= 16_000 * 0.9 - 100
     assert bench.calls == 0

@@ -123,7 +123,7 @@ async def lived_through(rounds: Sequence[tuple[str, Sequence[Message]]]) -> tupl
     return gather(effective), gather(everything)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(ROUNDS, min_size=1, max_size=5))
 async def test_no_chain_of_reductions_loses_a_fact(
     rounds: list[tuple[str, list[Message]]],
@@ -135,7 +135,7 @@ async def test_no_chain_of_reductions_loses_a_fact(
     assert (known.todos, known.done) == (seen.todos, seen.done)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from(["ledger", "sliding_window"]), max_size=4), sessions())
 async def test_a_reduction_that_hides_nothing_new_forgets_nothing(
     names: list[str], messages: list[Message]

@@ -90,6 +90,5 @@ async def test_what_is_pinned_takes_its_room_from_the_messages_that_stay() -> No
     rule = user("word " * 5_000).with_tags(pinned=True)
     bench = Bench("S", strategies=[KeepRecent(messages=10)])
     made = await bench.fit([rule, *talk(12)[1:]], trigger=Trigger.FORCED)
-    assert made is not None
     assert len(made.hidden) == 5
     assert made.tokens_after.value <= 23_300

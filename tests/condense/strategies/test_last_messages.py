@@ -27,7 +27,6 @@ async def test_all_but_the_last_twenty_are_hidden() -> None:
     assert made.hidden == ("m1", "m2", "m3")
     assert (made.kind, made.strategy, made.cost) == ("truncated", "last_messages", 0)
     facts = parse_ledger(texts(made.message)[2])
-    assert facts is not None
     assert [one.path for one in facts.files] == ["a.py"]
 
 
@@ -66,5 +65,4 @@ async def test_where_that_is_not_enough_the_window_slides_further(name: str) -> 
         window=9_000,
         automatic=False,
     )
-    assert made is not None
     assert (made.strategy, bench.calls) == ("sliding_window", 0)

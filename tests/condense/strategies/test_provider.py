@@ -68,7 +68,6 @@ async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:
     )
     bench = Bench("<summary>S</summary>", strategies=condense.ladder_from("provider"))
     made = await bench.fit(talk(11), trigger=condense.Trigger.MANUAL)
-    assert made is not None
     assert (made.strategy, bench.calls) == ("fresh_start", 1)
     assert bench.failures == [(condense.NothingToCondense, "fresh_start")]
 
@@ -98,7 +97,6 @@ async def test_the_ledger_stands_after_the_block() -> None:
     )
     asked = condense.Message("user", "Write to src/app.py that the port is 8080, please.", id="m0")
     made = await bench.fit([asked, *talk(11)[1:]], trigger=condense.Trigger.MANUAL)
-    assert made is not None
     assert made.message.blocks[0] == condense.OpaqueBlock(BLOCK)
     assert "src/app.py" in made.message.text
 

@@ -40,7 +40,6 @@ async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     assert made.strategy == "sliding_window"
     made = await reduce(chat(11))
     marker = condense.truncate(numbered(chat(11))).marker
-    assert marker is not None
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
     assert made.message.is_marker
@@ -55,7 +54,6 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     made = await reduce([user("Fix it"), *steps, *chat(2)])
     assert texts(made.message)[1] == condense.summary_preface()
     facts = condense.parse_ledger(texts(made.message)[2])
-    assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
 
@@ -65,7 +63,6 @@ async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
     first = await reduce([user("Fix it"), *steps, *chat(2)])
     made = await reduce([user("Fix it"), first.message, *chat(9)])
     facts = condense.parse_ledger(texts(made.message)[2])
-    assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
 

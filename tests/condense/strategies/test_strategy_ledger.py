@@ -45,7 +45,6 @@ async def test_the_facts_stand_in_place_of_what_was_read() -> None:
     """As a summary that is a condensation like any other."""
     made = await reduce(worked().messages)
     facts = parse_ledger(texts(made.message)[1])
-    assert facts is not None
     assert [request.text for request in facts.requests] == ["Fix the parser."]
     assert (made.kind, made.strategy) == ("condensed", "ledger")
     assert made.message.is_summary

@@ -45,7 +45,6 @@ async def test_a_ledger_that_is_the_summary_is_not_attached_once_more() -> None:
     hooks, model = condense.Hooks(after=(condense.attach_ledger,)), ScriptedSummarizer()
     alone = condense.Condenser(model, condense.CharacterCounter(), ["ledger"], hooks=hooks)
     reduction = await alone.fit(situation((*worked(1), *worked(2))))
-    assert reduction is not None
     texts = [
         block.text for block in reduction.message.blocks if isinstance(block, condense.TextBlock)
     ]
@@ -55,7 +54,6 @@ async def test_a_ledger_that_is_the_summary_is_not_attached_once_more() -> None:
 async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
     """Word for word, although the model left them out."""
     reduction = await condenser().fit(situation((*worked(1), *worked(2))))
-    assert reduction is not None
     text = reduction.message.text
     assert "They edited a file." in text
     assert "make part-1" in text
@@ -67,7 +65,6 @@ async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
 async def test_the_record_keeps_the_models_own_summary_apart() -> None:
     """What the model wrote, and what was copied by rule, are two things."""
     reduction = await condenser().fit(situation((*worked(1), *worked(2))))
-    assert reduction is not None
     assert reduction.summary == "They edited a file."
     assert reduction.usage == condense.Usage()
     assert reduction.cost == Decimal(0)

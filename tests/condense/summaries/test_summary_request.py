@@ -197,7 +197,6 @@ async def test_after_half_a_summary_the_next_rung_runs() -> None:
     """Where the context has to become smaller, the facts stand in for it."""
     bench = Bench([TextChunk("<summary>1. Primary"), CutChunk()])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "ledger"
     assert bench.failures == [(SummaryFailed, "ledger")]
 
@@ -273,7 +272,6 @@ async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() ->
     bench = Bench(first, second)
     bench.summarizer.caches_prompts = True
     made = await bench.fit(talk(11), trigger=Trigger.MANUAL, tools=TOOLS)
-    assert made is not None
     assert [request.aligned for request in bench.summarizer.requests] == [True, False]
     assert bench.log.names == ["started", "succeeded"]
     assert made.summary == "S"
