@@ -245,7 +245,7 @@ class Message:
     @property
     def lasting(self) -> "Message":
         """The message without what held only at its moment, and is not to be carried on."""
-        kept = (one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT)
+        kept = [one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT]
         return self if isinstance(self.content, str) else self.with_content(tuple(kept))
 
     @property

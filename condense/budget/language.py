@@ -46,6 +46,6 @@ def language_of(text: str) -> str:
 
 def language_in(messages: Sequence[Message]) -> str:
     """Return the language of the user's newest words from which it can be told."""
-    users = (one for one in reversed(messages) if one.role == "user")
+    users = [one for one in reversed(messages) if one.role == "user"]
     said = (one.words for one in users if not (one.is_summary or one.is_marker))
     return next(filter(None, map(language_of, islice(filter(None, said), NEWEST))), "")

@@ -279,13 +279,13 @@ def _rejection(made: Reduction) -> SummaryRejected:
 
 def _lacking(made: Reduction) -> tuple[str, ...]:
     """Return what a reduction is rejected for, one sentence each."""
-    rejecting = (verdict for verdict in made.verdicts if verdict.rejects)
-    issues = (verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting)
+    rejecting = [verdict for verdict in made.verdicts if verdict.rejects]
+    issues = [verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting]
     return tuple([issue for some in issues for issue in some])
 
 
 def _holds_ledger(messages: Iterable[Message]) -> bool:
     """Whether a summary or marker among these carries a ledger."""
-    made = (one for one in messages if one.is_summary or one.is_marker)
+    made = [one for one in messages if one.is_summary or one.is_marker]
     texts = (block.text for one in made for block in one.blocks if isinstance(block, TextBlock))
     return any(map(parse_ledger, texts))

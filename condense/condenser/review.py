@@ -88,7 +88,7 @@ class Proposal:
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
         if len(blocks) < len(made.message.blocks):
             return 0
-        texts = (block.text if isinstance(block, TextBlock) else "" for block in blocks)
+        texts = [block.text if isinstance(block, TextBlock) else "" for block in blocks]
         ends = (index for index, text in enumerate(texts) if text.endswith(made.summary))
         return next(ends, None) if made.summary else None
 
@@ -127,7 +127,7 @@ class Proposal:
             tags=Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])}),
             tokens=said["tokens"],
         )
-        verdicts = ({**one, "issues": tuple(one["issues"])} for one in made["verdicts"])
+        verdicts = [{**one, "issues": tuple(one["issues"])} for one in made["verdicts"]]
         reduction = Reduction(
             **{name: made[name] for name in _PLAIN},
             message=message,

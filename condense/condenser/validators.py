@@ -102,7 +102,7 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     """Reject what leaves the model with few of the files it changed, or of the user's rules."""
     hidden = reduction.hidden_among(situation.effective)
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
-    tallies = (tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS)
+    tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
     if score >= FACTS:
         return Verdict(name="facts", score=score)

@@ -36,7 +36,7 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
 
 def _directives(message: Message) -> str:
     """Return the text that may hold directives: what a file says is none."""
-    texts = (block for block in message.blocks if isinstance(block, TextBlock))
+    texts = [block for block in message.blocks if isinstance(block, TextBlock)]
     if message.is_summary or message.is_marker:
         return "\n".join([block.text for block in texts if block.text.startswith(REMINDER)])
     return "\n".join([block.text for block in texts if beside_of(block).get("kind") in _MEANT])

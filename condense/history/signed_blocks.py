@@ -18,7 +18,7 @@ def is_thinking(block: Block) -> bool:
 
 def count_thinking(messages: Iterable[Message]) -> int:
     """Return how many blocks of thinking in some messages are still sent."""
-    bound = (message for message in messages if not message.tags.unbound)
+    bound = [message for message in messages if not message.tags.unbound]
     return sum([is_thinking(block) for message in bound for block in message.blocks])
 
 
@@ -56,7 +56,7 @@ def without_compaction(message: Message) -> Message:
     """Return the message with a compaction's readable text in its place, for any other reader."""
     if not any(map(is_compaction, message.blocks)):
         return message
-    texts = (_as_text(block) for block in message.blocks)
+    texts = [_as_text(block) for block in message.blocks]
     return message.with_content(tuple([block for block in texts if block]))
 
 

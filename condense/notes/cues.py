@@ -20,7 +20,7 @@ class Cues:
 
     def stand_in(self, text: str, words: AbstractSet[str]) -> bool:
         """Whether a text in small letters, with these words, says any of them."""
-        if not self.words.isdisjoint(words) or any(part in text for part in self.parts):
+        if not self.words.isdisjoint(words) or [part for part in self.parts if part in text]:
             return True
         return not text.isascii() and bool(self.others.search(text))
 

@@ -7,7 +7,7 @@ lines are to be read.
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -52,7 +52,7 @@ def render(ledger: Ledger) -> str:
 
 def _sections(ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
     if ledger.files:
-        root = common_root(file.path for file in ledger.files)
+        root = common_root([file.path for file in ledger.files])
         identified = IDENTIFIED if any(file.names for file in ledger.files) else ""
         title = f"{FILES}{identified}{INSIDE if root else ''}{root}"
         yield title, [*file_lines(ledger.files, root)]
@@ -99,7 +99,7 @@ def request_lines(request: Request, fence: str = FENCE) -> str:
 
 def _fence(lines: Iterable[str]) -> str:
     """Return more tildes than any of the lines begins with."""
-    runs = (len(run) for line in lines for run in _LEADING_TILDES.findall(line))
+    runs = [len(run) for line in lines for run in _LEADING_TILDES.findall(line)]
     return "~" * max(len(FENCE), 1 + max(runs, default=0))
 
 
@@ -135,8 +135,10 @@ def ledger_of(message: Message) -> Ledger | None:
     """Return the ledger that a summary or a marker carries; what anyone else writes is none."""
     if not (message.is_summary or message.is_marker):
         return None
-    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
-    return next((found for text in texts if (found := parse_ledger(text))), None)
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and (found := parse_ledger(block.text)):
+            return found
+    return None
 
 
 def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
@@ -149,19 +151,20 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
         found = [todo for line in facts if (todo := _TODO.fullmatch(line))]
         todos = tuple([Todo(one[1], one[3], one[2] == "-") for one in found])
         return replace(ledger, todos=todos, done=int(done[1]))
-    title = IDENTIFIERS if title == _IN_CALLS else title
-    read: dict[str, Callable[[], Ledger]] = {
-        RUNS: lambda: replace(ledger, runs=tuple(map(_run, facts))),
-        FAILURES: lambda: replace(
-            ledger,
-            failures=tuple([Failure(*line.split(ARROW, 1)) for line in facts if ARROW in line]),
-        ),
-        STATEMENTS: lambda: replace(ledger, statements=tuple(facts)),
-        IDENTIFIERS: lambda: replace(ledger, identifiers=tuple(" ".join(facts).split())),
-        NAMES: lambda: replace(ledger, names=tuple(facts)),
-        REQUESTS: lambda: replace(ledger, requests=_requests(rest, fence)),
-    }
-    return read[title]() if title in read else ledger
+    if title == RUNS:
+        ledger = replace(ledger, runs=tuple(map(_run, facts)))
+    elif title == FAILURES:
+        told = [line.split(ARROW, 1) for line in facts if ARROW in line]
+        ledger = replace(ledger, failures=tuple([Failure(*one) for one in told]))
+    elif title == STATEMENTS:
+        ledger = replace(ledger, statements=tuple(facts))
+    elif title in {IDENTIFIERS, _IN_CALLS}:
+        ledger = replace(ledger, identifiers=tuple(" ".join(facts).split()))
+    elif title == NAMES:
+        ledger = replace(ledger, names=tuple(facts))
+    elif title == REQUESTS:
+        ledger = replace(ledger, requests=_requests(rest, fence))
+    return ledger
 
 
 def _run(line: str) -> Run:

@@ -62,7 +62,7 @@ def with_identifiers(ledger: Ledger, named: Named) -> Ledger:
     known = {file.path for file in ledger.files}
     for name, path in named:
         by_file[path if path in known else ""].append(name)
-    files = (replace(file, names=tuple(by_file.get(file.path, ()))) for file in ledger.files)
+    files = [replace(file, names=tuple(by_file.get(file.path, ()))) for file in ledger.files]
     return replace(ledger, files=tuple(files), identifiers=tuple(by_file.get("", ())))
 
 
@@ -106,13 +106,13 @@ def fit(
     tokens = counter.count(render(made))
     if tokens > min(budget, wanted):
         brief = BRIEF if tokens <= budget else max(BRIEF, LONGEST * budget)
-        requests = [
-            replace(one, text=essence(one.text)) if estimate(one.text) > brief else one
-            for one in ledger.requests
-        ]
         # But for the newest and the first, which stand at the ends.
-        requests[:1], requests[-1:] = ledger.requests[:1], ledger.requests[-1:]
-        ledger = replace(ledger, requests=tuple(requests))
+        inner = [
+            replace(one, text=essence(one.text)) if estimate(one.text) > brief else one
+            for one in ledger.requests[1:-1]
+        ]
+        ends = ledger.requests[:1], ledger.requests[1:][-1:]
+        ledger = replace(ledger, requests=(*ends[0], *inner, *ends[1]))
         made = with_identifiers(ledger, named)
         tokens = counter.count(render(made))
     if tokens <= budget:

@@ -157,7 +157,7 @@ def _aim(words: list[str]) -> Aim:
     if not named or words[0] in MOVES or is_lookup(" ".join(words[:4])):
         return Aim("")
     kind = named[: 3 if len(named) > 1 and named[1] in _RUNNERS else 2]
-    targets = frozenset(_targets(word for word in words if word not in kind))
+    targets = frozenset(_targets([word for word in words if word not in kind]))
     paths = frozenset([word for word in targets if "/" in word or "." in word])
     shown = frozenset([path.removesuffix("/...").rstrip("/") for path in paths - _EVERYTHING])
     return Aim(" ".join(kind), targets - paths - _EVERYTHING, shown)

@@ -81,9 +81,11 @@ def _without_injected(text: str) -> str:
 def names_in(text: str) -> tuple[str, ...]:
     """Return URLs, paths and identifiers, each once, the one named most often first."""
     found = Counter(
-        match.group().rstrip(".,:;!?()")
-        for line in text.split("\n")
-        for match in _NAMES.finditer(_worth_searching(line))
+        [
+            match.group().rstrip(".,:;!?()")
+            for line in text.split("\n")
+            for match in _NAMES.finditer(_worth_searching(line))
+        ]
     )
     return tuple([one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST])
 
@@ -197,7 +199,7 @@ class Requests:
             to = question_in(reply, text)
         for sentence in replacing(text):
             # The request that this replaces, if one is about the same.
-            others = (key for key in reversed(self._known) if key[0] != text)
+            others = [key for key in reversed(self._known) if key[0] != text]
             if key := most_alike(sentence, ((key, key[0]) for key in others)):
                 quote = one_line(sentence, QUOTE)
                 self._known[key] = replace(self._known[key], replaced=quote)

@@ -118,7 +118,7 @@ class Failures:
 
     def newest(self) -> tuple[Failure, ...]:
         """Return the failures that are not stale, newest first."""
-        fresh = (f for f in self._open.values() if self._calls - self._at[f.subject] < STALE)
+        fresh = [f for f in self._open.values() if self._calls - self._at[f.subject] < STALE]
         return tuple(reversed([*fresh]))
 
     def _note(self, failure: Failure) -> None:

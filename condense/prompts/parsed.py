@@ -51,7 +51,7 @@ def _without_scratch(text: str) -> tuple[str, list[str]]:
     found = [*_scratch(text)]
     ends = (0, *(one.end for one in found))
     starts = (*(one.start for one in found), len(text))
-    kept = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    kept = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     return "".join(kept), [one.text for one in found]
 
 

@@ -166,10 +166,10 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     # All but replies and calls is told in the user's name.
     told = [message for message in hidden if message.role == "user"]
     # What is said before a call is a note on the way.
-    replied = (one for one in hidden if one.role == "assistant" and not one.tool_uses)
+    replied = [one for one in hidden if one.role == "assistant" and not one.tool_uses]
     calls = [*read_calls(hidden)]
     # What people said in the results of tools counts as well.
-    answers = ((message, words) for message, call in calls for words, _ in words_in(call))
+    answers = [(message, words) for message, call in calls for words, _ in words_in(call)]
     spoken = itertools.chain(_requests(told), answers)
     words = itertools.chain(_words(spoken), _results(replied))
     for probe in itertools.chain(_carried(told), probes_of_calls(calls), words):
@@ -179,7 +179,7 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     facts = dict(_whole_paths(found.values()))
     edited = {text for kind, text in facts if kind == "edited_files"}
     kept = [p for p in facts.values() if p.kind != "read_files" or p.text not in edited]
-    newest = (probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:])
+    newest = [probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:]]
     return tuple(_told_apart([*newest]))
 
 

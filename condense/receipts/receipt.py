@@ -49,7 +49,9 @@ class Receipt:
     @cached_property
     def tallies(self) -> Mapping[FactKind, Tally]:
         """The counts of every kind that occurs, the kind with the worst score first."""
-        counts = {kind: _tally(f for f in self.findings if f.probe.kind == kind) for kind in KINDS}
+        counts = {
+            kind: _tally([f for f in self.findings if f.probe.kind == kind]) for kind in KINDS
+        }
         there = [(kind, tally) for kind, tally in counts.items() if tally.total]
         return dict(sorted(there, key=lambda one: one[1].score))
 
@@ -69,7 +71,7 @@ class Receipt:
 
     def with_sources(self, ids: Mapping[str, str]) -> Self:
         """Return the receipt for copies of the messages, by the ids of the originals."""
-        probes = (one.probe for one in self.findings)
+        probes = [one.probe for one in self.findings]
         copies = [replace(one, source=ids.get(one.source, one.source)) for one in probes]
         pairs = zip(self.findings, copies, strict=True)
         return type(self)(tuple([replace(one, probe=probe) for one, probe in pairs]))

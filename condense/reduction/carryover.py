@@ -176,9 +176,11 @@ def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Blo
     What earlier condensations hid is included, and what was taken back is not.
     """
     blocks = command_blocks(
-        message
-        for message in situation.history or situation.effective
-        if message.id not in kept and not message.taken_back
+        [
+            message
+            for message in situation.history or situation.effective
+            if message.id not in kept and not message.taken_back
+        ]
     )
     return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
@@ -202,7 +204,7 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
     """
     ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}
-    shown = dict(_pins(message for message in situation.effective if message.id not in ids))
+    shown = dict(_pins([message for message in situation.effective if message.id not in ids]))
     found = dict((*_pins(hidden), *_pins(filter(_is_pinned, situation.history))))
     return tuple(
         [
@@ -234,9 +236,9 @@ def loses_pins(situation: Situation, reduction: Reduction) -> bool:
 def shows_pin(effective: Sequence[Message], message: Message) -> bool:
     """Whether the model reads a pinned message word for word: itself, or in what carries it."""
     heading, blocks = _pin(message)
-    shown = (_pin(one)[1] for one in effective if one.id == message.id)
-    made = (one for one in effective if one.is_summary or one.is_marker)
-    carried = (found[1] for found in _pins(made) if found[0] == heading)
+    shown = [_pin(one)[1] for one in effective if one.id == message.id]
+    made = [one for one in effective if one.is_summary or one.is_marker]
+    carried = [found[1] for found in _pins(made) if found[0] == heading]
     return any(one == blocks for one in (*shown, *carried))
 
 

@@ -92,8 +92,8 @@ def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Me
     # Text alone never fills half of it.
     if sum([_weight(message.content) for message in messages]) <= max_bytes / 2:
         return tuple(messages)
-    contents = (content_to_api(message.content) for message in messages)
-    texts = (json.dumps(content, ensure_ascii=False, default=repr) for content in contents)
+    contents = [content_to_api(message.content) for message in messages]
+    texts = [json.dumps(content, ensure_ascii=False, default=repr) for content in contents]
     excess = sum([len(text.encode(errors="surrogatepass")) for text in texts]) - max_bytes
     lighter: list[Message] = []
     for message in messages:

@@ -97,9 +97,9 @@ def orphan_to_blocks(block: ToolResultBlock) -> tuple[Block, ...]:
     if block.content is None or isinstance(block.content, str):
         return (TextBlock(f"Tool result:\n{block.content or ''}"),)
     images = tuple([item for item in block.content if isinstance(item, ImageBlock)])
-    texts = (
+    texts = [
         _item_text(item.to_api()) for item in block.content if not isinstance(item, ImageBlock)
-    )
+    ]
     return (TextBlock("Tool result:\n" + "\n".join(texts)), *images)
 
 

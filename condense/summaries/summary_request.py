@@ -51,7 +51,7 @@ def without_old_images(
 
 def _with_images_beside(message: Message) -> Message:
     """Return a message with the images of its tool results beside them, where text keeps them."""
-    contents = (result.content for result in message.tool_results)
+    contents = [result.content for result in message.tool_results]
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
     images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
@@ -111,8 +111,8 @@ def split_history(
 
 def split_texts(texts: Iterable[str], limit: int, counter: TokenCounter) -> tuple[Part, ...]:
     """Return texts as messages in parts of at most ``limit`` tokens."""
-    messages = (Message(role="user", content=text) for text in texts)
-    pieces = (piece for message in messages for piece in _portions(message, limit, counter))
+    messages = [Message(role="user", content=text) for text in texts]
+    pieces = [piece for message in messages for piece in _portions(message, limit, counter)]
     return _packed(pieces, limit)
 
 

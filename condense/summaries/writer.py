@@ -181,7 +181,7 @@ class Writer:
             merged = split_texts((answer.summary for answer in answers), limit, self.counter)
             answers = await _gather([partial(self._merged, part, merging) for part in merged])
             analyses += [answer.analysis for answer in answers]
-        return Written(_joined(one.summary for one in answers), _joined(analyses), (note,))
+        return Written(_joined([one.summary for one in answers]), _joined(analyses), (note,))
 
     async def _part(self, part: Part, asking: str, limit: int) -> ParsedSummary:
         answer = await self._ask(part, asking)

@@ -96,7 +96,7 @@ def _webp_size(data: bytes) -> Size | None:
             (bits,) = struct.unpack_from("<I", data, 21)
             return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
         case b"VP8X":
-            edges = (int.from_bytes(data[at : at + 3], "little") for at in (24, 27))
+            edges = [int.from_bytes(data[at : at + 3], "little") for at in (24, 27)]
             return Size(*(edge + 1 for edge in edges)) if len(data) >= 30 else None  # noqa: PLR2004
     return None
 
