@@ -13,20 +13,20 @@ from .budget.budget import (
     output_limit,
     with_threshold,
 )
-from .budget.decision import Gauge, Policy, require_enough
 from .budget.language import language_in, language_of
 from .budget.situation import (
     Addition,
     Chosen,
     Environment,
+    Gauge,
     Reduction,
     Situation,
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condensed, Condenser, condense
+from .condenser.condenser import Condensed, Condenser, condense, ladder_from
 from .condenser.hooks import Hooks, Plan, Veto
-from .condenser.ladder import ladder_from
+from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
     AttemptFailed,
@@ -58,11 +58,20 @@ from .errors import (
 )
 from .folded_files.results import Folded, FoldedFile, FoldingRecord
 from .folded_files.workspace import ignore_matcher
-from .history import (
+from .history.boundaries import (
+    AnsweredCall,
+    Pairing,
+    pair_calls,
+    require_enough,
+    safe_cuts,
+    unread_tail,
+)
+from .history.command_blocks import command_blocks, extract_command_blocks
+from .history.effective import effective_history, messages_since_last_summary
+from .history.signed_blocks import is_compaction, without_compaction
+from .history.tags import (
     Truncation,
-    effective_history,
     hide_behind,
-    messages_since_last_summary,
     plan_truncation,
     redo,
     replace_hidden,
@@ -71,10 +80,6 @@ from .history import (
     undo,
     undo_rewind,
 )
-from .history.answered_calls import AnsweredCall, Pairing, pair_calls
-from .history.boundaries import safe_cuts, unread_tail
-from .history.command_blocks import command_blocks, extract_command_blocks
-from .history.signed_blocks import is_compaction, without_compaction
 from .messages import (
     BESIDE,
     ENVIRONMENT,
@@ -94,7 +99,9 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
-from .notes import Ledger, ledger, parse_ledger
+from .notes.ledger import Ledger
+from .notes.ledger_text import parse_ledger
+from .notes.notebook import ledger
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
@@ -107,23 +114,16 @@ from .prompts import (
     unregister_prompt,
     update_instruction,
 )
-from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
-from .reduction import Kit, Strategy, asks_model
+from .receipts.judgement import FactState, Finding
+from .receipts.probes import FactKind, Probe
+from .receipts.receipt import Receipt, Tally, receipt
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
-from .reduction.strategy import expected_usage
+from .reduction.strategy import Kit, Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
-from .requests import (
-    INTERRUPTED,
-    inject_synthetic_results,
-    merge_consecutive,
-    repair_tool_pairs,
-    replace_images,
-    shape_request,
-    tool_result_to_text,
-    tool_use_to_text,
-    tools_to_text,
-)
+from .requests.request import merge_consecutive, replace_images, shape_request
+from .requests.tool_pairs import INTERRUPTED, inject_synthetic_results, repair_tool_pairs
+from .requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from .roo_settings import RooSettings, read_roo_settings
 from .strategies import (
     built_in_strategies,
@@ -145,7 +145,8 @@ from .summaries.summarizer import (
     UsageChunk,
 )
 from .summaries.summary_failures import is_context_overflow
-from .tokens import (
+from .tokens.calibration import Calibration, Report
+from .tokens.counters import (
     CachedCounter,
     CharacterCounter,
     PromptCounter,
@@ -157,7 +158,6 @@ from .tokens import (
     count_messages,
     count_tools,
 )
-from .tokens.calibration import Calibration, Report
 from .tokens.images import image_size
 from .tokens.tokenizer import load_encoding
 from .unicode_text import well_formed, well_formed_json

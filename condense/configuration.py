@@ -1,32 +1,20 @@
 """All that an application may set, as one value: what it is made of decides, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from condense.budget import (
-    BUFFER,
-    Budget,
-    Fixed,
-    Policy,
-    Resolver,
-    Situation,
-    language_in,
-    with_threshold,
-)
-from condense.condenser import (
-    CondensationLog,
-    Condenser,
-    Hooks,
-    NullLog,
-    PromptChoice,
-    Reviewer,
-    ladder_from,
-)
+from condense.budget.budget import BUFFER, Budget, Fixed, Resolver, with_threshold
+from condense.budget.situation import Situation
+from condense.condenser.condenser import Condenser, ladder_from
+from condense.condenser.hooks import Hooks, PromptChoice
+from condense.condenser.ladder import Policy
+from condense.condenser.log import CondensationLog
+from condense.condenser.review import Reviewer
 from condense.messages import Message
-from condense.strategies import Strategy
+from condense.reduction.strategy import Strategy
 from condense.summaries.summarizer import Summarizer
-from condense.tokens import TokenCount, TokenCounter
+from condense.tokens.counters import TokenCount, TokenCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +42,17 @@ class Configuration:
         *,
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
+        strategies: Callable[[], Sequence[Strategy]] | None = None,
     ) -> Condenser:
-        """Return the condenser that works so."""
+        """Return the condenser that works so; ``strategies`` gives the rungs once they are due."""
         return Condenser(
             summarizer,
             counter,
-            self.strategies,
+            strategies or self.strategies,
             policy=self.policy,
             hooks=self.hooks,
             choose_prompt=self.choose_prompt,
-            log=log or NullLog(),
+            log=log,
             reviewer=reviewer,
         )
 
@@ -82,9 +71,8 @@ class Configuration:
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any
     ) -> Situation:
-        """Return a conversation's situation with the user's wishes and language in it."""
-        language = language_in(effective)
-        wishes = {"automatic": self.automatic, "prompt": self.prompt, "language": language}
+        """Return a conversation's situation with the user's wishes in it."""
+        wishes = {"automatic": self.automatic, "prompt": self.prompt}
         return Situation(
             effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
         )

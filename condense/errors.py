@@ -27,7 +27,6 @@ class CondenseError(Exception):
     def __init__(
         self, message: str, *, details: str = "", cost: Decimal = Decimal(0), calls: int = 0
     ) -> None:
-        """Carry technical ``details`` to copy, the ``cost`` in USD and ``calls`` already made."""
         super().__init__(message)
         self.details = details
         self.cost = cost
@@ -113,15 +112,4 @@ class Floor:
 class CannotFit(CondenseError):
     """The context exceeds what is allowed and nothing more may be hidden; see its ``floor``."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        details: str = "",
-        cost: Decimal = Decimal(0),
-        calls: int = 0,
-        floor: Floor | None = None,
-    ) -> None:
-        """Carry the ``floor`` beside what every error carries."""
-        super().__init__(message, details=details, cost=cost, calls=calls)
-        self.floor = floor
+    floor: Floor | None = None

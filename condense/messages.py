@@ -110,12 +110,6 @@ def beside_of(block: Block) -> Json:
     return said if isinstance(said, Mapping) else {}
 
 
-def _text_of(block: Block) -> str | None:
-    if isinstance(block, TextBlock):
-        return block.text
-    return block.said if isinstance(block, OpaqueBlock) else None
-
-
 Content = str | tuple[Block, ...]
 
 
@@ -142,7 +136,7 @@ def _tool_result(id_: str, extra: dict[str, Any], data: Json) -> Block:
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
         if not all(isinstance(block, Mapping) for block in content):
             return OpaqueBlock(data)
-        content = tuple(block_from_api(block) for block in content)
+        content = tuple([block_from_api(block) for block in content])
     if not isinstance(is_error, bool) or not isinstance(content, str | tuple | None):
         return OpaqueBlock(data)
     return ToolResultBlock(id_, content, is_error, extra)
@@ -154,7 +148,7 @@ def content_from_api(content: object) -> Content:
         return content
     if not isinstance(content, Sequence):
         raise InvalidMessage(f"Content is text or a list of blocks, not {type(content).__name__}.")
-    return tuple(block_from_api(block) for block in content)
+    return tuple([block_from_api(block) for block in content])
 
 
 def content_to_api(content: Content) -> str | list[dict[str, Any]]:
@@ -233,18 +227,25 @@ class Message:
     @property
     def text(self) -> str:
         """All text blocks, and what a provider's compaction says, joined by newlines."""
-        return "\n".join([text for text in map(_text_of, self.blocks) if text is not None])
+        if isinstance(self.content, str):
+            return self.content
+        said = [
+            block.text if isinstance(block, TextBlock) else block.said
+            for block in self.content
+            if isinstance(block, TextBlock | OpaqueBlock)
+        ]
+        return "\n".join([text for text in said if text is not None])
 
     @property
     def words(self) -> str:
         """The text without what was put beside it: attached files, surroundings, commands."""
-        own = (block for block in self.blocks if not beside_of(block))
-        return "\n".join([text for text in map(_text_of, own) if text is not None])
+        own = [block for block in self.blocks if not beside_of(block)]
+        return type(self)(self.role, tuple(own), self.id).text
 
     @property
     def lasting(self) -> "Message":
         """The message without what held only at its moment, and is not to be carried on."""
-        kept = (one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT)
+        kept = [one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT]
         return self if isinstance(self.content, str) else self.with_content(tuple(kept))
 
     @property
@@ -265,16 +266,12 @@ class Message:
     @property
     def tool_uses(self) -> tuple[ToolUseBlock, ...]:
         """The tool calls the model made in this message."""
-        return tuple(block for block in self._listed if isinstance(block, ToolUseBlock))
+        return tuple([block for block in self.blocks if isinstance(block, ToolUseBlock)])
 
     @property
     def tool_results(self) -> tuple[ToolResultBlock, ...]:
         """The tool results this message carries."""
-        return tuple(block for block in self._listed if isinstance(block, ToolResultBlock))
-
-    @property
-    def _listed(self) -> "tuple[Block, ...]":
-        return () if isinstance(self.content, str) else self.content
+        return tuple([block for block in self.blocks if isinstance(block, ToolResultBlock)])
 
     @property
     def taken_back(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a model call consumed, and what that costs."""
+"""Prices: the tokens that a model call consumed, and their cost."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from importlib.metadata import entry_points
+from operator import attrgetter
 
 logger = logging.getLogger(__name__)
 
@@ -33,22 +34,23 @@ class Registry[T]:
     def __init__(
         self, kind: str, built_in: Callable[[], Iterable[Entry[T]]], *, group: str = ""
     ) -> None:
-        """Look for nothing yet."""
         self.kind = kind
         self.group = group
         self._built_in = built_in
         self._registered: list[Entry[T]] = []
+        self._known: dict[str, Entry[T]] = {}
 
     def register(self, name: str, thing: T, *, priority: float = 0) -> None:
         """Have ``name`` stand for ``thing``, as long as nothing of a higher priority does."""
         self._registered.append(Entry(name, lambda: thing, priority))
+        self._known = {}
 
     def unregister(self, name: str) -> None:
         """Forget what was registered under ``name``; raise LookupError where nothing was."""
         left = [entry for entry in self._registered if entry.name != name]
         if len(left) == len(self._registered):
             raise LookupError(f"No {self.kind} {name!r} was registered.")
-        self._registered = left
+        self._registered, self._known = left, {}
 
     def names(self) -> tuple[str, ...]:
         """Return all names: the highest priority first, and of one priority by the alphabet."""
@@ -57,9 +59,12 @@ class Registry[T]:
 
     def get(self, name: str) -> T:
         """Return what the name stands for; raise LookupError with the names that there are."""
-        entry = self._entries().get(name)
+        entry = (self._known or self._entries()).get(name)
         if entry is None:
-            raise LookupError(self._unknown(name))
+            names = sorted(self.names())
+            close = get_close_matches(name, names, n=1)
+            guess = f" Did you mean {close[0]!r}?" if close else ""
+            raise LookupError(f"No {self.kind} {name!r}; there are {', '.join(names)}.{guess}")
         return entry.load()
 
     def all(self) -> list[T]:
@@ -74,17 +79,12 @@ class Registry[T]:
 
     def _entries(self) -> dict[str, Entry[T]]:
         """Return the entry that counts for each name."""
-        every = [*self._brought, *self._registered]
-        return {entry.name: entry for entry in sorted(every, key=lambda entry: entry.priority)}
+        every = sorted((*self._brought, *self._registered), key=attrgetter("priority"))
+        self._known = {entry.name: entry for entry in every}
+        return self._known
 
     @cached_property
     def _brought(self) -> tuple[Entry[T], ...]:
         points = entry_points(group=self.group) if self.group else ()
-        installed = (Entry[T](point.name, point.load, INSTALLED) for point in points)
+        installed = [Entry[T](point.name, point.load, INSTALLED) for point in points]
         return (*installed, *self._built_in())
-
-    def _unknown(self, name: str) -> str:
-        names = sorted(self.names())
-        close = get_close_matches(name, names, n=1)
-        guess = f" Did you mean {close[0]!r}?" if close else ""
-        return f"No {self.kind} {name!r}; there are {', '.join(names)}.{guess}"

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.budget import Situation, Trigger
-from condense.condenser import Condenser
+from condense.budget.situation import Situation, Trigger
+from condense.condenser.condenser import Condenser
 from condense.errors import CondenseError
-from condense.history import replace_hidden
+from condense.history.tags import replace_hidden
 from condense.messages import Message
 from condense.prices import Usage
 from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
-from condense.tokens import TokenCount, TokenCounter, count_messages
+from condense.tokens.counters import TokenCount, TokenCounter, count_messages
 
 # The excerpt's share of what it stands for: recorded summaries of a coding agent took as much.
 EXCERPT_SHARE = 0.037
@@ -31,7 +31,7 @@ class ExcerptSummarizer:
 
 def excerpt(messages: Sequence[Message]) -> str:
     """Return the first line of each reply, the newest that fit into the usual share."""
-    room = EXCERPT_SHARE * sum(len(message.text) for message in messages)
+    room = EXCERPT_SHARE * sum([len(message.text) for message in messages])
     lines: list[str] = []
     for message in reversed(messages):
         line = message.text.strip().partition("\n")[0]
@@ -56,12 +56,12 @@ class Replayed:
     @property
     def largest(self) -> int:
         """The tokens of the largest request."""
-        return max((one.prompt for one in self.requests), default=0)
+        return max([one.prompt for one in self.requests], default=0)
 
     @property
     def tokens_read(self) -> int:
         """The tokens of all requests together."""
-        return sum(one.prompt for one in self.requests)
+        return sum([one.prompt for one in self.requests])
 
 
 async def replay_history(

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from condense.budget import Reduction
+from condense.budget.situation import Reduction
 from condense.condenser.log import Attempt
 from condense.condenser.review import Accept, Proposal, WriteAgain
 from condense.errors import CondenseError
@@ -33,7 +33,6 @@ class ScriptedSummarizer:
         caches_prompts: bool = False,
         compacts: bool = False,
     ) -> None:
-        """Take the replies in order; a call beyond the last fails with ScriptExhausted."""
         self._replies = list(replies)
         self.supports_images = supports_images
         self.compacts = compacts
@@ -63,7 +62,6 @@ class RepeatingSummarizer:
     supports_images = True
 
     def __init__(self, reply: Reply, *, caches_prompts: bool = False) -> None:
-        """Take the reply, as :class:`ScriptedSummarizer` does."""
         self._reply = reply
         self.caches_prompts = caches_prompts
         self.requests: list[SummaryRequest] = []
@@ -91,7 +89,6 @@ class EchoSummarizer:
     caches_prompts = False
 
     def __init__(self, times: int = 1) -> None:
-        """Say it once, or more often."""
         self.times = times
         self.requests: list[SummaryRequest] = []
 
@@ -108,7 +105,7 @@ class WordCounter:
     def count(self, content: Content) -> int:
         """Return the number of words, plus ten for each block that is no text."""
         message = Message(role="user", content=content)
-        others = sum(not hasattr(block, "text") for block in message.blocks)
+        others = sum([not hasattr(block, "text") for block in message.blocks])
         return len(message.text.split()) + 10 * others
 
 
@@ -161,7 +158,6 @@ class ScriptedReviewer:
     """
 
     def __init__(self, *answers: Accept | WriteAgain | Exception) -> None:
-        """Take the answers in order."""
         self._answers = list(answers)
         self.proposals: list[Proposal] = []
         self.read: list[str] = []

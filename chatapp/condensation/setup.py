@@ -16,12 +16,9 @@ HooksFor = Callable[[Path], condense.Hooks]
 def load_strategies(terms: Terms) -> list[condense.Strategy]:
     """Return the strategies of the configuration; those that are names, with the user's options."""
     preferences = terms.preferences
-    options = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
-    takes = {one.name: one.takes for one in condense.known_strategies()}
+    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
     return [
-        condense.load_strategy(one, **{name: options[name] for name in takes.get(one, ())})
-        if isinstance(one, str)
-        else one
+        condense.load_strategy(one, wishes) if isinstance(one, str) else one
         for one in terms.configuration.strategies
     ]
 

@@ -89,7 +89,7 @@ class ReceiptField(JSONField):
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> condense.Receipt:
         """Return the receipt that was stored; where a join found no row, there is none."""
         stored = super().from_db_value(value, expression, connection)
-        return condense.Receipt.from_json(stored or ())
+        return condense.Receipt.from_json(stored) if stored else condense.Receipt()
 
     @override
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Literal
 
 from condense.messages import Message, TextBlock
-from condense.tokens import CharacterCounter, TokenCounter, count_messages
+from condense.tokens.counters import CharacterCounter, TokenCounter, count_messages
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Budget:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
         if automatic and self.percent(tokens) >= self.threshold:
             return "threshold"
-        return "allowed" if self.exceeds(tokens) else None
+        return "allowed" if tokens > self.allowed else None
 
     def should_condense(self, tokens: int, *, automatic: bool) -> bool:
         """Whether the context has to be reduced before the next request."""
@@ -95,7 +95,7 @@ class Budget:
 
     def available(self, tokens: int) -> int:
         """Return how much of the window is left beside a context of ``tokens`` and the reply."""
-        return max(0, self.capacity - tokens)
+        return max(0, self.window - self.reserved - tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,12 @@ def with_threshold(
     stays as it is.
     """
     query = ThresholdQuery(budget=budget, profile=profile, history=history)
-    for found in filter(None, (resolve(query) for resolve in resolvers)):
-        if MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
+    for resolve in resolvers:
+        found = resolve(query)
+        if found and MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
             return replace(budget, threshold=found.percent, threshold_source=found.source)
-        _warn(found)
+        if found:
+            _warn(found)
     return budget
 
 
@@ -198,12 +200,12 @@ def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> floa
 
     A turn begins with what the user says and ends where the next one begins.
     """
-    starts = [index for index, one in enumerate(effective) if _begins_turn(one)]
+    starts = [
+        index
+        for index, one in enumerate(effective)
+        if one.role == "user"
+        and not (one.is_summary or one.is_marker)
+        and any(isinstance(block, TextBlock) for block in one.blocks)
+    ]
     turns = [effective[start:end] for start, end in pairwise(starts)][-LATEST_TURNS:]
     return median(count_messages(turn, counter) for turn in turns) if turns else 0
-
-
-def _begins_turn(message: Message) -> bool:
-    made = message.is_summary or message.is_marker
-    said = any(isinstance(block, TextBlock) for block in message.blocks)
-    return message.role == "user" and said and not made

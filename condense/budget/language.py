@@ -1,4 +1,4 @@
-"""What language people write in, told by its script or its commonest words."""
+"""Languages: the one that people write in, told by its script or its commonest words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def language_of(text: str) -> str:
     words = _WORD.findall(text.casefold())
     for code, script in _SCRIPTS.items():
         # Kana are in every Japanese sentence; else it is what most letters are of.
-        found = sum(bool(script.search(word)) for word in words)
+        found = sum([bool(script.search(word)) for word in words])
         if found and (code == "ja" or 2 * found > len(words)):
             return code
     counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}
@@ -46,6 +46,6 @@ def language_of(text: str) -> str:
 
 def language_in(messages: Sequence[Message]) -> str:
     """Return the language of the user's newest words from which it can be told."""
-    users = (one for one in reversed(messages) if one.role == "user")
+    users = [one for one in reversed(messages) if one.role == "user"]
     said = (one.words for one in users if not (one.is_summary or one.is_marker))
     return next(filter(None, map(language_of, islice(filter(None, said), NEWEST))), "")

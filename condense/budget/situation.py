@@ -2,16 +2,18 @@
 
 import enum
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
 from condense.budget.budget import Budget
+from condense.budget.language import language_in
 from condense.folded_files.results import Folded, FoldingRecord, SkipReason
-from condense.messages import Block, Json, Message
+from condense.history.tags import replace_hidden
+from condense.messages import Block, Content, Json, Message
 from condense.prices import Usage
-from condense.tokens import TokenCount, TokenCounter
+from condense.tokens.counters import TokenCount, TokenCounter, count_messages
 
 Kind = Literal["condensed", "truncated", "cleared"]
 Reason = Literal["asked", "refused", "allowed", "threshold"]
@@ -50,8 +52,8 @@ class Situation:
     ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` and
-    ``language``, a code as :func:`condense.language_in` gives it, are for whoever chooses it.
+    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` is for
+    whoever chooses it.
     ``environment`` is awaited only when its text is used. ``chosen`` is what a manual run is about,
     where that is not all of it.
 
@@ -71,20 +73,23 @@ class Situation:
     focus: str = ""
     prompt_key: str = "condense"
     model: str = ""
-    language: str = ""
     environment: Environment | None = None
     chosen: Chosen | None = None
     condensed_at: int = 0
     may_ask: bool = True
 
     @property
+    def language(self) -> str:
+        """The language of the user's newest words, as :func:`condense.language_in` gives it."""
+        return language_in(self.effective)
+
+    @property
     def reason(self) -> Reason | None:
         """Why the context is to be made smaller: who wants it, or which limit it has reached."""
         if self.trigger is not Trigger.AUTO:
             return "asked" if self.trigger is Trigger.MANUAL else "refused"
-        if self.is_over:
-            return "allowed"
-        return self.budget.reason(self.tokens.value, automatic=self.automatic)
+        rule = self.budget.reason(self.tokens.value, automatic=self.automatic)
+        return "allowed" if rule and self.tokens.value > self.budget.allowed else rule
 
     @property
     def is_over(self) -> bool:
@@ -106,7 +111,7 @@ class Situation:
     def picked(self) -> tuple[Message, ...]:
         """What is to be read of what was chosen, as far as it is there; none where nothing was."""
         chosen = self.chosen or Chosen(())
-        return chosen.originals or tuple(one for one in self.effective if one.id in chosen.ids)
+        return chosen.originals or tuple([one for one in self.effective if one.id in chosen.ids])
 
     @property
     def picked_at(self) -> int:
@@ -172,7 +177,7 @@ class Reduction:
     def count(self) -> int:
         """How many messages it hides, or how many results it clears."""
         cleared = self.message.tags.cleared.values()
-        return sum(len(lines) for lines in cleared) or len(self.hidden)
+        return sum([len(lines) for lines in cleared]) or len(self.hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,3 +195,46 @@ class Addition:
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""
         return Addition(folded=self.folded and self.folded.left_out(SkipReason.TOO_MUCH))
+
+
+class Gauge:
+    """Measures one situation and what may become of it, all in the same unit.
+
+    Histories are always estimated with the counter. ``scale`` converts those estimates to the
+    unit of the situation's own number, which the provider may have measured.
+    """
+
+    def __init__(self, situation: Situation, counter: TokenCounter) -> None:
+        self.situation = situation
+        self._counter = counter
+        self.fixed = situation.fixed_tokens(counter)
+        self.before = self.fixed + self.size(situation.effective)
+        known = situation.tokens.value
+        self.scale = known / self.before if known and self.before else 1.0
+
+    @property
+    def cautious_scale(self) -> float:
+        """The scale at which a refused request fills what the reply leaves of the window."""
+        if self.situation.trigger is Trigger.FORCED and self.before:
+            return max(self.scale, self.situation.budget.capacity / self.before)
+        return self.scale
+
+    @property
+    def limit(self) -> float:
+        """The estimated tokens that the whole request should hold at most."""
+        return self.situation.budget.allowed / self.cautious_scale
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """Return the estimated tokens of some messages."""
+        return count_messages(messages, self._counter)
+
+    def weigh(self, content: Content) -> int:
+        """Return the estimated tokens of what is not a message yet."""
+        return self._counter.count(content)
+
+    def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
+        """Return the size of the whole request before and after hiding."""
+        after = self.fixed + self.size(replace_hidden(self.situation.effective, hidden, message))
+        known = self.situation.tokens
+        before = known if known.value else TokenCount(self.before)
+        return before, TokenCount(round(after * self.scale))

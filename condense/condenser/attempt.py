@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.budget import Addition, Reduction, Situation
-from condense.condenser.hooks import After, HookRun
+from condense.budget.situation import Addition, Reduction, Situation
+from condense.condenser.hooks import After, HookRun, name_of
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
     Attempt,
@@ -21,15 +21,14 @@ from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
-from condense.notes import parse_ledger
+from condense.notes.ledger_text import parse_ledger
 from condense.prices import Usage
 from condense.prompts.parsed import parse_summary
-from condense.reduction import Kit, Strategy, asks_model
 from condense.reduction.carryover import carry_answered
-from condense.reduction.strategy import expected_usage
+from condense.reduction.strategy import Kit, Strategy, asks_model, expected_usage
 from condense.summaries.summarizer import Bill, Summarizer
 from condense.summaries.summary_failures import describe
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 
 CUSTOM = "custom"
 NOT_WRITTEN = "It was to be written again, which failed: {error}"
@@ -105,7 +104,10 @@ class AttemptRunner:
         """
         try:
             if draft is None:
-                await self._started()
+                made, size = self.attempt, self.attempt.tokens_before.value
+                await self.log.started(made)
+                logger.info(STARTED, made.id, made.strategy, made.trigger, size)
+                self.hooks.tell(AttemptStarted(made))
                 draft = await self._reduce_or_fail()
             reduction = await self._reviewed(draft)
         except (asyncio.CancelledError, Discarded):
@@ -119,21 +121,15 @@ class AttemptRunner:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
         try:
-            size = await self.log.succeeded(self.attempt, reduction)
+            known = await self.log.succeeded(self.attempt, reduction)
         except CondenseError as error:
             await self._failed(error, rest)
             raise
-        reduction = replace(reduction, tokens_after=size or reduction.tokens_after)
+        reduction = replace(reduction, tokens_after=known or reduction.tokens_after)
         sizes = reduction.tokens_before.value, reduction.tokens_after.value
         logger.info(SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
-
-    async def _started(self) -> None:
-        made = self.attempt
-        await self.log.started(made)
-        logger.info(STARTED, made.id, made.strategy, made.trigger, made.tokens_before.value)
-        self.hooks.tell(AttemptStarted(made))
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""
@@ -157,7 +153,14 @@ class AttemptRunner:
             proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
             answer = await self.reviewer.review(self.attempt, proposal)
             if not isinstance(answer, Accept):
-                reduction = await self._again(reduction, answer.focus)
+                focused = replace(self.situation, focus=answer.focus)
+                self.ladder = replace(self.ladder, situation=focused)
+                try:
+                    reduction = await self._reduce_or_fail()
+                except CondenseError as error:
+                    # The person has the one before, with a note.
+                    noted = NOT_WRITTEN.format(error=error)
+                    reduction = replace(reduction, notes=(*reduction.notes, noted))
             elif answer.summary is None:
                 return reduction
             else:
@@ -169,14 +172,6 @@ class AttemptRunner:
                     reduction = replace(reduction, notes=(*reduction.notes, str(error)))
                 else:
                     return reduction
-
-    async def _again(self, reduction: Reduction, focus: str) -> Reduction:
-        """Return another one, or the same with a note where that fails."""
-        self.ladder = replace(self.ladder, situation=replace(self.situation, focus=focus))
-        try:
-            return await self._reduce_or_fail()
-        except CondenseError as error:
-            return replace(reduction, notes=(*reduction.notes, NOT_WRITTEN.format(error=error)))
 
     async def _reduce_or_fail(self) -> Reduction:
         """Return the reduction; whatever a strategy raises is a failure of this rung only."""
@@ -228,19 +223,16 @@ class AttemptRunner:
             loses_ledger = _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
             if self.situation.fits and loses_ledger:
                 raise
-            self.hooks.note_left_out(hook, addition)
-            extended, addition = self._telling(reduction, addition), addition.left_out()
+            what = addition.what or f"what the hook {name_of(hook)} adds"
+            self.hooks.troubles.append(f"For lack of room this was left out: {what}.")
+            # What was left out of the newest request is told in a few words.
+            effective = self.situation.effective
+            told = carry_answered(effective, reduction, addition.blocks, self.counter)
+            extended, addition = self._longer(reduction, told), addition.left_out()
+            if told:
+                self.ladder.check(extended)
         notes = (*reduction.notes, *addition.notes)
         return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
-
-    def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:
-        """Return the reduction with what was left out of the newest request, in a few words."""
-        effective = self.situation.effective
-        told = carry_answered(effective, reduction, left_out.blocks, self.counter)
-        longer = self._longer(reduction, told)
-        if told:
-            self.ladder.check(longer)
-        return longer
 
     def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
         """Return the reduction with more for the model to read."""
@@ -287,13 +279,13 @@ def _rejection(made: Reduction) -> SummaryRejected:
 
 def _lacking(made: Reduction) -> tuple[str, ...]:
     """Return what a reduction is rejected for, one sentence each."""
-    rejecting = (verdict for verdict in made.verdicts if verdict.rejects)
-    issues = (verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting)
-    return tuple(issue for some in issues for issue in some)
+    rejecting = [verdict for verdict in made.verdicts if verdict.rejects]
+    issues = [verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting]
+    return tuple([issue for some in issues for issue in some])
 
 
 def _holds_ledger(messages: Iterable[Message]) -> bool:
     """Whether a summary or marker among these carries a ledger."""
-    made = (one for one in messages if one.is_summary or one.is_marker)
+    made = [one for one in messages if one.is_summary or one.is_marker]
     texts = (block.text for one in made for block in one.blocks if isinstance(block, TextBlock))
     return any(map(parse_ledger, texts))

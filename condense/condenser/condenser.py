@@ -5,20 +5,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 
-from condense.budget import (
-    Budget,
-    Decision,
-    Environment,
-    Gauge,
-    Policy,
-    Reduction,
-    Situation,
-    Trigger,
-)
+from condense.budget.budget import Budget
+from condense.budget.situation import Environment, Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
-from condense.condenser.ladder import Ladder, ladder_from
+from condense.condenser.ladder import Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -29,30 +22,50 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
-from condense.history import effective_history, hide_behind
+from condense.history.effective import effective_history
+from condense.history.tags import hide_behind
 from condense.messages import Json, Message
-from condense.strategies import Strategy, load_strategy
+from condense.reduction.strategy import Strategy
+from condense.strategies import load_strategy
 from condense.summaries.summarizer import Summarizer
-from condense.tokens import TiktokenCounter, TokenCount, TokenCounter
+from condense.tokens.counters import TiktokenCounter, TokenCount, TokenCounter
+
+# Below any summary by the model: the facts alone, then less of the history.
+FALLBACKS = ("ledger", "sliding_window")
+# What not every model has is followed by what every model can do.
+INSTEAD = {"provider": "fresh_start"}
+
+
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
+    return (*(("clear",) if clear else ()), *first, *fallbacks)
+
 
 LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
+Strategies = Sequence[str | Strategy]
 logger = logging.getLogger(__name__)
 
 
 class Condenser:
     """Keeps a context within its budget; holds nothing about any conversation.
 
-    ``strategies`` are names, dotted paths or objects, tried in this order. ``choose_prompt`` gives
-    the key of the prompt for a situation, "" for the default.
+    ``strategies`` are names, dotted paths or objects, tried in this order, or a function that
+    gives them when they are first needed. ``choose_prompt`` gives the key of the prompt for a
+    situation, "" for the default.
     """
 
     def __init__(
         self,
         summarizer: Summarizer,
         counter: TokenCounter,
-        strategies: Sequence[str | Strategy] = LADDER,
+        strategies: Strategies | Callable[[], Strategies] = LADDER,
         *,
         policy: Policy | None = None,
         hooks: Hooks | None = None,
@@ -63,7 +76,9 @@ class Condenser:
     ) -> None:
         self.summarizer = summarizer
         self.counter = counter
-        self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
+        self._given = strategies
+        if not callable(strategies):
+            self.strategies  # noqa: B018 - an unknown name is told at once
         self.policy = policy or Policy()
         self.hooks = hooks or Hooks()
         self.choose_prompt = choose_prompt or (lambda _situation: "")
@@ -79,8 +94,18 @@ class Condenser:
         the last rung failed with when that is something else. An automatic run below the limit
         gives None when it fails. Raises Discarded where a reviewer does.
         """
-        ladder, hooks = self._begin(situation)
-        if not await self._is_due(ladder.decision, hooks):
+        hooks, reason, answer = HookRun(self.hooks), situation.reason, None
+        decides = situation.automatic and situation.may_ask and reason in {"threshold", None}
+        if self.hooks.should_condense and decides:
+            answer = await hooks.should_condense(situation)
+        # Without a reason nothing is measured and no strategy is loaded.
+        ladder = self._ladder(situation) if reason or answer else None
+        is_due = ladder is not None and ladder.is_due(answer)
+        level, word = (logging.INFO, "due") if is_due else (logging.DEBUG, "not due")
+        budget, size = situation.budget, situation.tokens.value
+        limits = budget.threshold, budget.threshold_source, budget.window
+        logger.log(level, DECIDED, situation.trigger, size, *limits, word)
+        if ladder is None or not is_due:
             return None
         failures: list[CondenseError] = []
         try:
@@ -103,32 +128,25 @@ class Condenser:
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
         """
-        ladder, hooks = self._begin(situation)
+        ladder, hooks = self._ladder(situation), HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
         return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
 
-    def _begin(self, situation: Situation) -> tuple[Ladder, HookRun]:
-        gauge = Gauge(situation, self.counter)
-        return Ladder(situation, self.policy, gauge, self.strategies), HookRun(self.hooks)
+    @cached_property
+    def strategies(self) -> list[Strategy]:
+        """All strategies, loaded when they are first needed."""
+        given = self._given() if callable(self._given) else self._given
+        return [load_strategy(one) if isinstance(one, str) else one for one in given]
 
-    async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
-        """Whether to try anything: as a hook wants it where the threshold would decide."""
-        situation, answer = decision.situation, None
-        if decision.is_by_threshold:
-            answer = await hooks.should_condense(situation)
-        is_due = decision.is_due(answer)
-        level, word = (logging.INFO, "due") if is_due else (logging.DEBUG, "not due")
-        budget, size = situation.budget, situation.tokens.value
-        limits = budget.threshold, budget.threshold_source, budget.window
-        logger.log(level, DECIDED, situation.trigger, size, *limits, word)
-        return is_due
+    def _ladder(self, situation: Situation) -> Ladder:
+        return Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
         situation, rungs = ladder.situation, ladder.rungs()
         before = Plan(
             situation=situation,
-            strategies=tuple(strategy.name for strategy in rungs),
+            strategies=tuple([strategy.name for strategy in rungs]),
             prompt=situation.prompt,
             focus=situation.focus,
             prompt_key=hooks.prompt_key(self.choose_prompt, situation),
@@ -182,13 +200,12 @@ class Condenser:
         nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
         if error is None or (nothing_more and ladder.situation.trigger is not Trigger.MANUAL):
             floor = ladder.floor(self.counter)
-            error = CannotFit(
-                f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
-                details="\n\n".join(f"{one}\n{one.details}".strip() for one in failures),
-                floor=floor,
-            )
-        error.cost = sum((one.cost for one in failures), Decimal(0))
-        error.calls = sum(one.calls for one in failures)
+            said = f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
+            details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
+            error = CannotFit(said, details=details)
+            error.floor = floor
+        error.cost = sum([one.cost for one in failures], Decimal(0))
+        error.calls = sum([one.calls for one in failures])
         raise error
 
 

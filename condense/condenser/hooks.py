@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
-from condense.budget import Addition, Reduction, Situation, Verdict
+from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError
 from condense.messages import Block
@@ -74,9 +74,9 @@ class Hooks:
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; what is among both is called once."""
         both: dict[str, tuple[Any, ...]] = {}
-        for name in (kind.name for kind in fields(self)):
-            ours = getattr(self, name)
-            both[name] = (*ours, *(hook for hook in getattr(others, name) if hook not in ours))
+        for kind in fields(self):
+            ours, theirs = getattr(self, kind.name), getattr(others, kind.name)
+            both[kind.name] = (*ours, *[hook for hook in theirs if hook not in ours])
         return Hooks(**both)
 
 
@@ -136,13 +136,12 @@ class HookRun:
         """Return what an ``after`` hook adds, None where it failed."""
         made: Addition | None = None
         with self._guarded(hook):
-            made = _addition_of(await hook(situation, reduction))
+            added = await hook(situation, reduction)
+            addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
+            if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
+                raise TypeError("it returned something that is no content block")
+            made = addition
         return made  # noqa: RET504 - the guard may have kept it None
-
-    def note_left_out(self, hook: After, addition: Addition) -> None:
-        """Say that what a hook returned was too much."""
-        what = addition.what or f"what the hook {_name(hook)} adds"
-        self.troubles.append(f"For lack of room this was left out: {what}.")
 
     async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
         """Return the reduction with the verdicts on it, and with what went wrong in hooks."""
@@ -150,7 +149,7 @@ class HookRun:
         for hook in self.hooks.validators:
             with self._guarded(hook):
                 verdict = await hook(situation, reduction)
-                verdicts.append(replace(verdict, name=verdict.name or _name(hook)))
+                verdicts.append(replace(verdict, name=verdict.name or name_of(hook)))
         notes = (*reduction.notes, *self.troubles)
         return replace(reduction, verdicts=tuple(verdicts), notes=notes)
 
@@ -169,18 +168,11 @@ class HookRun:
             # Unless only something that the hook waited for was cancelled.
             if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                 raise
-            log.warning("the hook %s failed", _name(hook), exc_info=True)
+            log.warning("the hook %s failed", name_of(hook), exc_info=True)
             reason = str(error) or type(error).__name__
-            self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+            self.troubles.append(f"The hook {name_of(hook)} failed: {reason}")
 
 
-def _addition_of(added: Sequence[Block] | Addition) -> Addition:
-    """Return what a hook returned as an addition; raise TypeError where it can be none."""
-    addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
-    if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
-        raise TypeError("it returned something that is no content block")
-    return addition
-
-
-def _name(hook: object) -> str:
+def name_of(hook: object) -> str:
+    """Return the name of a hook, for the record."""
     return str(getattr(hook, "__qualname__", type(hook).__qualname__))

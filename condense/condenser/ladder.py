@@ -4,30 +4,41 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.budget import Decision, Gauge, Policy, Reduction, Situation, Trigger
-from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
-from condense.history import replace_hidden
-from condense.reduction import asks_model
+from condense.budget.situation import Gauge, Reduction, Situation, Trigger
+from condense.errors import (
+    CondenseError,
+    DidNotShrink,
+    Floor,
+    NothingToCondense,
+    SummaryRejected,
+    Vetoed,
+)
+from condense.history.boundaries import require_enough, unread_tail
+from condense.history.tags import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
-from condense.strategies import Strategy, load_strategy
-from condense.tokens import TokenCounter, count_message, count_tools
+from condense.reduction.strategy import Strategy, asks_model
+from condense.strategies import load_strategy
+from condense.tokens.counters import TokenCounter, count_message, count_tools
 
-# Below any summary by the model: the facts alone, then less of the history.
-FALLBACKS = ("ledger", "sliding_window")
-# What not every model has is followed by what every model can do.
-INSTEAD = {"provider": "fresh_start"}
 LOSES_PINS = "The strategy {name} would lose what is pinned"
 
 
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
-    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What holds for every conversation of a condenser; shares are of one, sizes in tokens.
 
-    With ``clear`` superseded tool output goes first.
+    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
+    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
+    An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
+    Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
+    call in every turn.
     """
-    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
-    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
+
+    small_window: int = 8_000
+    least_progress: float = 0.1
+    distance_messages: int = 2
+    distance_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +53,42 @@ class Ladder:
     gauge: Gauge
     strategies: Sequence[Strategy] = ()
 
-    @property
-    def decision(self) -> Decision:
-        """Whether anything is to be done now."""
-        return Decision(self.situation, self.policy, self.gauge)
+    def is_due(self, answer: bool | None = None) -> bool:
+        """Whether to try anything now: the one place that decides it.
+
+        A context that somebody wants smaller, or that is too large, always is. Otherwise the
+        threshold decides, or the ``answer`` of a hook in its place.
+        """
+        reason = self.situation.reason
+        if reason not in {"threshold", None}:
+            return True
+        if answer is not None:
+            return answer and self._has_news()
+        wanted = reason == "threshold" and self.situation.may_ask
+        return wanted and self._has_come_far() and self._has_news()
+
+    def _has_come_far(self) -> bool:
+        """Whether enough has come since the last condensation to try another one unasked."""
+        effective, since = self.situation.effective, self.situation.condensed_at
+        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
+        if not made and not since:
+            return True
+        since = max(since, *(effective[index].seq for index in made), 0)
+        # A history that was never stored has no numbers: there, what follows is what is new.
+        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
+        new = [m for m in new if not (m.is_summary or m.is_marker)]
+        tokens = self.gauge.size(new) * self.gauge.scale
+        least = self.policy.distance_share * self.situation.budget.window
+        return len(new) >= self.policy.distance_messages and tokens >= least
+
+    def _has_news(self) -> bool:
+        """Whether a summary would say anything new, so that no attempt is made on every request."""
+        effective = self.situation.effective
+        try:
+            require_enough(effective, effective[: unread_tail(effective)])
+        except NothingToCondense:
+            return False
+        return True
 
     def rungs(self) -> list[Strategy]:
         """Return what may be tried, in this order.
@@ -70,7 +113,7 @@ class Ladder:
             return [*clearing, *truncating]
         if asked or not situation.is_over:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
-        far = situation.trigger is Trigger.FORCED or self.decision.has_come_far
+        far = situation.trigger is Trigger.FORCED or self._has_come_far()
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
     def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
@@ -105,9 +148,13 @@ class Ladder:
         if loses_pins(self.situation, reduction):
             raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
-        left, most = self._share_left(reduction), self._most()
+        left = self._share_left(reduction)
         is_last = reduction.kind == "truncated" and not self.situation.fits
-        chosen = self.situation.chosen
+        chosen, fits = self.situation.chosen, self.situation.fits
+        must_fit = (self.situation.trigger is not Trigger.MANUAL and not fits) or (
+            chosen and chosen.originals
+        )
+        most = self.situation.room if must_fit else math.inf
         any_will_do, may_grow = is_last or chosen, chosen and chosen.originals
         if left >= 1 and not may_grow:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
@@ -126,13 +173,6 @@ class Ladder:
         effective = self.situation.effective
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))
-
-    def _most(self) -> float:
-        """Return the tokens that a request may hold where it was too large before."""
-        situation = self.situation
-        must_fit = situation.trigger is not Trigger.MANUAL and not situation.fits
-        must_fit = must_fit or bool(situation.chosen and situation.chosen.originals)
-        return situation.room if must_fit else math.inf
 
     def _is_due_at(self, tokens: int) -> bool:
         automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from condense.budget import Kind, Reduction, Trigger
+from condense.budget.situation import Kind, Reduction, Trigger
 from condense.errors import CondenseError
 from condense.messages import Message
 from condense.prices import Usage
-from condense.tokens import TokenCount
+from condense.tokens.counters import TokenCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol, Self
 
-from condense.budget import Reduction, Verdict
+from condense.budget.situation import Reduction, Verdict
 from condense.condenser.log import Attempt
 from condense.folded_files.results import FoldingRecord
 from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
-from condense.tokens import TokenCount, TokenCounter
+from condense.tokens.counters import TokenCount, TokenCounter
 
 _PLAIN = ("kind", "strategy", "summary", "analysis", "prompt")
 EDITED = "A person changed the summary before it was applied."
@@ -88,7 +88,7 @@ class Proposal:
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
         if len(blocks) < len(made.message.blocks):
             return 0
-        texts = (block.text if isinstance(block, TextBlock) else "" for block in blocks)
+        texts = [block.text if isinstance(block, TextBlock) else "" for block in blocks]
         ends = (index for index, text in enumerate(texts) if text.endswith(made.summary))
         return next(ends, None) if made.summary else None
 
@@ -127,7 +127,7 @@ class Proposal:
             tags=Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])}),
             tokens=said["tokens"],
         )
-        verdicts = ({**one, "issues": tuple(one["issues"])} for one in made["verdicts"])
+        verdicts = [{**one, "issues": tuple(one["issues"])} for one in made["verdicts"]]
         reduction = Reduction(
             **{name: made[name] for name in _PLAIN},
             message=message,
@@ -136,7 +136,7 @@ class Proposal:
             tokens_after=TokenCount(**made["tokens_after"]),
             cost=Decimal(made["cost"]),
             notes=tuple(made["notes"]),
-            verdicts=tuple(Verdict(**one) for one in verdicts),
+            verdicts=tuple([Verdict(**one) for one in verdicts]),
             folded=FoldingRecord.from_json(made["folded"]) if made["folded"] else None,
         )
         return cls(reduction=reduction, by_model=made["by_model"], scale=made["scale"])

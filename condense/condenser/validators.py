@@ -1,4 +1,4 @@
-"""What makes a summary unusable, told by rule: validators that are there by default.
+"""Validators that are there by default: rules that tell an unusable summary.
 
 Each judges what a model wrote in place of hidden messages. Below ``BRIEF`` tokens there may be
 nothing to say that takes sections, or more words than the ledger has.
@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from condense.budget import Reduction, Situation, Verdict
+from condense.budget.situation import Reduction, Situation, Verdict
 from condense.messages import Message, TextBlock
-from condense.notes import parse_ledger, plain_text, render
-from condense.receipts import receipt
-from condense.tokens import CharacterCounter
+from condense.notes.ledger_text import parse_ledger, render
+from condense.notes.sentences import plain_text
+from condense.receipts.receipt import receipt
+from condense.tokens.counters import CharacterCounter
 
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
 BRIEF = 2_000  # tokens
@@ -91,7 +92,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
     """
     texts = (block.text for block in reduction.message.blocks if isinstance(block, TextBlock))
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
-    facts = sum(len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers)
+    facts = sum([len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers])
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
     issues = ("It is shorter than the list of facts beside it",) if is_short else ()
     return Verdict(name="length", issues=issues, rejects=is_short)
@@ -101,8 +102,8 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     """Reject what leaves the model with few of the files it changed, or of the user's rules."""
     hidden = reduction.hidden_among(situation.effective)
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
-    tallies = (tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS)
-    score = min((tally.score for tally in tallies if tally.total >= FEWEST), default=1.0)
+    tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
+    score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
     if score >= FACTS:
         return Verdict(name="facts", score=score)
     gone = [one.probe for one in found.findings if one.state not in ("kept", "named")]
@@ -121,7 +122,7 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> Iterator[str]:
     text, source = (" ".join(one.split()) for one in (summary, plain_text(hidden)))
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
-    copied = sum(probe in source for probe in probes)
+    copied = sum([probe in source for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
         yield "It copies what it should summarise"
 

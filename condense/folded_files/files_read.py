@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Message, TextBlock, ToolUseBlock, beside_of
 
 # Tools that read files, by the names they have here and in sessions recorded by other agents.
@@ -54,8 +54,11 @@ def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
             case TextBlock() if beside := beside_of(block):
                 # A file that was put beside somebody's words because they mention it.
                 yield from [str(beside["name"])] if beside.get("mention") == "file" else []
-            case TextBlock() if message.role == "user":
-                yield from _mentioned(block.text)
+            case TextBlock(text) if message.role == "user":
+                yield from _CONTENT.findall(text)
+                # Found many times faster than the expression finds nothing.
+                for path in _MENTION.findall(text) if "@/" in text else ():
+                    yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)
 
 
 def _paths_in(argument: Any) -> Iterable[str]:
@@ -71,11 +74,3 @@ def _paths_in(argument: Any) -> Iterable[str]:
             return chain.from_iterable(map(_paths_in, argument))
         case _:
             return ()
-
-
-def _mentioned(text: str) -> Iterator[str]:
-    yield from _CONTENT.findall(text)
-    if "@/" not in text:
-        return  # found many times faster than the expression finds nothing
-    for path in _MENTION.findall(text):
-        yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)

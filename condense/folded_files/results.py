@@ -60,13 +60,13 @@ class Folded:
 
     def left_out(self, reason: SkipReason) -> Self:
         """Return the record of the same files with none of them folded."""
-        dropped = tuple(FoldedFile(path, reason=reason) for path in self.included)
+        dropped = tuple([FoldedFile(path, reason=reason) for path in self.included])
         return type(self)(skipped=(*dropped, *self.skipped))
 
     def to_json(self) -> dict[str, Any]:
         """Return which files were folded and which left out as plain data, to store with a run."""
         pairs = zip(self.included, self.sections, strict=True)
-        files = tuple(FoldedFile(path, units(text)) for path, text in pairs)
+        files = tuple([FoldedFile(path, units(text)) for path, text in pairs])
         return FoldingRecord(self.characters, files, self.skipped).to_json()
 
 
@@ -90,7 +90,7 @@ class FoldingRecord:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the record that ``to_json`` gave."""
         files, left_out = (
-            tuple(FoldedFile(**one) for one in data[name]) for name in ("files", "left_out")
+            tuple([FoldedFile(**one) for one in data[name]]) for name in ("files", "left_out")
         )
         return cls(data["characters"], files, left_out)
 

@@ -80,7 +80,10 @@ def _fold(language: str, source: bytes) -> Outcome:
     text = source.decode("utf-8-sig", errors="replace")
     lines = text.split("\n")
     if language == MARKDOWN:
-        return render(_markdown_sections(lines), lines) or SkipReason.NOTHING
+        # The rows from each header to the row before the next one, as Roo Code finds them.
+        rows = [*_header_rows(lines), len(lines)]
+        sections = [Span(row, following - 1) for row, following in pairwise(rows)]
+        return render(sections, lines) or SkipReason.NOTHING
     try:
         spans, broken = parser.parse(language, text.encode())
     except Unfoldable as failure:
@@ -98,7 +101,7 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
         if span.signature or span.last - span.first + 1 >= LEAST_ROWS:
             chosen[span.first] = max(span.last, chosen.get(span.first, 0))
     return "".join(
-        f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()
+        [f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()]
     )
 
 
@@ -113,12 +116,6 @@ def _trimmed(span: Span, lines: Sequence[str]) -> Span:
     while last > span.first and not lines[last].strip():
         last -= 1
     return span._replace(last=last)
-
-
-def _markdown_sections(lines: Sequence[str]) -> list[Span]:
-    """Return the rows from each header to the row before the next one, as Roo Code finds them."""
-    rows = [*_header_rows(lines), len(lines)]
-    return [Span(row, following - 1) for row, following in pairwise(rows)]
 
 
 def _header_rows(lines: Sequence[str]) -> Iterator[int]:

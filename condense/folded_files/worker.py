@@ -63,7 +63,7 @@ def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[
         rows.extend(_rows(captures))
         for capture, nodes in captures.items():
             if capture.startswith(INJECTION):
-                injected[capture.removeprefix(INJECTION)].extend(node.range for node in nodes)
+                injected[capture.removeprefix(INJECTION)].extend([node.range for node in nodes])
     for inner, found in injected.items():
         rows.extend(parse(inner, source, sorted(found, key=lambda part: part.start_byte))[0])
     return rows, root.has_error

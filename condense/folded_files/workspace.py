@@ -31,7 +31,7 @@ class Workspace:
         if not real.startswith(self._root):
             raise Unfoldable(SkipReason.OUTSIDE)
         # A link may lead from an open name to a closed one, and a closed name to an open one.
-        inside = (name for name in {spelled, real} if name.startswith(self._root))
+        inside = [name for name in {spelled, real} if name.startswith(self._root)]
         if any(self._ignore(name.removeprefix(self._root)) for name in inside):
             raise Unfoldable(SkipReason.IGNORED)
         return real

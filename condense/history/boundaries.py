@@ -1,11 +1,18 @@
 """Boundaries: the places to cut a history, so that a tool call and its result stay together."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from operator import itemgetter
 
-from condense.history.answered_calls import pair_calls
-from condense.messages import Message
+from condense.errors import NothingToCondense
+from condense.messages import Message, ToolResultBlock, ToolUseBlock
+
+# Roo Code's English sentences, known to its users.
+NOT_ENOUGH = "Not enough messages to condense context"
+RECENTLY = "Context was condensed recently; skipping this attempt"
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
@@ -17,7 +24,7 @@ def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     for pair in pair_calls(messages).answered:
         opened[pair.called_at + 1] += 1
         opened[pair.answered_at + 1] -= 1
-    return tuple(i for i, depth in enumerate(accumulate(opened)) if depth == 0)
+    return tuple([i for i, depth in enumerate(accumulate(opened)) if depth == 0])
 
 
 def nearest_cut(cuts: Sequence[int], target: int, *, low: int, high: int) -> int | None:
@@ -40,5 +47,62 @@ def unread_tail(effective: Sequence[Message]) -> int:
         start -= 1
     if start and effective[start - 1].tool_uses:
         start -= 1
+    if not [True for message in effective[start:] if message.tool_results]:
+        return start
     cuts = safe_cuts(effective)
     return cuts[bisect_right(cuts, start) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCall:
+    """A tool call, its result, and which of the given messages they stand in."""
+
+    call: ToolUseBlock
+    result: ToolResultBlock
+    called_at: int
+    answered_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Answered calls in the order of their results, and the others with where they stand."""
+
+    answered: tuple[AnsweredCall, ...]
+    unanswered: tuple[tuple[int, ToolUseBlock], ...]
+
+
+def pair_calls(messages: Iterable[Message]) -> Pairing:
+    """Return which calls of a history were answered with what.
+
+    A call pairs with the first later result that carries its id. Once a later reply uses the id
+    again, what it named before stays unanswered; within one reply, the first call comes first.
+    """
+    answered: list[AnsweredCall] = []
+    unanswered: list[tuple[int, ToolUseBlock]] = []
+    waiting: defaultdict[str, deque[tuple[int, ToolUseBlock]]] = defaultdict(deque)
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            for call in message.tool_uses:
+                same = waiting[call.id]
+                while same and same[0][0] < index:
+                    unanswered.append(same.popleft())
+                same.append((index, call))
+            continue
+        for result in message.tool_results:
+            if waiting[result.tool_use_id]:
+                called_at, call = waiting[result.tool_use_id].popleft()
+                answered.append(AnsweredCall(call, result, called_at, index))
+    unanswered += [open_ for calls in waiting.values() for open_ in calls]
+    return Pairing(tuple(answered), tuple(sorted(unanswered, key=itemgetter(0))))
+
+
+def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
+    """Raise NothingToCondense where a summary of ``hidden`` would say nothing new.
+
+    After a condensation at least two more messages are needed, as in Roo Code.
+    """
+    condensed = bool([True for message in effective if message.is_summary])
+    too_few = len(effective) < (3 if condensed else 2)
+    news = [True for message in hidden if not (message.is_summary or message.is_marker)]
+    if too_few or not news:
+        raise NothingToCondense(RECENTLY if condensed else NOT_ENOUGH)

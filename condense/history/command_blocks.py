@@ -27,17 +27,19 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
     """
     newest: dict[str, str] = {}
     for message in messages:
-        if message.role == "user":
-            newest.update((_name(block), block) for block in _blocks(_directives(message)))
+        for block in _blocks(_directives(message)) if message.role == "user" else ():
+            tag = block[: block.index(">") + 1]
+            named = _NAME.search(tag)
+            newest[(named[1] or named[2] or tag) if named else tag] = block
     return tuple(newest.values())
 
 
 def _directives(message: Message) -> str:
     """Return the text that may hold directives: what a file says is none."""
-    texts = (block for block in message.blocks if isinstance(block, TextBlock))
+    texts = [block for block in message.blocks if isinstance(block, TextBlock)]
     if message.is_summary or message.is_marker:
-        return "\n".join(block.text for block in texts if block.text.startswith(REMINDER))
-    return "\n".join(block.text for block in texts if beside_of(block).get("kind") in _MEANT)
+        return "\n".join([block.text for block in texts if block.text.startswith(REMINDER)])
+    return "\n".join([block.text for block in texts if beside_of(block).get("kind") in _MEANT])
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -49,9 +51,3 @@ def _blocks(text: str) -> Iterator[str]:
             return
         end = closed + len(_CLOSE)
         yield text[start:end]
-
-
-def _name(block: str) -> str:
-    tag = block[: block.index(">") + 1]
-    found = _NAME.search(tag)
-    return (found[1] or found[2] or tag) if found else tag

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from condense.messages import Block, Cleared, Message, OpaqueBlock, ToolResultBlock
+from condense.messages import Cleared, Message, OpaqueBlock, ToolResultBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,9 @@ class InForce:
     def of(cls, messages: Iterable[Message]) -> "InForce":
         """Collect them from a history; one hidden by a later summary is still in force."""
         live = [message.tags for message in messages if message.in_force]
-        return cls(
-            frozenset(tags.condense_id for tags in live if tags.condense_id is not None),
-            frozenset(tags.truncation_id for tags in live if tags.truncation_id is not None),
-        )
+        summaries = [tags.condense_id for tags in live if tags.condense_id is not None]
+        markers = [tags.truncation_id for tags in live if tags.truncation_id is not None]
+        return cls(frozenset(summaries), frozenset(markers))
 
     def hide(self, message: Message) -> bool:
         """Whether one of them names itself as what hides this message."""
@@ -35,24 +34,24 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     gone; otherwise all messages that no marker in force hides. What visible markers cleared is one
     line each. Costs no more than the part behind the last summary.
     """
-    visible = _visible(messages)
-    return clear_results(visible, _cleared_by(visible))
-
-
-def _visible(messages: Sequence[Message]) -> tuple[Message, ...]:
     start = _last_summary(messages)
-    if start is None:
-        present = [message for message in messages if not message.taken_back]
-        in_force = InForce.of(present)
-        return tuple(message for message in present if not in_force.hide(message))
-    tail = _without_orphans([m for m in _from(messages, start) if not m.taken_back])
-    markers = InForce.of(tail).markers
-    return tuple(message for message in tail if message.tags.truncation_parent not in markers)
+    newest = [messages[index] for index in range(start or 0, len(messages))]
+    visible = [message for message in newest if not message.taken_back]
+    if start is not None:
+        visible = _without_orphans(visible)
+    if markers := InForce.of(visible).markers:
+        visible = [one for one in visible if one.tags.truncation_parent not in markers]
+    cleared: dict[str, Mapping[str, str]] = {}
+    for message in visible:
+        for name, lines in message.tags.cleared.items():
+            cleared[name] = {**cleared.get(name, {}), **lines}
+    return clear_results(visible, cleared) if cleared else tuple(visible)
 
 
 def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the last summary in force and all that follows it, or the whole history."""
-    return tuple(_from(messages, _last_summary(messages) or 0))
+    start = _last_summary(messages) or 0
+    return tuple([messages[index] for index in range(start, len(messages))])
 
 
 def _last_summary(messages: Sequence[Message]) -> int | None:
@@ -62,22 +61,20 @@ def _last_summary(messages: Sequence[Message]) -> int | None:
     return None
 
 
-def _from(messages: Sequence[Message], start: int) -> Iterable[Message]:
-    return (messages[index] for index in range(start, len(messages)))
-
-
 def _without_orphans(tail: Sequence[Message]) -> list[Message]:
+    """Return the messages without results of calls that are gone, and without what that empties."""
     calls = {use.id for message in tail if message.role == "assistant" for use in message.tool_uses}
     calls.discard("")
-    kept = (_with_known_results(message, calls) for message in tail)
-    return [message for message in kept if message.role == "assistant" or message.content != ()]
-
-
-def _with_known_results(message: Message, calls: set[str]) -> Message:
-    if message.role != "user" or isinstance(message.content, str):
-        return message
-    blocks = tuple(block for block in message.content if not _is_orphan(block, calls))
-    return message if len(blocks) == len(message.content) else message.with_content(blocks)
+    kept: list[Message] = []
+    for message in tail:
+        if message.role == "assistant" or isinstance(message.content, str):
+            kept.append(message)
+            continue
+        blocks = tuple([block for block in message.content if not _is_orphan(block, calls)])
+        if blocks:
+            is_whole = len(blocks) == len(message.content)
+            kept.append(message if is_whole else message.with_content(blocks))
+    return kept
 
 
 def _is_orphan(block: object, calls: set[str]) -> bool:
@@ -88,32 +85,21 @@ def _is_orphan(block: object, calls: set[str]) -> bool:
     )
 
 
-def _cleared_by(visible: Iterable[Message]) -> Cleared:
-    """Return what all visible markers clear together."""
-    cleared: dict[str, Mapping[str, str]] = {}
-    for message in visible:
-        for name, lines in message.tags.cleared.items():
-            cleared[name] = {**cleared.get(name, {}), **lines}
-    return cleared
-
-
 def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Message, ...]:
     """Return the messages with each result that ``cleared`` names replaced by its line.
 
     A message that changes has no token count of its own any more.
     """
-    if not cleared:
-        return tuple(messages)
-    return tuple(
-        _with_lines(one, cleared[one.id]) if one.id in cleared else one for one in messages
-    )
-
-
-def _with_lines(message: Message, lines: Mapping[str, str]) -> Message:
-    return message.with_content(tuple(_line(block, lines) for block in message.blocks))
-
-
-def _line(block: Block, lines: Mapping[str, str]) -> Block:
-    if isinstance(block, ToolResultBlock) and block.tool_use_id in lines:
-        return replace(block, content=lines[block.tool_use_id])
-    return block
+    made: list[Message] = []
+    for message in messages:
+        if lines := cleared.get(message.id):
+            blocks = [
+                replace(block, content=lines[block.tool_use_id])
+                if isinstance(block, ToolResultBlock) and block.tool_use_id in lines
+                else block
+                for block in message.blocks
+            ]
+            made.append(message.with_content(tuple(blocks)))
+        else:
+            made.append(message)
+    return tuple(made)

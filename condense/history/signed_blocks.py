@@ -18,13 +18,13 @@ def is_thinking(block: Block) -> bool:
 
 def count_thinking(messages: Iterable[Message]) -> int:
     """Return how many blocks of thinking in some messages are still sent."""
-    bound = (message for message in messages if not message.tags.unbound)
-    return sum(is_thinking(block) for message in bound for block in message.blocks)
+    bound = [message for message in messages if not message.tags.unbound]
+    return sum([is_thinking(block) for message in bound for block in message.blocks])
 
 
 def without_thinking(message: Message) -> Message:
     """Return the message without any thinking."""
-    blocks = tuple(block for block in message.blocks if not is_thinking(block))
+    blocks = tuple([block for block in message.blocks if not is_thinking(block)])
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 
 
@@ -40,8 +40,10 @@ def unbind(
 ) -> tuple[Message, ...]:
     """Return the messages with the thinking in those behind a change no longer to be sent."""
     return tuple(
-        one.with_tags(unbound=True) if count_thinking((one,)) and is_behind(one) else one
-        for one in messages
+        [
+            one.with_tags(unbound=True) if count_thinking((one,)) and is_behind(one) else one
+            for one in messages
+        ]
     )
 
 
@@ -54,8 +56,8 @@ def without_compaction(message: Message) -> Message:
     """Return the message with a compaction's readable text in its place, for any other reader."""
     if not any(map(is_compaction, message.blocks)):
         return message
-    texts = (_as_text(block) for block in message.blocks)
-    return message.with_content(tuple(block for block in texts if block))
+    texts = [_as_text(block) for block in message.blocks]
+    return message.with_content(tuple([block for block in texts if block]))
 
 
 def _as_text(block: Block) -> Block | None:

@@ -1,9 +1,10 @@
-"""Hide messages behind a summary or a truncation marker; undo brings them back."""
+"""Tags: hide messages behind a summary or marker, undo, redo, rewind, and come back."""
 
 import math
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
@@ -11,6 +12,7 @@ from condense.history.effective import InForce, clear_results, effective_history
 from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
 
+_PARENTS = ("condense_parent", "truncation_parent")
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
 
 
@@ -40,7 +42,7 @@ def hide_behind(
     if unknown := ids - {message.id for message in messages}:
         raise UnknownMessage(f"No message {min(unknown)!r} is in this history.")
     effective = effective_history(messages)
-    there = tuple(message.id for message in effective if message.id in ids)
+    there = tuple([message.id for message in effective if message.id in ids])
     if not there:
         raise NothingToCondense("None of the messages to hide is visible to the model.")
     targets, made = frozenset(there), made.with_tags(hides=there)
@@ -102,7 +104,7 @@ def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tupl
 def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
     """Hide part of the effective history behind a marker that says how many messages."""
     effective = effective_history(messages)
-    hidden = tuple(message.id for message in plan_truncation(effective, fraction))
+    hidden = tuple([message.id for message in plan_truncation(effective, fraction)])
     if not hidden:
         return Truncation(messages, None, ())
     text = TRUNCATION_TEXT.format(count=len(hidden))
@@ -127,7 +129,11 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         raise UndoRefused("This has already been taken back.")
     if InForce.of(messages).hide(made):
         raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
-    back = (_without(message, made_id, undone=message is made) for message in messages)
+    back: list[Message] = []
+    for message in messages:
+        gone = [name for name in _PARENTS if getattr(message.tags, name) == made_id]
+        changes: dict[str, Any] = {"undone": True} if message is made else dict.fromkeys(gone)
+        back.append(message.with_tags(**changes) if changes else message)
     return unbind(back, lambda one: one.seq > made.seq)
 
 
@@ -164,29 +170,82 @@ def _names(tags: Tags) -> tuple[str | None, ...]:
     return tags.condense_id, tags.truncation_id, tags.clear_id
 
 
-def _without(message: Message, made_id: str, *, undone: bool) -> Message:
-    tags = message.tags
-    if undone:
-        return message.with_tags(undone=True)
-    if tags.condense_parent == made_id:
-        message = message.with_tags(condense_parent=None)
-    if tags.truncation_parent == made_id:
-        message = message.with_tags(truncation_parent=None)
-    return message
-
-
 def _insert_after(
     messages: tuple[Message, ...], targets: Collection[str], made: Message
 ) -> tuple[Message, ...]:
-    last = max(index for index, message in enumerate(messages) if message.id in targets)
-    seq = made.seq or max(message.seq for message in messages) + 1
+    last = max([index for index, message in enumerate(messages) if message.id in targets])
+    seq = made.seq or max([message.seq for message in messages]) + 1
     made = replace(made, seq=seq, position=messages[last].order[0])
     index = last + 1
-    while index < len(messages) and _stands_before(messages[index], made):
+    # An older summary or marker may share the new one's position.
+    while index < len(messages) and messages[index].order < made.order:
+        if not (messages[index].is_summary or messages[index].is_marker):
+            break
         index += 1
     return (*messages[:index], made, *messages[index:])
 
 
-def _stands_before(message: Message, made: Message) -> bool:
-    """Whether an older summary or marker shares the new one's position."""
-    return (message.is_summary or message.is_marker) and message.order < made.order
+def rewind(
+    messages: Sequence[Message], to_id: str, *, rewind_id: str | None = None
+) -> tuple[Message, ...]:
+    """Return the history as before ``to_id`` was written; that and all later is hidden.
+
+    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier,
+    so what it hid is visible again. Raises UnknownMessage when ``to_id`` is not in the history.
+    """
+    target = next((message for message in messages if message.id == to_id), None)
+    if target is None:
+        raise UnknownMessage(f"No message {to_id!r} is in this history.")
+    rewind_id = rewind_id or uuid.uuid4().hex
+    return tuple(
+        [
+            one.with_tags(rewind_parent=rewind_id)
+            if one.seq >= target.seq and one.tags.rewind_parent is None
+            else one
+            for one in messages
+        ]
+    )
+
+
+def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
+    """Bring back what a rewind hid, as long as nothing has been written since.
+
+    Raises UnknownMessage when no message is hidden by it, and UndoRefused when a message, summary
+    or marker that is not rewound itself is newer than all it hid.
+    """
+    hidden = {message.seq for message in messages if message.tags.rewind_parent == rewind_id}
+    if not hidden:
+        raise UnknownMessage(f"No rewind {rewind_id!r} is in this history.")
+    newest = max(hidden)
+    if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
+        raise UndoRefused("Something new was written after this rewind.")
+    back = tuple(
+        [
+            message.with_tags(rewind_parent=None)
+            if message.tags.rewind_parent == rewind_id
+            else message
+            for message in messages
+        ]
+    )
+    again = [m for m in back if m.seq in hidden and m.in_force and m.tags.clear_id is None]
+    for made in sorted(again, key=lambda message: message.seq):
+        back = _name_again(back, made)
+    return back
+
+
+def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
+    """Have ``made`` named by what it hid, where a summary or marker out of force took its place.
+
+    That one was written while ``made`` was rewound.
+    """
+    name = "condense" if made.is_summary else "truncation"
+    made_id = getattr(made.tags, f"{name}_id")
+    in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
+    return tuple(
+        [
+            one.with_tags(**{f"{name}_parent": made_id})
+            if one.id in hides and not (one.taken_back or in_force.hide(one))
+            else one
+            for one in messages
+        ]
+    )

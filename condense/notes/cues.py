@@ -1,4 +1,4 @@
-"""Words by which a sentence shows itself a rule, a promise, a decision or a replacement.
+"""Cues: words that mark a sentence as a rule, a promise, a decision or a replacement.
 
 In the languages with the most speakers on the web; whoever adds a word to one adds its
 counterparts to the others. ``words`` are found whole, ``parts`` anywhere: phrases, and words of
@@ -20,7 +20,7 @@ class Cues:
 
     def stand_in(self, text: str, words: AbstractSet[str]) -> bool:
         """Whether a text in small letters, with these words, says any of them."""
-        if not self.words.isdisjoint(words) or any(part in text for part in self.parts):
+        if not self.words.isdisjoint(words) or [part for part in self.parts if part in text]:
             return True
         return not text.isascii() and bool(self.others.search(text))
 
@@ -30,21 +30,21 @@ def _cues(*lines: str) -> Cues:
     cues = [cue.strip() for line in lines for cue in line.split(",")]
     words = {cue for cue in cues if cue.isalpha()}
     parts = [cue.strip("*") for cue in cues if cue not in words]
-    others = re.compile("|".join(re.escape(part) for part in parts if not part.isascii()))
+    others = re.compile("|".join([re.escape(part) for part in parts if not part.isascii()]))
     return Cues(frozenset(words), tuple(filter(str.isascii, parts)), others)
 
 
-RULES = _cues(
-    "must, mustn, never, always, only, avoid, without, instead, prefer, ensure, should, shouldn",
-    "keep, leave, make sure, don't, do not, can't, cannot, no more, no longer, no need, at most",
-    "at least, stick to",
+# Words that make a sentence a rule wherever they stand in it; in English others may do so, too.
+_RULES = (
+    "must, mustn, avoid, prefer, ensure, make sure, at most, at least, stick to, not allowed",
+    "no more than, no longer than",
     "muss, müssen, musst, niemals, nie, immer, nur, vermeide, vermeiden, ohne, stattdessen, lieber",
     "soll, sollte, sollst, darf, dürfen, bitte nicht, auf keinen fall, höchstens, mindestens",
-    "nicht mehr",
+    "nicht mehr, nicht erlaubt, verboten, ausschließlich",
     "doit, doivent, dois, jamais, toujours, seulement, uniquement, éviter, évite, évitez, sans",
-    "plutôt, préfère, ne pas, n'utilise, il faut, au plus, au moins",
+    "plutôt, préfère, interdit, ne pas, n'utilise, il faut, au plus, au moins",
     "debe, deben, debes, nunca, siempre, solo, sólo, solamente",
-    "evita, evitar, evite, sin, prefiero",
+    "evita, evitar, evite, sin, prefiero, prohibido, jamás",
     "en lugar de, no uses, no se puede, hay que, como máximo, al menos, por lo menos",
     "deve, devem, sempre, somente, apenas, evite, sem, em vez de, não pode, não use, pelo menos",
     "devono, mai, soltanto, evitare, senza, invece, non usare, bisogna, almeno",
@@ -52,7 +52,7 @@ RULES = _cues(
     "не надо, не используй, не больше, не менее, обязательно",
     "不能*, 不要*, 不得*, 不可*, 不许*, 禁止*, 必须*, 必須*, 务必*",
     "始终*, 总是*, 永远*, 只能*, 仅*",
-    "避免*, 应该*, 应当*, 最多*, 至少*, 請勿*, 请勿*, 絕不*, 绝不*, 不再*, 保持*",
+    "避免*, 一律*, 不用*, 应该*, 应当*, 最多*, 至少*, 請勿*, 请勿*, 絕不*, 绝不*, 不再*, 保持*",
     "しないで*, してはいけ*, しなければ*, 必ず*, 絶対*, 常に*, のみ*, だけ*",
     "避け*, べき*, 以内*, 使わないで*",
     "ないでください*, ないこと*",
@@ -62,6 +62,12 @@ RULES = _cues(
     "لا تستخدم*, لا يمكن*, لا تغير*",
     "चाहिए*, कभी नहीं*, हमेशा*, केवल*, सिर्फ*, मत*, बिना*, ज़रूर*, कम से कम*",
     "asla, daima, sadece, yalnızca, mutlaka, gerekir, zorunda, en az, en fazla",
+)
+PLAIN_RULES = _cues(*_RULES)
+RULES = _cues(
+    "never, always, only, without, instead, should, shouldn, keep, leave, don't, do not, can't",
+    "cannot, no more, no longer, no need",
+    *_RULES,
 )
 REPLACEMENTS = _cues(
     "instead, anymore, scrap, forget, no longer, any more, rather than, changed my mind, replaces",

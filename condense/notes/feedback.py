@@ -1,4 +1,4 @@
-"""What people say in the results of tools: reasons for a refusal, answers, approved plans.
+"""Feedback: words of people in the results of tools, as a refusal, an answer or a plan.
 
 Clients put these words into a result in a few shapes, whatever the tool is called: in a tag, as a
 field of JSON, below a line about the user that ends in a colon, as ``"question"="answer"``, or as
@@ -54,34 +54,33 @@ def words_in(call: Call) -> Iterator[tuple[str, str]]:
     """
     keys = {key.replace("_", "").lower() for key in call.arguments}
     asks = bool(keys & _QUESTION) and keys <= _ASKING
-    is_told = asks or call.outcome == "refused" or _is_about_person(call.answer)
-    if is_told and not _shows(call, keys):
+    is_told = asks or call.outcome == "refused"
+    # Most results hold none of the words, and that is found out ten times as fast.
+    if not is_told and _NAMED.search(call.answer[:_BEGINNING].casefold()):
+        is_told = bool(_ABOUT_PERSON.match(call.answer))
+    # The result may be what the call looked at.
+    looks = bool(keys & _LOOKING or touched_paths(call) or command_of(call))
+    if is_told and not (looks and call.outcome == "ok" and not is_edit(call)):
         answer = call.answer[:_SEARCHED].strip()
         for about, words in _said(call, answer, asks=asks):
             if words.strip():
                 yield words.strip(), one_line(about or _subject(call), SUBJECT)
 
 
-def _is_about_person(answer: str) -> bool:
-    # Most results hold none of the words, and that is found out ten times as fast.
-    is_named = _NAMED.search(answer[:_BEGINNING].casefold())
-    return bool(is_named and _ABOUT_PERSON.match(answer))
-
-
-def _shows(call: Call, keys: set[str]) -> bool:
-    """Whether the result is what the call looked at."""
-    if call.outcome != "ok" or is_edit(call):
-        return False
-    return bool(keys & _LOOKING or touched_paths(call) or command_of(call))
-
-
 def _said(call: Call, answer: str, *, asks: bool) -> list[tuple[str, str]]:
-    said = [*_in_tags(answer)] or [*_in_fields(answer, asks=asks)] or [*_introduced(call, answer)]
-    if said or call.outcome != "ok":
+    said = [*_in_tags(answer)] or [*_in_fields(answer, asks=asks)]
+    if said:
         return said
+    if call.outcome != "ok":
+        told = _INTRODUCED.match(answer) if call.outcome in {"failed", "refused"} else None
+        return [("", told[2])] if told and (told[1] or call.outcome == "refused") else []
     if asks:
-        return [*_in_pairs(answer)] or [(_question(call), answer)]
-    return [(call.name, _approved(call, answer))]
+        question = call.arguments.get("question") or call.arguments.get("questions")
+        return _PAIR.findall(answer) or [(next(iter(leaves(question)), ""), answer)]
+    # A plan that the person agreed to, as the result or else the call has it.
+    heading, plan = _HEADING.search(answer), call.arguments.get("plan")
+    approved = answer[heading.end() :] if heading else plan
+    return [(call.name, approved if isinstance(approved, str) else "")]
 
 
 def _in_tags(answer: str) -> Iterator[tuple[str, str]]:
@@ -93,18 +92,6 @@ def _in_tags(answer: str) -> Iterator[tuple[str, str]]:
                 return
             end = closed
             yield "", answer[opening.end() : closed]
-
-
-def _introduced(call: Call, answer: str) -> Iterator[tuple[str, str]]:
-    if call.outcome in {"failed", "refused"}:
-        told = _INTRODUCED.match(answer)
-        if told and (told[1] or call.outcome == "refused"):
-            yield "", told[2]
-
-
-def _in_pairs(answer: str) -> Iterator[tuple[str, str]]:
-    for found in _PAIR.finditer(answer):
-        yield found[1], found[2]
 
 
 def _in_fields(answer: str, *, asks: bool) -> Iterator[tuple[str, str]]:
@@ -141,19 +128,6 @@ def _answers(value: Any, wanted: set[str], question: str) -> Iterator[tuple[str,
         yield from _fields(value, wanted, question)
     else:
         yield question, ", ".join(leaves(value))
-
-
-def _approved(call: Call, answer: str) -> str:
-    """Return the plan that the person agreed to, as the result or else the call has it."""
-    if heading := _HEADING.search(answer):
-        return answer[heading.end() :]
-    plan = call.arguments.get("plan")
-    return plan if isinstance(plan, str) else ""
-
-
-def _question(call: Call) -> str:
-    asked = call.arguments.get("question") or call.arguments.get("questions")
-    return next(iter(leaves(asked)), "")
 
 
 def _subject(call: Call) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -39,7 +39,6 @@ class Identifiers:
     """Weighs identifiers, and knows the file that each was named with last."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._told: list[_Told] = []
         self._carried: dict[str, tuple[int, str]] = {}
         self._calls = 0
@@ -54,9 +53,9 @@ class Identifiers:
         self._calls += 1
         self._told.append(_Told(self._calls, call.arguments, call.answer, path))
 
-    def carry(self, names: Iterator[tuple[str, str]]) -> None:
-        """Take over names and files of an earlier ledger, as if each were printed just now."""
-        self._carried |= {name: (self._calls, path) for name, path in names}
+    def carry(self, names: Mapping[str, str]) -> None:
+        """Take over names with their files from an earlier ledger, as if each was just printed."""
+        self._carried |= {name: (self._calls, path) for name, path in names.items()}
 
     def weightiest(self) -> Iterator[tuple[str, str]]:
         """Yield each with its file; of long ago no more than there is room for anyway."""
@@ -72,7 +71,9 @@ class Identifiers:
                 weights[name] += fade
                 if told.path:
                     files.setdefault(name, told.path)
-            for name in _printed(told.answer) if age < HALF_LIFE else ():
+            words = _WORD.findall(told.answer[:_SEARCHED]) if age < HALF_LIFE else ()
+            again = [word for word, times in Counter(words).items() if times >= TIMES]
+            for name in filter(_is_identifier, again):
                 weights[name] += PRINTED * fade
                 printed.setdefault(name, told.path)
         for name, (at, path) in self._carried.items():
@@ -90,12 +91,6 @@ def _names(arguments: Any) -> Iterator[str]:
             part = _ESCAPES.sub(" ", part)
         words.update(dict.fromkeys(_WORD.findall(part)))
     return filter(_is_identifier, words)
-
-
-def _printed(answer: str) -> Iterator[str]:
-    """Yield the identifiers that a result prints again and again."""
-    words = Counter(_WORD.findall(answer[:_SEARCHED]))
-    return (word for word, times in words.items() if times >= TIMES and _is_identifier(word))
 
 
 def _told(value: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is known about hidden messages without asking a model; everything newest first."""
+"""Ledgers: all that is known of hidden messages without a model, the newest first."""
 
 from dataclasses import dataclass
 from typing import Literal

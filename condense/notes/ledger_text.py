@@ -1,4 +1,4 @@
-"""A ledger as text that a model can read and :mod:`condense.notes.ledger_parser` can take apart.
+"""Ledgers as text: written for a model to read, and taken apart again exactly as written.
 
 Every section and every request begins at a fence: a line of tildes, longer than any that begins a
 line of a fact. So no fact can end the ledger or open a section. A section's title tells how its
@@ -7,10 +7,13 @@ lines are to be read.
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
-from condense.notes.ledger import Failure, Ledger, Request, Run, Todo
-from condense.notes.paths import common_root, file_lines
+from condense.messages import Message, TextBlock
+from condense.notes.ledger import Failure, Ledger, Mark, Request, Run, Todo
+from condense.notes.paths import common_root, file_lines, read_files
 
 HEADING = "## Ledger"
 INTRO = "Copied from hidden messages, newest first."
@@ -49,7 +52,7 @@ def render(ledger: Ledger) -> str:
 
 def _sections(ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
     if ledger.files:
-        root = common_root(file.path for file in ledger.files)
+        root = common_root([file.path for file in ledger.files])
         identified = IDENTIFIED if any(file.names for file in ledger.files) else ""
         title = f"{FILES}{identified}{INSIDE if root else ''}{root}"
         yield title, [*file_lines(ledger.files, root)]
@@ -96,5 +99,101 @@ def request_lines(request: Request, fence: str = FENCE) -> str:
 
 def _fence(lines: Iterable[str]) -> str:
     """Return more tildes than any of the lines begins with."""
-    runs = (len(run) for line in lines for run in _LEADING_TILDES.findall(line))
+    runs = [len(run) for line in lines for run in _LEADING_TILDES.findall(line)]
     return "~" * max(len(FENCE), 1 + max(runs, default=0))
+
+
+_HEAD = re.compile(rf"{re.escape(HEADING)} (~+)\n")
+_TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
+# Ledgers written before the gap was marked said so above the request.
+_MORE = re.compile(r"\+\d{1,12} characters")
+_IN_CALLS = "identifiers in other calls"  # the title when replies were not read for them
+_DONE = re.compile(TODOS.format(r"(\d{1,12})"))
+_ROOT = re.compile(rf"{FILES}(?:{IDENTIFIED})?(?:{INSIDE}(.*))?")
+_MARKS: dict[str, Mark] = {"": "", "!": "!", "?": "?"}
+
+
+def parse_ledger(text: str) -> Ledger | None:
+    """Return the ledger that the text begins with, None where it begins with none.
+
+    Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
+    """
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    fence = head[1]
+    body, closed, _ = f"{text}\n".partition(f"\n{fence} {END}\n")
+    if not closed:
+        return None
+    ledger = Ledger()
+    for section in body.split(f"\n{fence} "):
+        ledger = _with_section(ledger, section.split("\n"), fence)
+    return ledger
+
+
+def ledger_of(message: Message) -> Ledger | None:
+    """Return the ledger that a summary or a marker carries; what anyone else writes is none."""
+    if not (message.is_summary or message.is_marker):
+        return None
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and (found := parse_ledger(block.text)):
+            return found
+    return None
+
+
+def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
+    title, *rest = lines
+    # No fact is an empty line, and a hundred thousand of them would be as many objects.
+    facts = [line for line in rest if line]
+    if root := _ROOT.fullmatch(title):
+        return replace(ledger, files=read_files(facts, root[1] or ""))
+    if done := _DONE.fullmatch(title):
+        found = [todo for line in facts if (todo := _TODO.fullmatch(line))]
+        todos = tuple([Todo(one[1], one[3], one[2] == "-") for one in found])
+        return replace(ledger, todos=todos, done=int(done[1]))
+    if title == RUNS:
+        ledger = replace(ledger, runs=tuple(map(_run, facts)))
+    elif title == FAILURES:
+        told = [line.split(ARROW, 1) for line in facts if ARROW in line]
+        ledger = replace(ledger, failures=tuple([Failure(*one) for one in told]))
+    elif title == STATEMENTS:
+        ledger = replace(ledger, statements=tuple(facts))
+    elif title in {IDENTIFIERS, _IN_CALLS}:
+        ledger = replace(ledger, identifiers=tuple(" ".join(facts).split()))
+    elif title == NAMES:
+        ledger = replace(ledger, names=tuple(facts))
+    elif title == REQUESTS:
+        ledger = replace(ledger, requests=_requests(rest, fence))
+    return ledger
+
+
+def _run(line: str) -> Run:
+    found = COUNTED_RUN.fullmatch(line)
+    return Run(found[3], int(found[1]), _MARKS[found[2]]) if found else Run(line)
+
+
+def _requests(lines: Sequence[str], fence: str) -> tuple[Request, ...]:
+    """Split at the bare fences; a fence with words below one tells of the request."""
+    notes = (f"{fence}{TO}", f"{fence}{REPLACED}")
+    starts = [
+        index
+        for index, line in enumerate(lines)
+        if line.startswith(fence) and not line.startswith(notes)
+    ]
+    return tuple(
+        [_request(lines[start:end], fence) for start, end in pairwise((*starts, len(lines)))]
+    )
+
+
+def _request(lines: Sequence[str], fence: str) -> Request:
+    notes = {TO: "", REPLACED: ""}
+    words = []
+    for line in lines[1:]:
+        if line.startswith(fence):
+            label = TO if line.startswith(TO, len(fence)) else REPLACED
+            notes[label] = line[len(fence) + len(label) :]
+        else:
+            words.append(line)
+    if _MORE.fullmatch(lines[0], len(fence)):
+        words.append(GAP)
+    return Request("\n".join(words), notes[TO], notes[REPLACED])

@@ -1,4 +1,4 @@
-"""Which files a tool call reads or edits, told by its arguments rather than its name."""
+"""Paths: the files that a tool call reads or edits, told by its arguments, and their lines."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,10 +26,13 @@ MAX_PATH = 400  # characters; more is no path
 def touched_paths(call: Call) -> tuple[str, ...]:
     """Return the files the call names, each once; folders that it searches are left out."""
     keys = _keys(call.arguments)
-    found = [*_named(keys), *_in_patches(call.arguments.values())]
-    if keys.keys() & _SEARCHES or _lists(call.name):
+    found = [*_named(keys)]
+    for value in call.arguments.values():
+        if isinstance(value, str) and value.startswith("*** Begin Patch"):
+            found += _PATCHED.findall(value)
+    if keys.keys() & _SEARCHES or _LISTING.search(call.name):
         found = [path for path in found if _SUFFIX.search(path)]
-    return tuple(dict.fromkeys(path for item in found if (path := normal_path(item))))
+    return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
 
 
 def is_edit(call: Call) -> bool:
@@ -37,18 +40,7 @@ def is_edit(call: Call) -> bool:
     keys = _keys(call.arguments)
     if keys.keys() & _SEARCHES or keys.get("command") == "view":
         return False
-    return bool(keys.keys() & _EDITS) or _changes(call.name)
-
-
-# Tools and their arguments have few names, and each is asked about in every call.
-@lru_cache(1_000)
-def _lists(tool: str) -> bool:
-    return bool(_LISTING.search(tool))
-
-
-@lru_cache(1_000)
-def _changes(tool: str) -> bool:
-    return bool(_CHANGING.search(tool))
+    return bool(keys.keys() & _EDITS or _CHANGING.search(call.name))
 
 
 def normal_path(path: str) -> str:
@@ -66,7 +58,7 @@ def _keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {_plain(key): value for key, value in arguments.items()}
 
 
-@lru_cache(1_000)
+@lru_cache(1_000)  # arguments have few names, and each is asked about in every call
 def _plain(key: str) -> str:
     return key.replace("_", "").lower()
 
@@ -77,19 +69,13 @@ def _named(keys: Mapping[str, Any]) -> Iterator[str]:
             yield value
         elif key in _MANY and isinstance(value, list):
             for item in value:
-                yield from [item] if isinstance(item, str) else _inner(item)
-
-
-def _inner(item: Any) -> Iterator[str]:
-    if isinstance(item, Mapping):
-        keys = _keys(item)
-        yield from (value for key, value in keys.items() if key in _ONE and isinstance(value, str))
-
-
-def _in_patches(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str) and value.startswith("*** Begin Patch"):
-            yield from _PATCHED.findall(value)
+                if isinstance(item, str):
+                    yield item
+                elif isinstance(item, Mapping):
+                    inner = _keys(item).items()
+                    yield from (
+                        path for key, path in inner if key in _ONE and isinstance(path, str)
+                    )
 
 
 HERE = "./"  # before a path that is not below the common folder, nor absolute
@@ -100,7 +86,7 @@ _MIN_SAVING = 8  # characters; less is not worth a common folder
 
 def by_folder(files: Iterable[FileUse]) -> tuple[FileUse, ...]:
     """Return the files folder by folder, the folder of the first one first."""
-    return tuple(file for group in _groups(files) for file in group)
+    return tuple([file for group in _groups(files) for file in group])
 
 
 def _groups(files: Iterable[FileUse]) -> list[list[FileUse]]:
@@ -113,18 +99,14 @@ def _groups(files: Iterable[FileUse]) -> list[list[FileUse]]:
 def common_root(paths: Iterable[str]) -> str:
     """Return the folder whose name, left out, saves most; each path keeps its own folder."""
     counts: dict[str, int] = {}
-    for path in dict.fromkeys(map(_folder, paths)):
-        for root in _roots(path):
+    for folder in dict.fromkeys(map(_folder, paths)):
+        # The absolute folders above this one, with their slash.
+        ends = [match.start() + 1 for match in re.finditer("/", folder)][1:-1]
+        for root in [folder[:end] for end in ends] if folder.startswith("/") else ():
             counts[root] = counts.get(root, 0) + 1
     saved = {root: (count - 1) * len(root) for root, count in counts.items()}
     best = max(saved, key=lambda root: (saved[root], root), default="")
     return best if saved.get(best, 0) >= _MIN_SAVING else ""
-
-
-def _roots(folder: str) -> list[str]:
-    """Return the absolute folders above this one, with their slash."""
-    ends = [match.start() + 1 for match in re.finditer("/", folder)]
-    return [folder[:end] for end in ends[1:-1]] if folder.startswith("/") else []
 
 
 def _folder(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What replies state: results, decisions, promises, figures; told by their words and numbers."""
+"""Statements of replies: results, decisions, promises and figures, told by their words."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,6 @@ class Statements:
     """Sentences of replies, each once, the newest last."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._known: dict[str, None] = {}
         self._said = self._carried = 0.0
 
@@ -50,7 +49,7 @@ class Statements:
             if room < 0:
                 break
             kept.add(sentence)
-        return tuple(sentence for sentence in newest if sentence in kept)
+        return tuple([sentence for sentence in newest if sentence in kept])
 
     def _renew(self, sentence: str) -> None:
         self._known.pop(sentence, None)
@@ -66,12 +65,9 @@ def statements(reply: Message) -> tuple[str, ...]:
         text = _CODE.sub("\n", text)
     found = {sentence: weight(sentence) for sentence in sentences(text)}
     telling = {sentence: much for sentence, much in found.items() if much >= LEAST}
-    best = sorted(filter(_states, telling), key=lambda sentence: -telling[sentence])[:PER_REPLY]
-    return tuple(_plain(sentence) for sentence in telling if sentence in best)
-
-
-def _states(sentence: str) -> bool:
-    return bool(_plain(sentence)) and not _QUESTION.search(sentence[-_ENDING:])
+    stating = [one for one in telling if _plain(one) and not _QUESTION.search(one[-_ENDING:])]
+    best = sorted(stating, key=lambda sentence: -telling[sentence])[:PER_REPLY]
+    return tuple([_plain(sentence) for sentence in telling if sentence in best])
 
 
 def _plain(sentence: str) -> str:

@@ -25,7 +25,6 @@ class TodoList:
     """Follows whole lists, checklists in Markdown, and tools that change one item."""
 
     def __init__(self) -> None:
-        """Begin with an empty list."""
         self.open: dict[str, Todo] = {}
         self.done = 0
         self._ticked: dict[str, str] = {}
@@ -67,17 +66,14 @@ class TodoList:
             known = self.open[id_]
             self._put(id_, text or known.text, str(status or ("active" if known.active else "")))
         elif id_ and isinstance(status, str):
-            self._reopen(id_, text, status)
+            # It was ticked off, here or in an earlier ledger, which only counted its own.
+            is_ticked = id_ in self._ticked or self.done > len(self._ticked)
+            if is_ticked and status.lower() not in _DONE:
+                self.done -= 1
+                self._put(id_, text or self._ticked.pop(id_, f"#{id_}"), status)
         elif text and not id_:
             number = _NUMBER.search(call.answer)
             self._put(number[1] if number else str(len(self.open) + self.done + 1), text, "")
-
-    def _reopen(self, id_: str, text: str, status: str) -> None:
-        """Put an item back that was ticked off; an earlier ledger only counted those of its own."""
-        is_ticked = id_ in self._ticked or self.done > len(self._ticked)
-        if is_ticked and status.lower() not in _DONE:
-            self.done -= 1
-            self._put(id_, text or self._ticked.pop(id_, f"#{id_}"), status)
 
 
 def _id_in(arguments: Mapping[str, Any]) -> str:
@@ -89,17 +85,15 @@ def _whole_list(call: Call) -> list[tuple[str, str]] | None:
     """Return texts and states where an argument is a to-do list; an empty one clears the list."""
     arguments = call.arguments
     for key, value in arguments.items():
-        if isinstance(value, list) and value and all(map(_is_item, value)):
-            return [(_text_of(item), str(item["status"])) for item in value]
+        if isinstance(value, list) and value:
+            items = [item for item in value if isinstance(item, Mapping) and "status" in item]
+            if len(items) == len(value) and all(map(_text_of, items)):
+                return [(_text_of(item), str(item["status"])) for item in items]
         if value in ([], "") and _LIST.fullmatch(key) and _TOOL.search(call.name):
             return []
         if isinstance(value, str) and len(arguments) == 1 and _CHECKBOX.match(value):
             return [(text, box) for box, text in _CHECKBOX.findall(value)]
     return None
-
-
-def _is_item(item: Any) -> bool:
-    return isinstance(item, Mapping) and "status" in item and bool(_text_of(item))
 
 
 def _text_of(item: Mapping[str, Any]) -> str:

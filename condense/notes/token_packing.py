@@ -1,4 +1,4 @@
-"""Spend a budget of tokens on facts, by what each kind weighs."""
+"""Token packing: a budget of tokens spent on facts, by what each kind weighs."""
 
 import itertools
 import re
@@ -13,7 +13,7 @@ from condense.notes.ledger_text import failure_line, render, request_lines, run_
 from condense.notes.sentences import estimate, sentences, weight
 from condense.notes.tool_calls import is_lookup
 from condense.notes.user_words import BRIEF, essence, shortened, tells
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 
 # Of the commands that recorded sessions ran again, 96.5 % are among the last 35. Those that only
 # look something up are done with sooner; as for results, the last ten matter. What is as short as
@@ -62,7 +62,7 @@ def with_identifiers(ledger: Ledger, named: Named) -> Ledger:
     known = {file.path for file in ledger.files}
     for name, path in named:
         by_file[path if path in known else ""].append(name)
-    files = (replace(file, names=tuple(by_file.get(file.path, ()))) for file in ledger.files)
+    files = [replace(file, names=tuple(by_file.get(file.path, ()))) for file in ledger.files]
     return replace(ledger, files=tuple(files), identifiers=tuple(by_file.get("", ())))
 
 
@@ -106,22 +106,17 @@ def fit(
     tokens = counter.count(render(made))
     if tokens > min(budget, wanted):
         brief = BRIEF if tokens <= budget else max(BRIEF, LONGEST * budget)
-        ledger = replace(ledger, requests=tuple(_essences(ledger.requests, brief)))
+        # But for the newest and the first, which stand at the ends.
+        inner = [
+            replace(one, text=essence(one.text)) if estimate(one.text) > brief else one
+            for one in ledger.requests[1:-1]
+        ]
+        ends = ledger.requests[:1], ledger.requests[1:][-1:]
+        ledger = replace(ledger, requests=(*ends[0], *inner, *ends[1]))
         made = with_identifiers(ledger, named)
         tokens = counter.count(render(made))
     if tokens <= budget:
         return made
-    return _spent(ledger, named, budget, counter)
-
-
-def _essences(requests: tuple[Request, ...], brief: float) -> Iterator[Request]:
-    for place, request in enumerate(requests):
-        stays = place in {0, len(requests) - 1} or estimate(request.text) <= brief
-        yield request if stays else replace(request, text=essence(request.text))
-
-
-def _spent(ledger: Ledger, named: Named, budget: int, counter: TokenCounter) -> Ledger:
-    """Return what weighs most, as much as fits."""
     ledger = replace(ledger, requests=tuple(_shortened(ledger.requests, budget)))
     ranked = [*_ranked(ledger, named)]
     room: float = budget
@@ -136,15 +131,16 @@ def _spent(ledger: Ledger, named: Named, budget: int, counter: TokenCounter) -> 
 
 
 def _shortened(requests: tuple[Request, ...], budget: int) -> Iterator[Request]:
-    for place, request in enumerate(requests):
-        share = FIRST if place == len(requests) - 1 else LONGEST
+    for place, request in enumerate(requests, start=1):
+        share = FIRST if place == len(requests) else LONGEST
         yield replace(request, text=shortened(request.text, budget * share))
 
 
 def _ranked(ledger: Ledger, named: Named) -> Iterator[Fact]:
     """Yield the facts, first what weighs most for what it and those of its kind before it take."""
+    chats = {one: not any(map(tells, sentences(one.text))) for one in ledger.requests[:-1]}
     kinds: dict[str, list[tuple[Any, str]]] = {
-        "requests": [(one, request_lines(one)) for one in sorted(ledger.requests[:-1], key=_chats)],
+        "requests": [(one, request_lines(one)) for one in sorted(chats, key=chats.__getitem__)],
         "statements": [(one, one) for one in sorted(ledger.statements, key=lambda s: -weight(s))],
         "files": [(one, "/".join(one.path.split("/")[-2:])) for one in ledger.files],
         "runs": [(one, run_line(one)) for one in sorted(ledger.runs, key=is_long_and_once)],
@@ -164,10 +160,6 @@ def _ranked(ledger: Ledger, named: Named) -> Iterator[Fact]:
     yield from (fact for _, fact in sorted(ranked, key=lambda one: one[0]))
 
 
-def _chats(request: Request) -> bool:
-    return not any(map(tells, sentences(request.text)))
-
-
 def _taken(ledger: Ledger, ranked: list[Fact], room: float) -> Ledger:
     """Return the ledger with the facts for which there is room, in the order they have in it."""
     kept: dict[str, set[Any]] = {kind: set() for kind in WEIGHTS}
@@ -183,7 +175,7 @@ def _taken(ledger: Ledger, ranked: list[Fact], room: float) -> Ledger:
             kept[fact.kind].add(ledger.requests[-1])
             room = 0
     chosen: dict[str, Any] = {
-        kind: tuple(one for one in getattr(ledger, kind) if one in kept[kind])
+        kind: tuple([one for one in getattr(ledger, kind) if one in kept[kind]])
         for kind in WEIGHTS
         if kind != "identifiers"
     }

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from condense.history.answered_calls import pair_calls
-from condense.messages import Message, ToolResultBlock, ToolUseBlock
+from condense.history.boundaries import pair_calls
+from condense.messages import Message, ToolUseBlock
 from condense.notes.sentences import one_line, result_text
 
 Outcome = Literal["ok", "failed", "refused", "unknown"]
@@ -40,14 +40,11 @@ def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
     """Yield each call with the message that answers it; those without an answer come last."""
     pairing = pair_calls(messages)
     for pair in pairing.answered:
-        yield messages[pair.answered_at], _answered(pair.call, pair.result)
+        use, answer = pair.call, result_text(pair.result)
+        outcome = _outcome(answer, is_error=pair.result.is_error)
+        yield messages[pair.answered_at], Call(use.name, _arguments(use), outcome, answer)
     for place, use in pairing.unanswered:
         yield messages[place], Call(use.name, _arguments(use), "unknown")
-
-
-def _answered(use: ToolUseBlock, result: ToolResultBlock) -> Call:
-    answer = result_text(result)
-    return Call(use.name, _arguments(use), _outcome(answer, is_error=result.is_error), answer)
 
 
 def _arguments(use: ToolUseBlock) -> Mapping[str, Any]:
@@ -139,13 +136,14 @@ class Aim:
             return False
         if not self.paths:
             return True
-        return bool(other.paths) and all(_within(path, self.paths) for path in other.paths)
+        folders = tuple([f"{path}/" for path in self.paths])
+        return bool(other.paths) and all(f"{path}/".startswith(folders) for path in other.paths)
 
 
 def aims_of(command: str) -> frozenset[Aim]:
     """Return what each part of a line is about; looking something up is about nothing."""
     parts = parts_of(_QUOTED.sub("", command.partition("\n")[0]))
-    return frozenset(aim for words in parts if (aim := _aim(words)).family)
+    return frozenset([aim for words in parts if (aim := _aim(words)).family])
 
 
 def settles(done: Iterable[Aim], failed: Iterable[Aim]) -> bool:
@@ -159,9 +157,9 @@ def _aim(words: list[str]) -> Aim:
     if not named or words[0] in MOVES or is_lookup(" ".join(words[:4])):
         return Aim("")
     kind = named[: 3 if len(named) > 1 and named[1] in _RUNNERS else 2]
-    targets = frozenset(_targets(word for word in words if word not in kind))
-    paths = frozenset(word for word in targets if "/" in word or "." in word)
-    shown = frozenset(path.removesuffix("/...").rstrip("/") for path in paths - _EVERYTHING)
+    targets = frozenset(_targets([word for word in words if word not in kind]))
+    paths = frozenset([word for word in targets if "/" in word or "." in word])
+    shown = frozenset([path.removesuffix("/...").rstrip("/") for path in paths - _EVERYTHING])
     return Aim(" ".join(kind), targets - paths - _EVERYTHING, shown)
 
 
@@ -171,7 +169,3 @@ def _targets(words: Iterable[str]) -> Iterator[str]:
         target = value if flag.startswith("-") else word
         if target and not target.isdigit() and not set(target) & set("<>&"):
             yield target
-
-
-def _within(path: str, folders: Iterable[str]) -> bool:
-    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)

@@ -1,4 +1,4 @@
-"""What the user said, without what clients put into the user's mouth."""
+"""User words: requests as the user wrote them, without what clients added in that name."""
 
 import re
 from collections import Counter
@@ -7,12 +7,17 @@ from dataclasses import replace
 from itertools import islice
 
 from condense.messages import Message, TextBlock, beside_of
-from condense.notes.feedback import words_in
 from condense.notes.ledger import Request
 from condense.notes.ledger_text import GAP
-from condense.notes.sentences import estimate, is_rule, one_line, sentences, weight
-from condense.notes.supersession import most_alike, replacing
-from condense.notes.tool_calls import Call
+from condense.notes.sentences import (
+    estimate,
+    is_rule,
+    most_alike,
+    one_line,
+    replacing,
+    sentences,
+    weight,
+)
 
 NAME = 100  # characters; a longer URL is cut
 SHORTEST = 3  # characters; less names nothing
@@ -76,11 +81,13 @@ def _without_injected(text: str) -> str:
 def names_in(text: str) -> tuple[str, ...]:
     """Return URLs, paths and identifiers, each once, the one named most often first."""
     found = Counter(
-        match.group().rstrip(".,:;!?()")
-        for line in text.split("\n")
-        for match in _NAMES.finditer(_worth_searching(line))
+        [
+            match.group().rstrip(".,:;!?()")
+            for line in text.split("\n")
+            for match in _NAMES.finditer(_worth_searching(line))
+        ]
     )
-    return tuple(one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST)
+    return tuple([one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST])
 
 
 def _worth_searching(line: str) -> str:
@@ -88,12 +95,8 @@ def _worth_searching(line: str) -> str:
     if "`" in line:
         return line
     words = line.split()
-    plain = frozenset(filter(_is_plain, frozenset(words)))
-    return " ".join(word for word in words if word not in plain)
-
-
-def _is_plain(word: str) -> bool:
-    return word.isalpha() and (word.islower() or word.istitle())
+    plain = {word for word in {*words} if word.isalpha() and (word.islower() or word.istitle())}
+    return " ".join([word for word in words if word not in plain])
 
 
 QUOTE = 120  # characters of a question or an option
@@ -113,17 +116,14 @@ def question_in(reply: str, answer: str) -> str:
     lines = [line.strip() for line in reply[-_LOOKED_AT:].split("\n") if line.strip()]
     asked = [line for line in lines if asks(line)][-1:]
     labels = _LABEL.findall(answer)
-    options = {_label_of(line): line for line in lines if line not in asked}
+    options: dict[str, str] = {}
+    for line in lines:
+        # The label of an option, as in ``**B)** another way``.
+        label = _LABEL.search(line[:12]) if line not in asked else None
+        if label and line[label.end() : label.end() + 1] in {".", ")", ":", "*"}:
+            options[label[0]] = line
     chosen = [options[label] for label in dict.fromkeys(labels) if label in options][:OPTIONS]
-    return " / ".join(one_line(line, QUOTE) for line in (*chosen, *asked))
-
-
-def _label_of(line: str) -> str:
-    """Return the label of an option, as in ``**B)** another way``; a space is no label."""
-    found = _LABEL.search(line[:12])
-    return (
-        found[0] if found and line[found.end() : found.end() + 1] in {".", ")", ":", "*"} else " "
-    )
+    return " / ".join([one_line(line, QUOTE) for line in (*chosen, *asked)])
 
 
 # Tokens of a request that stay: the plans that users hand over take 1,000 to 2,500.
@@ -190,7 +190,6 @@ class Requests:
     """The user's words, each once, the newest last."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._known: dict[tuple[str, str], Request] = {}
         self._names: dict[str, None] = {}
 
@@ -198,14 +197,14 @@ class Requests:
         """Note what the user said to a ``reply``, or in the result of the call ``to``."""
         if not to and estimate(text) <= SHORT and not asks(text):
             to = question_in(reply, text)
-        self._mark_replaced(text)
+        for sentence in replacing(text):
+            # The request that this replaces, if one is about the same.
+            others = [key for key in reversed(self._known) if key[0] != text]
+            if key := most_alike(sentence, ((key, key[0]) for key in others)):
+                quote = one_line(sentence, QUOTE)
+                self._known[key] = replace(self._known[key], replaced=quote)
         self._renew(Request(shortened(text), to))
         self._note_names(names_in(text))
-
-    def overhear(self, call: Call) -> None:
-        """Note what a person said in the result of a call."""
-        for words, about in words_in(call):
-            self.hear(words, to=about)
 
     def carry(self, earlier: Sequence[Request], names: Sequence[str]) -> None:
         """Take over the requests and names of an earlier ledger, the newest first there."""
@@ -231,11 +230,3 @@ class Requests:
     def _renew(self, request: Request) -> None:
         self._known.pop((request.text, request.to), None)
         self._known[request.text, request.to] = request
-
-    def _mark_replaced(self, text: str) -> None:
-        """Mark the request that each sentence says it replaces, if one is about the same."""
-        for sentence in replacing(text):
-            others = (key for key in reversed(self._known) if key[0] != text)
-            if key := most_alike(sentence, ((key, key[0]) for key in others)):
-                quote = one_line(sentence, QUOTE)
-                self._known[key] = replace(self._known[key], replaced=quote)

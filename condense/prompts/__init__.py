@@ -25,11 +25,8 @@ def _files() -> Iterator[Entry[str]]:
         if suffix == "md":
             yield Entry(name, partial(_read, name))
     for key, carried in _CARRIED.items():
-        yield Entry(key, partial(_instruction, carried))
-
-
-def _instruction(carried: str) -> str:
-    return _fill(_read("condense"), carried=_read(carried))
+        text = partial(lambda name: _fill(_read("condense"), carried=_read(name)), carried)
+        yield Entry(key, text)
 
 
 _registry: Registry[str] = Registry("prompt", _files)
@@ -87,35 +84,15 @@ def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
     """Return the instruction for another try, where an earlier one was ``lacking`` something."""
     if not lacking:
         return instruction
-    named = "\n".join(f"- {one}" for one in lacking)
+    named = "\n".join([f"- {one}" for one in lacking])
     return f"{instruction}\n\n{_fill(load_prompt('repair'), lacking=named)}"
 
 
-def aligned_instruction(instruction: str) -> str:
-    """Return the instruction for a request that still has the conversation's prompt and tools."""
-    return f"{load_prompt('aligned')}\n\n{instruction}"
+def framed(key: str, instruction: str, **values: object) -> str:
+    """Return an instruction after the text of a ``key``, with ``values`` put into that."""
+    return f"{_fill(load_prompt(key), **values)}\n\n{instruction}"
 
 
 def update_instruction(instruction: str) -> str:
     """Return the instruction for a history that begins with an earlier summary."""
-    return f"{load_prompt('update')}\n\n{instruction}"
-
-
-def layer_instruction(instruction: str) -> str:
-    """Return the instruction for a summary that stands beside an earlier one."""
-    return f"{load_prompt('layer')}\n\n{instruction}"
-
-
-def compaction_instruction(instruction: str) -> str:
-    """Return the instruction for a provider's own compaction, which nobody can shorten."""
-    return f"{instruction}\n\n{load_prompt('compaction')}"
-
-
-def part_instruction(instruction: str, number: int, count: int) -> str:
-    """Return the instruction that ends part ``number`` of ``count`` of a conversation."""
-    return f"{_fill(load_prompt('part'), number=number, count=count)}\n\n{instruction}"
-
-
-def merge_instruction(instruction: str) -> str:
-    """Return the instruction that ends a request made of summaries of parts."""
-    return f"{load_prompt('merge')}\n\n{instruction}"
+    return framed("update", instruction)

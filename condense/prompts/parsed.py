@@ -1,4 +1,4 @@
-"""Read an answer in the form that the condensing prompt asks for."""
+"""Parsed summaries: answers in the form that the condensing prompt asks for."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ def _without_scratch(text: str) -> tuple[str, list[str]]:
     found = [*_scratch(text)]
     ends = (0, *(one.end for one in found))
     starts = (*(one.start for one in found), len(text))
-    kept = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    kept = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     return "".join(kept), [one.text for one in found]
 
 
@@ -79,4 +79,4 @@ def _scratch(text: str) -> Iterator[_Scratch]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return "\n\n".join(text.strip() for text in texts if text.strip())
+    return "\n\n".join([text.strip() for text in texts if text.strip()])

@@ -1,4 +1,4 @@
-"""What became of each fact: what the model reads is searched once for all of them."""
+"""Judgements: what the model reads is searched once for all facts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,7 +7,10 @@ from functools import cached_property
 from typing import Literal
 
 from condense.messages import Message
-from condense.notes import is_edit, ledger_of, parse_ledger, plain_text, read_calls, touched_paths
+from condense.notes.ledger_text import ledger_of, parse_ledger
+from condense.notes.paths import is_edit, touched_paths
+from condense.notes.sentences import plain_text
+from condense.notes.tool_calls import read_calls
 from condense.receipts.lookup import find, plain
 from condense.receipts.probes import Probe
 from condense.receipts.rules import content_words, is_denied, sentences
@@ -34,7 +37,6 @@ class Judge:
     """Knows what the model reads after a condensation."""
 
     def __init__(self, kept: Sequence[Message] | str) -> None:
-        """Take the messages, or a text that may hold a ledger."""
         self.raw = kept if isinstance(kept, str) else plain_text(kept)
         self.text = plain(self.raw)
         self.files = dict(_files_of(kept))
@@ -61,8 +63,14 @@ class Judge:
             return Finding(probe, "kept")
         if places:
             return Finding(probe, "named", self._denied(probe, places))
-        is_told = _is_saying(probe) and self._told_otherwise(probe.needle)
-        return Finding(probe, "named") if is_told or self._is_listed(probe) else None
+        # A sentence can be told in other words; a command cannot.
+        is_phrase = probe.kind == "names" and probe.needle.count(" ") >= PHRASE
+        is_saying = is_phrase or probe.kind in ("constraints", "errors")
+        is_told = is_saying and self._told_otherwise(probe.needle)
+        # A path that somebody named may be the end of one in a ledger, folder by folder.
+        name = probe.needle.removeprefix("./")
+        is_listed = "/" in name and any(path.endswith(f"/{name}") for path in self.files)
+        return Finding(probe, "named") if is_told or is_listed else None
 
     def _file(self, probe: Probe, places: Sequence[int]) -> Finding | None:
         edited = self.files.get(probe.text)
@@ -82,11 +90,6 @@ class Judge:
             needed -= 1
         other = self.text[max(0, at - 2) : at]
         return needed <= 0 and (not folders or not other.endswith("/") or other in ("./", "~/"))
-
-    def _is_listed(self, probe: Probe) -> bool:
-        """Whether a path that somebody named is the end of one in a ledger, folder by folder."""
-        name = probe.needle.removeprefix("./")
-        return "/" in name and any(path.endswith(f"/{name}") for path in self.files)
 
     def _denied(self, probe: Probe, places: Sequence[int]) -> bool:
         """Whether each place denies what was said without a denial."""
@@ -112,12 +115,6 @@ class Judge:
             for word in content_words(sentence):
                 places[word] |= {number, number + 1}
         return {word: tuple(numbers) for word, numbers in places.items()}
-
-
-def _is_saying(probe: Probe) -> bool:
-    """Whether it is a sentence, which can be told in other words; a command cannot."""
-    is_phrase = probe.kind == "names" and probe.needle.count(" ") >= PHRASE
-    return is_phrase or probe.kind in ("constraints", "errors")
 
 
 def _is_word(probe: Probe) -> bool:

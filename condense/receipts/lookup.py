@@ -3,7 +3,7 @@
 import html
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 # Scripts without spaces part no words: each of their signs stands for itself.
 _SIGNS = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff"
@@ -25,13 +25,16 @@ def find(text: str, needles: Sequence[tuple[str, bool]]) -> list[Sequence[int]]:
     for match in _WORD.finditer(text):
         if (known := places.get(match[0])) is not None:
             known.append(match.start())
-    starts = (_starts(found, places) for found in words)
-    return [
-        _search(needle, text, whole=whole)
-        if at is None
-        else [start for start in at if _stands_at(start, needle, text, whole=whole)][:MOST]
-        for (needle, whole), at in zip(needles, starts, strict=True)
-    ]
+    found: list[Sequence[int]] = []
+    for (needle, whole), inside in zip(needles, words, strict=True):
+        rarest = min(inside, key=lambda word: len(places[word]), default=None)
+        if rarest is None or len(places[rarest]) > FEW:
+            found.append(_search(needle, text, whole=whole))
+        else:
+            starts = [place - inside[rarest] for place in places[rarest]]
+            at = [one for one in starts if _stands_at(one, needle, text, whole=whole)]
+            found.append(at[:MOST])
+    return found
 
 
 def _words(needle: str, *, whole: bool) -> dict[str, int]:
@@ -45,14 +48,6 @@ def _words(needle: str, *, whole: bool) -> dict[str, int]:
         for word in _WORD.finditer(needle)
         if whole or (word.start() and word.end() < end) or not _is_word(word[0][0])
     }
-
-
-def _starts(words: Mapping[str, int], places: Mapping[str, Sequence[int]]) -> Sequence[int] | None:
-    """Return where a string with these words may begin, None where that is in too many places."""
-    rarest = min(words, key=lambda word: len(places[word]), default=None)
-    if rarest is None or len(places[rarest]) > FEW:
-        return None
-    return [place - words[rarest] for place in places[rarest]]
 
 
 def _search(needle: str, text: str, *, whole: bool) -> Sequence[int]:

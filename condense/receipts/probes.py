@@ -1,4 +1,4 @@
-"""What is looked for in a summary: facts of the hidden part, word for word."""
+"""Probes: facts of the hidden part, to be looked for word for word."""
 
 import itertools
 import re
@@ -8,19 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from condense.messages import Message, TextBlock
-from condense.notes import (
-    Call,
-    command_of,
-    error_line,
-    is_edit,
-    is_lookup,
-    ledger_of,
-    names_in,
-    read_calls,
-    said,
-    touched_paths,
-    words_in,
-)
+from condense.notes.feedback import words_in
+from condense.notes.ledger_text import ledger_of
+from condense.notes.paths import is_edit, touched_paths
+from condense.notes.tool_calls import Call, command_of, is_lookup, read_calls
+from condense.notes.user_words import names_in, said
+from condense.notes.work import error_line
 from condense.receipts.rules import own_words, rules_in
 
 FactKind = Literal[
@@ -67,21 +60,17 @@ def probes_of_calls(calls: Iterable[tuple[Message, Call]]) -> Iterator[Probe]:
         paths = touched_paths(call)
         command = "" if paths else command_of(call).strip("\\\n\t ")
         if paths and call.outcome == "ok":
-            edited = is_edit(call)
-            yield from (file_probe(path, edited=edited, source=message.id) for path in paths)
+            kind: FactKind = "edited_files" if is_edit(call) else "read_files"
+            yield from (Probe(kind, path, path, message.id) for path in paths)
         if len(command) >= SHORT and not is_lookup(command):
             yield _command(command, message.id)
         for subject in (*paths, *_kinds(command)) or (call.name,):
             if call.outcome == "ok":
                 standing.pop(subject, None)
             elif call.outcome == "failed" and not (command and is_lookup(command)):
-                standing[subject] = count, _error(call, message.id)
+                line = error_line(call.answer).removesuffix("…")
+                standing[subject] = count, Probe("errors", line, line, message.id)
     yield from (probe for at, probe in standing.values() if count - at < STALE)
-
-
-def file_probe(path: str, *, edited: bool, source: str) -> Probe:
-    """Return the probe for a file; its name is told apart from others later."""
-    return Probe("edited_files" if edited else "read_files", path, path, source)
 
 
 def _command(command: str, source: str) -> Probe:
@@ -98,11 +87,6 @@ def _kinds(command: str) -> Iterator[str]:
         plain = list(itertools.takewhile(_PLAIN_WORD.fullmatch, words))
         if plain and plain[0] not in _MOVES:
             yield " ".join(plain if len(plain) > 1 else words).removeprefix("./")
-
-
-def _error(call: Call, source: str) -> Probe:
-    line = error_line(call.answer).removesuffix("…")
-    return Probe("errors", line, line, source)
 
 
 AROUND = 40  # characters on each side with which a figure was said
@@ -182,9 +166,11 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     # All but replies and calls is told in the user's name.
     told = [message for message in hidden if message.role == "user"]
     # What is said before a call is a note on the way.
-    replied = (one for one in hidden if one.role == "assistant" and not one.tool_uses)
+    replied = [one for one in hidden if one.role == "assistant" and not one.tool_uses]
     calls = [*read_calls(hidden)]
-    spoken = itertools.chain(_requests(told), _answers(calls))
+    # What people said in the results of tools counts as well.
+    answers = [(message, words) for message, call in calls for words, _ in words_in(call)]
+    spoken = itertools.chain(_requests(told), answers)
     words = itertools.chain(_words(spoken), _results(replied))
     for probe in itertools.chain(_carried(told), probes_of_calls(calls), words):
         if _SOMETHING.search(probe.needle):
@@ -193,7 +179,7 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     facts = dict(_whole_paths(found.values()))
     edited = {text for kind, text in facts if kind == "edited_files"}
     kept = [p for p in facts.values() if p.kind != "read_files" or p.text not in edited]
-    newest = (probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:])
+    newest = [probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:]]
     return tuple(_told_apart([*newest]))
 
 
@@ -201,7 +187,8 @@ def _carried(told: Sequence[Message]) -> Iterator[Probe]:
     for message in told:
         if carried := ledger_of(message):
             for file in carried.files:
-                yield file_probe(file.path, edited=file.edits > 0, source=message.id)
+                kind: FactKind = "edited_files" if file.edits else "read_files"
+                yield Probe(kind, file.path, file.path, message.id)
 
 
 def _words(texts: Iterable[tuple[Message, str]]) -> Iterator[Probe]:
@@ -220,12 +207,6 @@ def _requests(told: Sequence[Message]) -> Iterator[tuple[Message, str]]:
             yield from ((message, request.text) for request in carried.requests)
         elif text := said(message):
             yield message, text
-
-
-def _answers(calls: Sequence[tuple[Message, Call]]) -> Iterator[tuple[Message, str]]:
-    """Yield what people said in the results of tools."""
-    for message, call in calls:
-        yield from ((message, words) for words, _ in words_in(call))
 
 
 def _of_request(text: str) -> Iterator[Probe]:
@@ -288,7 +269,7 @@ def _whole_paths(
     probes: Collection[Probe],
 ) -> Iterator[tuple[tuple[FactKind, str], Probe]]:
     """Yield the probes by kind and text, a file by its whole path where it was named by an end."""
-    named = dict.fromkeys(probe.text for probe in probes if _is_file(probe))
+    named = dict.fromkeys([probe.text for probe in probes if _is_file(probe)])
     whole = {end: path for path in named for end in _endings(path)[:-1] if end in named}
     for probe in probes:
         path = whole.get(probe.text) if _is_file(probe) else None

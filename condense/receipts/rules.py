@@ -1,9 +1,10 @@
-"""What makes a sentence a rule or a denial, in the languages that people write most."""
+"""Rules and denials: sentences that are one, in the languages that people write most."""
 
 import itertools
 import re
 from collections.abc import Iterator
 
+from condense.notes.cues import PLAIN_RULES
 from condense.receipts.lookup import plain
 
 SENTENCE = 300  # characters; a longer one is no rule but a text
@@ -19,35 +20,11 @@ _PASTED = re.compile(
 _PROSE = 0.8  # of a line's characters are letters, spaces and what parts sentences
 _OTHER = re.compile(r"[^\w\s.,;:!?'\"()\u3001\u3002\uff0c-]|_|\d|(?<=\w)[.:(](?=\w)")
 
-# By language: English, German, French, Spanish, Portuguese and Italian, Russian. Whole words.
-_RULES = (
-    "must", "must not", "avoid", "make sure", "ensure", "prefer", "at most", "at least",
-    "no more than", "not allowed", "stick to", "no longer than",
-    "nie", "niemals", "immer", "nur", "ausschließlich", "darf", "dürfen", "muss", "müssen", "soll",
-    "sollen", "bitte nicht", "vermeide", "vermeiden", "ohne", "statt", "mindestens", "höchstens",
-    "kein", "keine", "keinen", "nicht erlaubt", "verboten",
-    "jamais", "toujours", "seulement", "uniquement", "sans", "doit", "doivent", "interdit", "évite",
-    "éviter", "au moins", "au plus", "ne pas", "il faut",
-    "nunca", "jamás", "siempre", "solo", "sólo", "solamente", "sin", "debe", "deben", "evita",
-    "evitar", "prohibido", "al menos", "como máximo", "no uses",
-    "sempre", "apenas", "somente", "deve", "devem", "sem", "mai", "soltanto", "senza", "almeno",
-    "никогда", "всегда", "только", "нельзя", "без", "должен", "должна", "должно", "должны",
-    "не надо", "не менее", "не более",
-)  # fmt: skip
-# Chinese, Japanese, Korean and Arabic, wherever they stand: there, words join.
-_PARTS = (
-    "不能", "不要", "不许", "不得", "不可", "不用", "必须", "禁止", "只能", "一律", "避免", "务必",
-    "绝对", "总是", "至少", "最多",
-    "必ず", "絶対", "しないで", "てはいけ", "てはなら", "のみ", "だけ", "ないでください", "避け",
-    "以内", "以上", "以下", "にしてください",
-    "반드시", "절대", "하지 마", "금지", "항상", "이상", "이하",
-    "يجب", "ممنوع", "لا يجوز", "فقط", "أبدا", "دائما", "بدون", "على الأقل", "لا ت",
-)  # fmt: skip
-_RULE = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, _RULES))})\b|{'|'.join(_PARTS)}"
+# Words that make a rule in some places of a sentence only.
+_SOMETIMES = re.compile(
     # What somebody or something never does is no rule.
-    r"|\bnever\b(?! \w+(?:[^s\W]s|ed)\b)"
-    # Words that make a rule only where a sentence begins with them, or tells somebody to.
+    r"\bnever\b(?! \w+(?:[^s\W]s|ed)\b)"
+    # Where a sentence begins with them, or tells somebody to.
     r"|\A\W*(?:please |but |and )?(?:always|only|keep|leave)\b"
     r"|(?:\A\W*|[,;:&]\s|\b(?:and|also|so|but|please|just|then|or|you)\s)(?:do not|don['\u2019]t)\b"
     r"|\A\W*no(?: \w+){1,3}\W*\Z"
@@ -55,11 +32,8 @@ _RULE = re.compile(
     r"|\b(?:we|you|please|and) (?:always|only|keep|leave)\b",
     re.IGNORECASE,
 )
-# Each of the former has one of these words, or a part: they are found five times as fast.
-_HINTS = frozenset(
-    word.partition(" ")[0]
-    for word in (*_RULES, "should", "never", "always", "only", "keep", "leave", "no", "do", "don")
-)
+# Each of the former has one of these words: they are found five times as fast.
+_HINTS = frozenset("should never always only keep leave no do don".split())  # noqa: SIM905 - words
 _QUESTION = ("?", "\u061f", "\uff1f")
 _DENIALS = re.compile(
     r"\b(?:not?|never|cannot|cant|dont|doesnt|didnt|isnt|wasnt|arent|wont|without|neither|nor"
@@ -78,18 +52,14 @@ def sentences(text: str) -> Iterator[str]:
 
 def rules_in(text: str) -> Iterator[str]:
     """Yield the sentences that ask for something to be kept to; a question does not."""
-    if _may_rule(text):
-        yield from filter(_is_rule, sentences(text))
-
-
-def _is_rule(sentence: str) -> bool:
-    is_short = len(sentence) <= SENTENCE and not sentence.endswith(_QUESTION)
-    return is_short and _may_rule(sentence) and bool(_RULE.search(sentence))
-
-
-def _may_rule(text: str) -> bool:
-    words = _WORD.findall(text.lower())
-    return not _HINTS.isdisjoint(words) or any(part in text for part in _PARTS)
+    for sentence in sentences(text):
+        if len(sentence) > SENTENCE or sentence.endswith(_QUESTION):
+            continue
+        folded = sentence.casefold().replace("\u2019", "'")
+        words = frozenset(_WORD.findall(folded))
+        sometimes = not _HINTS.isdisjoint(words) and _SOMETIMES.search(sentence)
+        if sometimes or PLAIN_RULES.stand_in(folded, words):
+            yield sentence
 
 
 def own_words(text: str) -> str:
@@ -126,7 +96,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def content_words(text: str) -> frozenset[str]:
     """Return the beginnings of the words that carry what a text says, as others would say it."""
     return frozenset(
-        _ENDING.sub("", word)[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY
+        [_ENDING.sub("", word)[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY]
     )
 
 

@@ -1,5 +1,1 @@
-"""The parts of strategies: their shape, what stands for a part, and what is carried over."""
-
-from condense.reduction.strategy import ByModel, ByRule, Kit, Strategy, asks_model, make_reduction
-
-__all__ = ["ByModel", "ByRule", "Kit", "Strategy", "asks_model", "make_reduction"]
+"""Reductions: what strategies are made of, what stands for a part, and what is carried over."""

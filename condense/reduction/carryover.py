@@ -7,11 +7,11 @@ blocks, and what is pinned.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from condense.budget import Addition, Gauge, Reduction, Situation
+from condense.budget.situation import Addition, Gauge, Reduction, Situation
 from condense.history.command_blocks import REMINDER, command_blocks
 from condense.messages import Block, ImageBlock, Message, TextBlock
-from condense.requests import tools_to_text
-from condense.tokens import TokenCounter
+from condense.requests.tools_as_text import tools_to_text
+from condense.tokens.counters import TokenCounter
 
 Section = tuple[str, list[Block]]
 
@@ -65,8 +65,8 @@ def carry_answered(
     That is one which was answered; whatever is worked on is carried already.
     """
     message, request = newest_request(effective, (REQUEST, FIRST, ANSWERED))
-    text = " ".join(block.text for block in request if isinstance(block, TextBlock)).strip()
-    told = "\n".join(block.text for block in left_out if isinstance(block, TextBlock))
+    text = " ".join([block.text for block in request if isinstance(block, TextBlock)]).strip()
+    told = "\n".join([block.text for block in left_out if isinstance(block, TextBlock)])
     beginning = text[:BEGINNING]
     is_hidden = message is not None and message.id in made.hidden
     if not is_hidden or beginning in made.message.text or beginning not in told:
@@ -89,21 +89,20 @@ def newest_request(
     A request is what a user message has of text, or images, beside tool results, or what a summary
     or marker carries under one of the ``headings``.
     """
-    users = (one for one in reversed(effective) if one.role == "user")
-    requests = ((one, _request_in(one, headings)) for one in users)
-    return next((found for found in requests if found[1]), (None, ()))
-
-
-def _request_in(message: Message, headings: Sequence[str]) -> tuple[Block, ...]:
-    if not (message.is_summary or message.is_marker):
-        return _said_in(message)
-    carried = (_found_under(message, heading) for heading in headings)
-    return next(filter(None, carried), ())
+    for message in reversed([one for one in effective if one.role == "user"]):
+        if message.is_summary or message.is_marker:
+            carried = [_found_under(message, heading) for heading in headings]
+            request = next(filter(None, carried), ())
+        else:
+            request = _said_in(message)
+        if request:
+            return message, request
+    return None, ()
 
 
 def _said_in(message: Message) -> tuple[Block, ...]:
     text = message.lasting.text
-    images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
+    images = tuple([block for block in message.blocks if isinstance(block, ImageBlock)])
     return (*((TextBlock(text),) if text.strip() else ()), *images)
 
 
@@ -140,8 +139,8 @@ def carry(
     request: Sequence[Block], room: float, counter: TokenCounter, heading: str = REQUEST
 ) -> Addition:
     """Return the request under its heading, cut to ``room`` tokens where it takes more."""
-    text = "\n".join(block.text for block in request if isinstance(block, TextBlock))
-    images = tuple(block for block in request if isinstance(block, ImageBlock))
+    text = "\n".join([block.text for block in request if isinstance(block, TextBlock)])
+    images = tuple([block for block in request if isinstance(block, ImageBlock)])
     notes: list[str] = []
     name = NAMES[heading]
     if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
@@ -177,9 +176,11 @@ def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Blo
     What earlier condensations hid is included, and what was taken back is not.
     """
     blocks = command_blocks(
-        message
-        for message in situation.history or situation.effective
-        if message.id not in kept and not message.taken_back
+        [
+            message
+            for message in situation.history or situation.effective
+            if message.id not in kept and not message.taken_back
+        ]
     )
     return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
@@ -203,13 +204,15 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
     """
     ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}
-    shown = dict(_pins(message for message in situation.effective if message.id not in ids))
+    shown = dict(_pins([message for message in situation.effective if message.id not in ids]))
     found = dict((*_pins(hidden), *_pins(filter(_is_pinned, situation.history))))
     return tuple(
-        block
-        for heading, blocks in found.items()
-        if heading not in shown and _id_in(heading) not in gone
-        for block in blocks
+        [
+            block
+            for heading, blocks in found.items()
+            if heading not in shown and _id_in(heading) not in gone
+            for block in blocks
+        ]
     )
 
 
@@ -233,29 +236,29 @@ def loses_pins(situation: Situation, reduction: Reduction) -> bool:
 def shows_pin(effective: Sequence[Message], message: Message) -> bool:
     """Whether the model reads a pinned message word for word: itself, or in what carries it."""
     heading, blocks = _pin(message)
-    shown = (_pin(one)[1] for one in effective if one.id == message.id)
-    carried = (found[1] for found in _carried_by(effective) if found[0] == heading)
+    shown = [_pin(one)[1] for one in effective if one.id == message.id]
+    made = [one for one in effective if one.is_summary or one.is_marker]
+    carried = [found[1] for found in _pins(made) if found[0] == heading]
     return any(one == blocks for one in (*shown, *carried))
 
 
 def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
     """Return the ids of the messages that summaries and markers carry word for word."""
-    return frozenset(_id_in(heading) for heading, _blocks in _carried_by(effective))
+    made = [one for one in effective if one.is_summary or one.is_marker]
+    return frozenset([_id_in(heading) for heading, _blocks in _pins(made)] if made else ())
 
 
 def readdress_pins(message: Message, ids: Mapping[str, str]) -> Message:
     """Return a summary or marker whose pins are those of copies, by the ids of the originals."""
-    blocks = tuple(_readdressed(block, ids) for block in message.blocks)
-    return message if blocks == message.blocks else message.with_content(blocks)
-
-
-def _readdressed(block: Block, ids: Mapping[str, str]) -> Block:
-    if not (isinstance(block, TextBlock) and block.text.startswith(PIN)):
-        return block
-    heading, end, rest = block.text.partition("\n")
-    before, comma, _ = heading.rpartition(", ")
-    id_ = _id_in(heading)
-    return replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and block.text.startswith(PIN):
+            heading, end, rest = block.text.partition("\n")
+            before, comma, _ = heading.rpartition(", ")
+            id_ = _id_in(heading)
+            block = replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")  # noqa: PLW2901
+        blocks.append(block)
+    return message if tuple(blocks) == message.blocks else message.with_content(tuple(blocks))
 
 
 def _is_pinned(message: Message) -> bool:
@@ -269,10 +272,6 @@ def _pins(messages: Iterable[Message]) -> Iterator[Section]:
             yield from (one for one in _sections(message) if one[0].startswith(PIN))
         elif _is_pinned(message):
             yield _pin(message)
-
-
-def _carried_by(messages: Iterable[Message]) -> Iterator[Section]:
-    return _pins(one for one in messages if one.is_summary or one.is_marker)
 
 
 def _pin(message: Message) -> Section:

@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import override
 
-from condense.budget import Chosen, Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Chosen, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history.answered_calls import AnsweredCall, pair_calls
-from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.boundaries import (
+    AnsweredCall,
+    pair_calls,
+    require_enough,
+    safe_cuts,
+    unread_tail,
+)
 from condense.messages import Message, Tags, TextBlock, content_to_api
-from condense.notes import one_line
+from condense.notes.sentences import one_line
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reduction.recap import HEADING, Recap, Split, opening, with_written
 from condense.reduction.strategy import ByModel, Kit, make_reduction
-from condense.tokens import TokenCount
+from condense.tokens.counters import TokenCount
 
 NAME = 60  # characters of a tool's name
 CONDENSED_TEXT = "[Tool output condensed: the summary of 1 result stands in its place]"
@@ -30,7 +35,6 @@ class ChosenMessages(ByModel):
     name = "chosen_messages"
     label = "chosen messages"
     description = "A summary stands for the messages that a person chose."
-    kind: Kind = "condensed"
 
     @override
     def prompt_for(self, situation: Situation) -> str:
@@ -73,7 +77,6 @@ class FromOriginals(ByModel):
     name = "from_originals"
     label = "from all originals"
     description = "A summary is written again from all the messages that it stands for."
-    kind: Kind = "condensed"
 
     @override
     def prompt_for(self, situation: Situation) -> str:
@@ -97,7 +100,7 @@ class FromOriginals(ByModel):
 
 def alone(situation: Situation) -> Situation:
     """Return the situation as small as what was chosen: how long a summary should be goes by it."""
-    tokens = sum(one.tokens or len(one.text) // 4 for one in situation.picked)
+    tokens = sum([one.tokens or len(one.text) // 4 for one in situation.picked])
     return replace(situation, tokens=TokenCount(tokens))
 
 

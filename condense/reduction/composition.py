@@ -4,13 +4,14 @@ import enum
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from condense.history import TRUNCATION_TEXT
 from condense.history.command_blocks import REMINDER
 from condense.history.signed_blocks import without_compaction
+from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
 from condense.notes.ledger_text import HEADING as LEDGER
-from condense.prompts import summary_preface
+from condense.prompts import load_prompt
 from condense.reduction import carryover
 from condense.reduction.recap import HEADING, opening
 
@@ -52,10 +53,10 @@ _BESIDE = re.compile(
 
 def part_kind(text: str) -> PartKind | None:
     """Return what a part is that begins like this, None for words of anybody else."""
-    if text.startswith(summary_preface()):
+    found = [kind for start, kind in _BEGINNINGS.items() if text.startswith(start)]
+    if not found and text.startswith(load_prompt("summary_preface")):
         return PartKind.SUMMARY
-    found = (kind for start, kind in _BEGINNINGS.items() if text.startswith(start))
-    return next(found, None)
+    return found[0] if found else None
 
 
 def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
@@ -95,19 +96,12 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
         if message.is_summary:
             blocks = without_compaction(message).blocks
             texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-            yield from [*_layers(texts)] or _whole(texts)
-
-
-def _layers(texts: Iterable[str]) -> Iterator[Layer]:
-    for text in texts:
-        if found := _LAYER.match(text):
-            yield Layer(int(found[1]), text[found.end() :])
-
-
-def _whole(texts: Sequence[str]) -> Iterator[Layer]:
-    """Yield what a summary says after the words that each begins with."""
-    if texts and (said := texts[0].removeprefix(opening()).strip()):
-        yield Layer(0, said)
+            found = [(text, layer) for text in texts if (layer := _LAYER.match(text))]
+            yield from (Layer(int(layer[1]), text[layer.end() :]) for text, layer in found)
+            # What a summary says after the words that each begins with.
+            said = "" if found or not texts else texts[0].removeprefix(opening()).strip()
+            if said:
+                yield Layer(0, said)
 
 
 def lowest_pair(layers: Sequence[Layer]) -> int:
@@ -115,9 +109,5 @@ def lowest_pair(layers: Sequence[Layer]) -> int:
 
     Neighbours of one rank come first, so that no words are written again more often than others.
     """
-
-    def key(index: int) -> tuple[int, int, int]:
-        ranks = layers[index].rank, layers[index + 1].rank
-        return max(ranks), -min(ranks), index
-
-    return min(range(len(layers) - 1), key=key)
+    ranks = [(one.rank, other.rank) for one, other in pairwise(layers)]
+    return min(range(len(ranks)), key=lambda at: (max(ranks[at]), -min(ranks[at]), at))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.budget import Addition, Gauge, Reduction, Situation, Trigger
+from condense.budget.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import repair_instruction, summary_preface, update_instruction
@@ -157,7 +157,15 @@ class Recap:
         said = (self.opening, summary)
         head = (*signed, TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
-        environment = await self._environment()
+        environment = Addition()
+        if self.situation.environment and self.situation.trigger is not Trigger.MANUAL:
+            try:
+                details = await self.situation.environment()
+                blocks = (TextBlock(details),) if details.strip() else ()
+                environment = Addition(blocks=blocks)
+            except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
+                said_of = f"The environment's details are missing: {error}"
+                environment = Addition(notes=(said_of,))
         directives = repeated_directives(self.situation, {message.id for message in split.kept})
         rest = (*directives, *dropped.blocks, *environment.blocks)
         first = carried = Addition()
@@ -172,14 +180,3 @@ class Recap:
             carried = carry_newest(effective, split.hidden, known, room, counter)
         notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
         return Addition(blocks=(*head, *first.blocks, *carried.blocks, *rest), notes=notes)
-
-    async def _environment(self) -> Addition:
-        """Gather the environment's details, for any run but a manual one."""
-        gather = self.situation.environment
-        if gather is None or self.situation.trigger is Trigger.MANUAL:
-            return Addition()
-        try:
-            details = await gather()
-        except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
-            return Addition(notes=(f"The environment's details are missing: {error}",))
-        return Addition(blocks=(TextBlock(details),) if details.strip() else ())

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from condense.budget import Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.history.boundaries import unread_tail
 from condense.messages import Content, Message, Tags, TextBlock
 from condense.prices import Usage
 from condense.prompts import condense_instruction, summary_system
 from condense.reduction.carryover import carried_pins
-from condense.summaries.summarizer import Bill, Summarizer, budget_of, caches_prompts
-from condense.tokens import TokenCounter
+from condense.summaries.summarizer import Bill, Summarizer, budget_of
+from condense.tokens.counters import TokenCounter
 
 # Summaries of real sessions took 3.7 % of what they hid; a token is three quarters of a word.
 LENGTH, WORDS = 0.04, 0.75
@@ -64,6 +64,7 @@ class Strategy(Protocol):
 class ByModel:
     """What strategies that have a summary written have in common."""
 
+    kind: Kind = "condensed"
     asks_model = True
     takes: ClassVar[tuple[str, ...]] = ()
 
@@ -109,7 +110,8 @@ def expected_usage(
     asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
     output = min(output, budget.reserved)
     same = round(read + gauge.scale * gauge.fixed)
-    if not situation.chosen and caches_prompts(summarizer) and same + asked <= budget.capacity:
+    caches = not situation.chosen and getattr(summarizer, "caches_prompts", False)
+    if caches and same + asked <= budget.capacity:
         return Usage(input=asked, output=output, cache_read=same)
     return Usage(input=round(read) + asked + counter.count(summary_system()), output=output)
 
@@ -134,7 +136,7 @@ def make_reduction(
     """
     if not tags.clear_id and (pins := carried_pins(gauge.situation, hidden)):
         content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
-    ids = tuple(message.id for message in hidden)
+    ids = tuple([message.id for message in hidden])
     message = Message(
         role="user",
         content=content,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from condense.budget import Addition, Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Addition, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history import TRUNCATION_TEXT
 from condense.history.boundaries import unread_tail
+from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reduction.carryover import carry_newest, repeated_directives, room_beside, tell_unread

@@ -1,9 +1,11 @@
-"""Weight: the bytes of a request, which images fill with few tokens, under a provider's limit."""
+"""Shaping: an effective history becomes a request that the Messages API accepts."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_not
 
+from condense.history.signed_blocks import THINKING, is_thinking, without_thinking
 from condense.messages import (
     Block,
     Content,
@@ -16,71 +18,14 @@ from condense.messages import (
     ToolUseBlock,
     content_to_api,
 )
-from condense.requests.content_blocks import clean, replace_images
 from condense.requests.tool_pairs import repair_tool_pairs
 
 # The Messages API takes 32 MB; the rest is room for system prompt, tools and what a proxy adds.
 MAX_BYTES = 30_000_000
 LEFT_OUT = "[{kind} left out here: with it, the request would be too large]"
-
-
-def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Message, ...]:
-    """Return the messages with text for as many of the oldest images and documents as must go."""
-    excess = _excess(messages, max_bytes)
-    lighter: list[Message] = []
-    for message in messages:
-        weight = _weight(message.content) if excess > 0 else 0
-        if weight:
-            content, excess = _lightened(message.content, excess)
-            message = message.with_content(content)  # noqa: PLW2901 - the same message, lighter
-        lighter.append(message)
-    return tuple(lighter)
-
-
-def _excess(messages: Sequence[Message], max_bytes: int) -> int:
-    """Return by how many bytes the messages are too large; text alone never fills half of it."""
-    if sum(_weight(message.content) for message in messages) <= max_bytes / 2:
-        return 0
-    contents = (content_to_api(message.content) for message in messages)
-    texts = (json.dumps(content, ensure_ascii=False, default=repr) for content in contents)
-    return sum(len(text.encode(errors="surrogatepass")) for text in texts) - max_bytes
-
-
-def _lightened(content: Content, excess: int) -> tuple[Content, int]:
-    """Return the content without its first images and documents, and what is still too much."""
-    blocks: list[Block] = []
-    for block in content if isinstance(content, tuple) else ():
-        weight = _block_weight(block) if excess > 0 else 0
-        if not weight:
-            blocks.append(block)
-        elif isinstance(block, ToolResultBlock):
-            within, excess = _lightened(block.content or (), excess)
-            blocks.append(replace(block, content=within))
-        else:
-            kind = str(block.to_api()["type"]).capitalize()
-            text = LEFT_OUT.format(kind=kind)
-            blocks.append(TextBlock(text))
-            excess -= weight - len(text)
-    return tuple(blocks), excess
-
-
-def _weight(content: Content) -> int:
-    """Return the bytes of a content's images and documents."""
-    return 0 if isinstance(content, str) else sum(map(_block_weight, content))
-
-
-def _block_weight(block: Block) -> int:
-    if isinstance(block, TextBlock | ToolUseBlock):
-        return 0
-    match block:
-        case ImageBlock({"data": str(data)}) | OpaqueBlock({"source": {"data": str(data)}}):
-            return len(data)
-        case ToolResultBlock(_, tuple(content)):
-            return _weight(content)
-    return 0
-
-
 OPENING = "[The conversation continues from here.]"
+IMAGE_TEXT = "[Referenced image in conversation]"
+EMPTY_ERROR = "The tool failed without a message."
 USER_ONLY: tuple[Role, ...] = ("user",)
 
 
@@ -97,24 +42,21 @@ def shape_request(
     no messages.
     """
     sent = messages if supports_images else replace_images(messages, nested=True)
-    sent = lighten(sent, max_bytes)
-    cleaned = [message for message in map(clean, sent) if message.content != ()]
+    cleaned = [clean(message) for message in lighten(sent, max_bytes)]
+    cleaned = [message for message in cleaned if message.content != ()]
     merged = merge_consecutive(cleaned, ("user", "assistant"), markers=True)
     if messages and (not merged or merged[0].role == "assistant"):
         merged = (Message(role="user", content=OPENING, id="opening"), *merged)
-    return _ended(repair_tool_pairs(merged))
-
-
-def _ended(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages; a reply that comes last may not end in white space."""
-    if not messages or messages[-1].role == "user":
-        return messages
-    last = messages[-1]
-    *others, end = last.blocks
+    if [True for one in merged for block in one.blocks if not isinstance(block, TextBlock)]:
+        merged = repair_tool_pairs(merged)
+    if not merged or merged[-1].role == "user":
+        return merged
+    # A reply that comes last may not end in white space.
+    *others, end = merged[-1].blocks
     if not isinstance(end, TextBlock) or end.text == end.text.rstrip():
-        return messages
+        return merged
     content = (*others, replace(end, text=end.text.rstrip()))
-    return (*messages[:-1], last.with_content(content))
+    return (*merged[:-1], merged[-1].with_content(content))
 
 
 def merge_consecutive(
@@ -125,34 +67,168 @@ def merge_consecutive(
     A summary starts a run of its own and a truncation marker stands alone, unless ``markers``
     says that they are merged too.
     """
-    return tuple(map(_merged, _runs(messages, roles, markers=markers)))
-
-
-def _runs(
-    messages: Sequence[Message], roles: Collection[Role], *, markers: bool
-) -> Iterator[list[Message]]:
-    """Yield runs of messages to join, one at a time."""
-    run: list[Message] = []
+    runs: list[list[Message]] = []
     for message in messages:
-        if run and not (message.role in roles and _joins(run[-1], message, markers=markers)):
-            yield run
-            run = []
-        run.append(message)
-    if run:
-        yield run
-
-
-def _joins(previous: Message, message: Message, *, markers: bool) -> bool:
-    if previous.role != message.role:
-        return False
-    apart = message.is_summary or message.is_marker or previous.is_marker
-    return markers or not apart
+        before = runs[-1][-1] if runs else None
+        joins = before is not None and message.role in roles and before.role == message.role
+        if joins and not markers and before is not None:
+            joins = not (message.is_summary or message.is_marker or before.is_marker)
+        if joins:
+            runs[-1].append(message)
+        else:
+            runs.append([message])
+    return tuple([run[0] if len(run) == 1 else _merged(run) for run in runs])
 
 
 def _merged(run: list[Message]) -> Message:
-    if len(run) == 1:
-        return run[0]
     known = [message.tokens for message in run if message.tokens is not None]
-    content = tuple(block for message in run for block in message.blocks)
+    content = tuple([block for message in run for block in message.blocks])
     tokens = sum(known) if len(known) == len(run) else None
     return replace(run[0], content=content, tokens=tokens)
+
+
+def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Message, ...]:
+    """Return the messages with text for as many of the oldest images and documents as must go."""
+    # Text alone never fills half of it.
+    if sum([_weight(message.content) for message in messages]) <= max_bytes / 2:
+        return tuple(messages)
+    contents = [content_to_api(message.content) for message in messages]
+    texts = [json.dumps(content, ensure_ascii=False, default=repr) for content in contents]
+    excess = sum([len(text.encode(errors="surrogatepass")) for text in texts]) - max_bytes
+    lighter: list[Message] = []
+    for message in messages:
+        if excess > 0 and _weight(message.content):
+            content, excess = _lightened(message.content, excess)
+            lighter.append(message.with_content(content))
+        else:
+            lighter.append(message)
+    return tuple(lighter)
+
+
+def _lightened(content: Content, excess: int) -> tuple[Content, int]:
+    """Return the content without its first images and documents, and what is still too much."""
+    blocks: list[Block] = []
+    for block in content if isinstance(content, tuple) else ():
+        weight = _weight((block,)) if excess > 0 else 0
+        if not weight:
+            blocks.append(block)
+        elif isinstance(block, ToolResultBlock):
+            within, excess = _lightened(block.content or (), excess)
+            blocks.append(replace(block, content=within))
+        else:
+            kind = str(block.to_api()["type"]).capitalize()
+            text = LEFT_OUT.format(kind=kind)
+            blocks.append(TextBlock(text))
+            excess -= weight - len(text)
+    return tuple(blocks), excess
+
+
+def _weight(content: Content) -> int:
+    """Return the bytes of a content's images and documents."""
+    weight = 0
+    for block in content if isinstance(content, tuple) else ():
+        match block:
+            case ImageBlock({"data": str(data)}) | OpaqueBlock({"source": {"data": str(data)}}):
+                weight += len(data)
+            case ToolResultBlock(_, tuple(inner)):
+                weight += _weight(inner)
+    return weight
+
+
+def replace_images(
+    messages: Sequence[Message], *, nested: bool = False, text: str = IMAGE_TEXT
+) -> tuple[Message, ...]:
+    """Return the messages with ``text`` for each image; ``nested`` includes tool results."""
+    contents = [_placeholders(message.content, text, nested=nested) for message in messages]
+    return tuple(
+        [
+            message if content is message.content else message.with_content(content)
+            for message, content in zip(messages, contents, strict=True)
+        ]
+    )
+
+
+def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
+    """Return the content with a text for each image, itself where it has none."""
+    blocks: list[Block] = []
+    for block in content if isinstance(content, tuple) else ():
+        if isinstance(block, ImageBlock) or (
+            isinstance(block, OpaqueBlock) and block.data.get("type") == "image"
+        ):
+            blocks.append(TextBlock(text))
+        elif nested and isinstance(block, ToolResultBlock) and block.content:
+            inner = _placeholders(block.content, text, nested=True)
+            blocks.append(block if inner is block.content else replace(block, content=inner))
+        else:
+            blocks.append(block)
+    return tuple(blocks) if any(map(is_not, blocks, content)) else content
+
+
+def clean(message: Message) -> Message:
+    """Return the message without blank text, and with blocks as its role may carry them.
+
+    Standalone reasoning items, unsigned or unbound thinking and malformed text go; a message of
+    which nothing is left has the content ``()``.
+    """
+    if message.tags.unbound:
+        message = without_thinking(message)
+    if isinstance(message.content, str):
+        return message if message.content.strip() else message.with_content(())
+    for block in message.content:
+        # Most blocks need no further look: plain text, or a proper call.
+        if not (
+            (isinstance(block, TextBlock) and block.text and not block.text.isspace())
+            or (isinstance(block, ToolUseBlock) and isinstance(block.input, dict))
+        ):
+            break
+    else:
+        return message
+    blocks = tuple(_usable(message.content, message.role))
+    if message.role == "assistant":
+        while blocks and is_thinking(blocks[-1]):
+            blocks = blocks[:-1]
+    return message if blocks == message.content else message.with_content(blocks)
+
+
+def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case TextBlock(text):
+                if text.strip():
+                    yield block
+            case ImageBlock() if role == "assistant":
+                yield TextBlock(IMAGE_TEXT)
+            case ToolUseBlock(input=given) if not isinstance(given, Mapping):
+                yield replace(block, input={} if given is None else {"input": given})
+            case ToolResultBlock():
+                yield _clean_result(block)
+            case OpaqueBlock(data):
+                yield from _opaque(data, role)
+            case _:
+                yield block
+
+
+def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
+    content = block.content
+    if isinstance(content, tuple):
+        content = tuple(_usable_in_result(content)) or None
+    if block.is_error and not (content.strip() if isinstance(content, str) else content):
+        content = EMPTY_ERROR
+    return block if content == block.content else replace(block, content=content)
+
+
+def _usable_in_result(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in _usable(blocks, "user"):
+        kind = block.to_api()["type"]
+        yield TextBlock(f"[{kind}]") if kind in {"tool_use", "tool_result"} else block
+
+
+def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
+    kind = data.get("type")
+    signed = kind != "thinking" or data.get("signature")
+    if kind in THINKING and (role != "assistant" or not signed):
+        return
+    if kind == "image":
+        yield TextBlock(IMAGE_TEXT)
+    elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
+        yield OpaqueBlock(data)

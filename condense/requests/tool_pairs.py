@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.requests.tools_as_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
 
@@ -20,10 +20,10 @@ def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequen
 
     The same object when nothing is missing.
     """
-    calls = dict.fromkeys(call.id for _, call in pair_calls(messages).unanswered)
+    calls = dict.fromkeys([call.id for _, call in pair_calls(messages).unanswered])
     if not calls:
         return messages
-    results = tuple(ToolResultBlock(id_, reason) for id_ in calls)
+    results = tuple([ToolResultBlock(id_, reason) for id_ in calls])
     return (*messages, Message(role="user", content=results))
 
 
@@ -54,16 +54,11 @@ class _Repair:
                 continue
             if self.open:
                 yield self.answer()
-            yield self.called(message)
+            # Its calls are open from here on.
+            self.caller = message.id
+            yield _with_blocks(message, [self.in_reply(block) for block in message.blocks])
         if self.open:
             yield self.answer()
-
-    def called(self, message: Message) -> Message:
-        """Return a reply with usable call ids; its calls are open from here on."""
-        self.caller = message.id
-        if _is_text(message):
-            return message
-        return _with_blocks(message, [self.in_reply(block) for block in message.blocks])
 
     def in_reply(self, block: Block) -> Block:
         """Return one block of a reply: a call gets a usable id, a result turns into text."""
@@ -94,31 +89,25 @@ class _Repair:
 
     def answered(self, message: Message) -> Message:
         """Return a user message with the results of all open calls first, then the rest."""
-        if not self.open and _is_text(message):
-            return message
         waiting: dict[str, deque[int]] = {}
         for index, (id_, _) in enumerate(self.open):
             waiting.setdefault(id_, deque()).append(index)
-        results: list[Block] = [_missing(id_) for _, id_ in self.open]
+        results: list[Block] = [
+            ToolResultBlock(id_, INTERRUPTED, is_error=True) for _, id_ in self.open
+        ]
         rest: list[Block] = []
         seen: dict[str, ToolResultBlock] = {}
         for block in message.blocks:
             if isinstance(block, ToolResultBlock) and waiting.get(block.tool_use_id):
                 index = waiting[block.tool_use_id].popleft()
-                results[index] = _renamed(block, self.open[index][1])
+                id_ = self.open[index][1]
+                is_same = block.tool_use_id == id_
+                results[index] = block if is_same else replace(block, tool_use_id=id_)
                 seen[block.tool_use_id] = block
             elif not (isinstance(block, ToolResultBlock) and seen.get(block.tool_use_id) == block):
                 rest.extend(_unpaired(block))
         self.open = []
         return _with_blocks(message, results + rest)
-
-
-def _missing(id_: str) -> ToolResultBlock:
-    return ToolResultBlock(id_, INTERRUPTED, is_error=True)
-
-
-def _renamed(block: ToolResultBlock, id_: str) -> ToolResultBlock:
-    return block if block.tool_use_id == id_ else replace(block, tool_use_id=id_)
 
 
 def _unpaired(block: Block) -> tuple[Block, ...]:
@@ -134,17 +123,8 @@ def _unpaired(block: Block) -> tuple[Block, ...]:
             return (block,)
 
 
-def _is_text(message: Message) -> bool:
-    return all(isinstance(block, TextBlock) for block in message.blocks)
-
-
 def _with_blocks(message: Message, blocks: list[Block]) -> Message:
     """Return the message itself where the blocks are the ones it has."""
-    old = message.blocks
-    if len(old) == len(blocks) and all(map(_same, old, blocks)):
+    if tuple(blocks) == message.blocks:
         return message
     return message.with_content(tuple(blocks))
-
-
-def _same(one: Block, other: Block) -> bool:
-    return one is other or one == other

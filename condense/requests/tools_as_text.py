@@ -32,7 +32,7 @@ def tool_use_to_text(block: ToolUseBlock | OpaqueBlock) -> str:
     if isinstance(input_, list | tuple):
         input_ = {str(index): value for index, value in enumerate(input_)}
     if isinstance(input_, Mapping):
-        body = "\n".join(f"{key}: {_plain(value)}" for key, value in input_.items())
+        body = "\n".join([f"{key}: {_plain(value)}" for key, value in input_.items()])
     else:
         body = _plain(input_)
     return f"[Tool Use: {data.get('name', 'undefined')}]\n{body}"
@@ -96,10 +96,10 @@ def orphan_to_blocks(block: ToolResultBlock) -> tuple[Block, ...]:
     """Return a result that answers no call as ``Tool result:`` text, its images beside it."""
     if block.content is None or isinstance(block.content, str):
         return (TextBlock(f"Tool result:\n{block.content or ''}"),)
-    images = tuple(item for item in block.content if isinstance(item, ImageBlock))
-    texts = (
+    images = tuple([item for item in block.content if isinstance(item, ImageBlock)])
+    texts = [
         _item_text(item.to_api()) for item in block.content if not isinstance(item, ImageBlock)
-    )
+    ]
     return (TextBlock("Tool result:\n" + "\n".join(texts)), *images)
 
 

@@ -7,26 +7,15 @@ application registers its own.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Protocol, cast
 
-from condense.budget import Kind
-from condense.reduction import Kit, Strategy
+from condense.budget.situation import Kind
+from condense.reduction.strategy import Strategy
 from condense.registry import Entry, Registry
-
-__all__ = [
-    "Described",
-    "Kit",
-    "Strategy",
-    "built_in_strategies",
-    "known_strategies",
-    "load_strategy",
-    "register_strategy",
-    "unregister_strategy",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +40,8 @@ def _files() -> Iterator[Entry[type[Described]]]:
 def _find(name: str) -> type[Described]:
     """Return the class in the file of that name."""
     classes = vars(import_module(f"{__name__}.{name}")).values()
-    return cast(type[Described], next(one for one in classes if getattr(one, "name", "") == name))
+    (found,) = [one for one in classes if getattr(one, "name", "") == name]
+    return cast(type[Described], found)
 
 
 _registry: Registry[type[Described]] = Registry("strategy", _files, group=GROUP)
@@ -87,7 +77,7 @@ def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
 
 def _missing(strategy: type[Any]) -> str:
     wanted = (*Described.__annotations__, "prompt_for", "reduce")
-    return ", ".join(name for name in wanted if not hasattr(strategy, name))
+    return ", ".join([name for name in wanted if not hasattr(strategy, name)])
 
 
 def unregister_strategy(name: str) -> None:
@@ -95,22 +85,26 @@ def unregister_strategy(name: str) -> None:
     _registry.unregister(name)
 
 
-def load_strategy(name: str, **options: Any) -> Strategy:
+def load_strategy(
+    name: str, wishes: Mapping[str, Any] | None = None, /, **options: Any
+) -> Strategy:
     """Return the strategy of that name, or at that dotted path; ``options`` are its constructor's.
 
-    Raises LookupError, with the names that there are, for one that is neither.
+    Of a user's ``wishes`` it is made with those that it ``takes``. Raises LookupError, with the
+    names that there are, for one that is neither.
     """
-    if "." in name and name not in _registry.names():
-        return cast(Strategy, _at_path(name)(**options))
-    return cast(Strategy, cast(Any, _registry.get(name))(**options))
+    names = () if "." not in name else _registry.names()
+    made = _registry.get(name) if "." not in name or name in names else _at_path(name, names)
+    taken = [wish for wish in getattr(made, "takes", ()) if wishes and wish in wishes]
+    return cast(Strategy, made(**{wish: (wishes or {})[wish] for wish in taken}, **options))
 
 
-def _at_path(path: str) -> Any:
+def _at_path(path: str, names: Sequence[str]) -> Any:
     module, _, attribute = path.rpartition(".")
     try:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        names = ", ".join(sorted(_registry.names()))
+        there = ", ".join(sorted(names))
         raise LookupError(
-            f"No strategy at {path!r}: {error}; by name there are {names}."
+            f"No strategy at {path!r}: {error}; by name there are {there}."
         ) from error

@@ -1,18 +1,17 @@
-"""Put one line in place of tool output that is superseded or old; no model is called."""
+"""Clearing: one line in place of tool output that is superseded or old; no model is called."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from condense.budget import Gauge, Kind, Reduction, Situation
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.folded_files import paths_read
-from condense.history.answered_calls import AnsweredCall, pair_calls
-from condense.history.boundaries import unread_tail
-from condense.messages import Message, Tags, ToolResultBlock, content_to_api
-from condense.notes import one_line
-from condense.reduction import ByRule, Kit, make_reduction
+from condense.folded_files.files_read import paths_read
+from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
+from condense.messages import Message, Tags, content_to_api
+from condense.notes.sentences import one_line
+from condense.reduction.strategy import ByRule, Kit, make_reduction
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10
@@ -37,7 +36,6 @@ class Clear(ByRule):
     kind: Kind = "cleared"
 
     def __init__(self, keep: int = KEEP) -> None:
-        """Take how many of the newest results stay, superseded ones aside."""
         self.keep = keep
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
@@ -55,12 +53,6 @@ class Clear(ByRule):
     def _lines(self, effective: Sequence[Message]) -> dict[str, dict[str, str]]:
         """Return the line for each result that may go, by its message and its call."""
         lines: dict[str, dict[str, str]] = defaultdict(dict)
-        for answer, line in self._clearable(effective):
-            lines[effective[answer.answered_at].id][answer.call.id] = line
-        return dict(lines)
-
-    def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[AnsweredCall, str]]:
-        """Yield what may go, in reading order, each with the line that takes its place."""
         given = pair_calls(effective).answered
         again = superseded(given)
         unread = unread_tail(effective)
@@ -69,19 +61,13 @@ class Clear(ByRule):
             is_kept = answer.answered_at >= unread or effective[answer.answered_at].tags.pinned
             if is_kept or not (is_old or index in again):
                 continue
-            line = _line(answer, SUPERSEDED if index in again else OLD)
-            if _size(answer.result) > WORTH * len(line):
-                yield answer, line
-
-
-def _line(answer: AnsweredCall, reason: str) -> str:
-    name = one_line(answer.call.name, NAME)
-    return LINE.format(name=name, size=_size(answer.result), reason=reason)
-
-
-def _size(result: ToolResultBlock) -> int:
-    """Return the characters of a result; its images count by their data."""
-    return len(str(content_to_api(result.content or "")))
+            # Images count by their data.
+            size = len(str(content_to_api(answer.result.content or "")))
+            name, reason = one_line(answer.call.name, NAME), SUPERSEDED if index in again else OLD
+            line = LINE.format(name=name, size=size, reason=reason)
+            if size > WORTH * len(line):
+                lines[effective[answer.answered_at].id][answer.call.id] = line
+        return dict(lines)
 
 
 def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:

@@ -1,8 +1,9 @@
-"""Summarise all that the model has read, and start afresh from the summary."""
+"""Fresh start: one summary of all that the model has read."""
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
-from condense.reduction import ByModel, Kit
+from condense.budget.situation import Gauge, Reduction, Situation
+from condense.history.boundaries import require_enough
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 
 
 class FreshStart(ByModel):
@@ -11,7 +12,6 @@ class FreshStart(ByModel):
     name = "fresh_start"
     label = "fresh start"
     description = "One summary stands for all that the model has read."
-    kind: Kind = "condensed"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.

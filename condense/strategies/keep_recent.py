@@ -1,15 +1,15 @@
-"""Summarise the older part and leave the newest messages as they are."""
+"""Keep recent: a summary of the older part, and the newest messages as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
-from condense.history import replace_hidden
-from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.boundaries import require_enough, safe_cuts, unread_tail
+from condense.history.tags import replace_hidden
 from condense.messages import Message
-from condense.reduction import ByModel, Kit
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3
@@ -29,12 +29,10 @@ class KeepRecent(ByModel):
     label = "keep recent"
     description = "The newest messages stay word for word after the summary."
     takes = ("messages", "keep_first")
-    kind: Kind = "condensed"
 
     def __init__(
         self, messages: int = MESSAGES, tokens: int | None = None, *, keep_first: bool = False
     ) -> None:
-        """Take how many messages stay; ``tokens``, where given, decides instead."""
         self.messages = messages
         self.tokens = tokens
         self.keep_first = keep_first
@@ -62,7 +60,7 @@ class KeepRecent(ByModel):
         if self.tokens is not None:
             limit = self.tokens
             return [cut for cut in cuts if gauge.size(effective[cut:]) <= limit]
-        first = max((cut for cut in cuts if cut <= len(effective) - self.messages), default=0)
+        first = max([cut for cut in cuts if cut <= len(effective) - self.messages], default=0)
         return [cut for cut in cuts if cut >= first]
 
     def _require_gain(self, rest: Sequence[Message], situation: Situation, gauge: Gauge) -> None:

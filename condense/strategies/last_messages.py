@@ -1,8 +1,8 @@
-"""Hide all but the last messages behind a marker that carries their facts; no model is called."""
+"""Last messages: a marker with the facts of all but those; no model is called."""
 
 from collections.abc import Iterator, Sequence
 
-from condense.budget import Situation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
@@ -22,11 +22,10 @@ class LastMessages(ByTruncation):
     description = "The last 20 messages stay, the facts of older ones are kept."
 
     def __init__(self, messages: int = MESSAGES) -> None:
-        """Take how many messages stay."""
         self.messages = messages
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
         """Yield what stands before them."""
         effective = situation.effective
         most = min(len(effective) - self.messages, unread_tail(effective))
-        yield effective[: max((cut for cut in safe_cuts(effective) if cut <= most), default=0)]
+        yield effective[: max([cut for cut in safe_cuts(effective) if cut <= most], default=0)]

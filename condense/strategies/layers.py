@@ -1,14 +1,15 @@
-"""Summarise what came since the last summary, and leave earlier summaries as they are."""
+"""Layers: a summary of what came since the last one, beside earlier ones as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import SummaryFailed
-from condense.prompts import layer_instruction, repair_instruction
-from condense.reduction import ByModel, Kit
+from condense.history.boundaries import require_enough
+from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
@@ -26,10 +27,8 @@ class Layers(ByModel):
     name = "layers"
     label = "layers"
     description = "Each summary stays as it is beside the earlier ones; of many, two are merged."
-    kind: Kind = "condensed"
 
     def __init__(self, most: int = MOST) -> None:
-        """Take how many summaries may stand beside each other."""
         self.most = most
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
@@ -42,7 +41,7 @@ class Layers(ByModel):
         require_enough(situation.effective, split.hidden)
         known = [message for message in split.hidden if message.is_summary]
         asking = self.prompt_for(situation)
-        prompt = repair_instruction(layer_instruction(asking) if known else asking, kit.lacking)
+        prompt = repair_instruction(framed("layer", asking) if known else asking, kit.lacking)
         recap = Recap(situation, split, gauge, kit)
         written = await recap.writer.write(split.hidden, prompt, known=known)
         stack = [*layers_in(known), Layer(0, written.summary)]
@@ -63,5 +62,5 @@ class Layers(ByModel):
             merged = await writer.merge([layer.text for layer in pair], asking)
         except SummaryFailed as error:
             return layers, (NOT_MERGED.format(count=len(layers), error=error),)
-        rank = 1 + max(layer.rank for layer in pair)
+        rank = 1 + max([layer.rank for layer in pair])
         return (*layers[:at], Layer(rank, merged.summary), *layers[at + 2 :]), ()

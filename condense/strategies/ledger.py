@@ -1,10 +1,11 @@
-"""Put the facts of what was hidden in its place, copied by rule; no model is called."""
+"""Ledger: the facts of what is hidden, copied by rule; no model is called."""
 
 from dataclasses import replace
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
-from condense.reduction import ByRule, Kit
+from condense.budget.situation import Gauge, Kind, Reduction, Situation
+from condense.history.boundaries import require_enough
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByRule, Kit
 from condense.summaries.attachments import facts_of
 
 NO_FACTS = "The hidden messages held no request, file or command."
@@ -27,5 +28,5 @@ class LedgerAlone(ByRule):
         summary = "" if facts else NO_FACTS
         recap = Recap(situation, split, gauge, kit)
         said = await recap.write(summary, facts)
-        text = "\n\n".join(block.text for block in facts)
+        text = "\n\n".join([block.text for block in facts])
         return replace(recap.make(self, said), summary=text, notes=said.notes)

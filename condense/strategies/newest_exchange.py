@@ -1,8 +1,8 @@
-"""Keep the newest request and what came of it, whatever it costs; no model is called."""
+"""Newest exchange: a marker with the facts of all before the newest request."""
 
 from collections.abc import Iterator, Sequence
 
-from condense.budget import Situation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts
 from condense.messages import Message
 from condense.reduction.carryover import newest_request
@@ -21,4 +21,4 @@ class NewestExchange(ByTruncation):
         effective = situation.effective
         asked, _ = newest_request(effective)
         start = effective.index(asked) if asked else 0
-        yield effective[: max((cut for cut in safe_cuts(effective) if cut <= start), default=0)]
+        yield effective[: max([cut for cut in safe_cuts(effective) if cut <= start], default=0)]

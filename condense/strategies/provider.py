@@ -1,10 +1,11 @@
-"""Have the provider compact what the model has read, in a block that it has signed."""
+"""Provider's compaction: a block that the provider has written and signed."""
 
-from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.prompts import compaction_instruction
-from condense.reduction import ByModel, Kit
+from condense.history.boundaries import require_enough
+from condense.prompts import load_prompt
 from condense.reduction.recap import Recap, split_at
+from condense.reduction.strategy import ByModel, Kit
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
 
@@ -18,11 +19,11 @@ class ProviderCompaction(ByModel):
     name = "provider"
     label = "the provider's own"
     description = "Where the provider can: its signed summary stands for all the model has read."
-    kind: Kind = "condensed"
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that the provider is given instead of its own."""
-        return compaction_instruction(super().prompt_for(situation))
+        # Nobody can shorten what the provider writes.
+        return f"{super().prompt_for(situation)}\n\n{load_prompt('compaction')}"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.

@@ -1,10 +1,10 @@
-"""Hide the oldest messages behind a marker that carries their facts; no model is called."""
+"""Sliding window: a marker with the facts of the oldest messages; no model is called."""
 
 from collections.abc import Iterator, Sequence
 
-from condense.budget import Situation
-from condense.history import plan_truncation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.tags import plan_truncation
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
 
@@ -22,7 +22,6 @@ class SlidingWindow(ByTruncation):
     description = "The oldest half is hidden, its facts are kept."
 
     def __init__(self, fraction: float = 0.5, further: tuple[float, ...] = (0.75, 0.875)) -> None:
-        """Take the share of messages to hide, and the shares to go on to where that is too few."""
         self.fraction = fraction
         self.further = further
 

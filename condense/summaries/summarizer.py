@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
 
-from condense.budget import Budget
+from condense.budget.budget import Budget
 from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.messages import Json, Message
 from condense.prices import Usage
@@ -106,16 +106,6 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
     return own or answering
 
 
-def caches_prompts(summarizer: Summarizer) -> bool:
-    """Whether the summarizer says so; one written before that could be said does not."""
-    return bool(getattr(summarizer, "caches_prompts", False))
-
-
-def compacts(summarizer: Summarizer) -> bool:
-    """Whether the summarizer says so; one written before that could be said does not."""
-    return bool(getattr(summarizer, "compacts", False))
-
-
 @dataclass(slots=True)
 class Transcription:
     """What one call has answered so far, and the tool it called instead, if any.
@@ -146,12 +136,12 @@ class Bill:
     @property
     def usage(self) -> Usage:
         """The tokens of all calls together."""
-        return sum((call.usage for call in self.calls), Usage())
+        return sum([call.usage for call in self.calls], Usage())
 
     @property
     def cost(self) -> Decimal:
         """What all calls cost so far, in USD."""
-        return sum((call.cost for call in self.calls), Decimal(0))
+        return sum([call.cost for call in self.calls], Decimal(0))
 
 
 async def transcribe(

@@ -138,14 +138,10 @@ def is_context_overflow(error: object) -> bool:
         return False
     if facts.text_matches(_PLAIN):
         return True
-    return facts.status in {BAD_REQUEST, MISSING} and _is_likely(facts)
-
-
-def _is_likely(facts: _Facts) -> bool:
-    if facts.text_matches(_OTHER_CAUSE):
-        return False
-    invalid_request = "invalid_request_error" in facts.codes
-    return facts.text_matches(_LIKELY) or (invalid_request and facts.text_matches(_INVALID_REQUEST))
+    invalid = "invalid_request_error" in facts.codes and facts.text_matches(_INVALID_REQUEST)
+    likely = invalid or facts.text_matches(_LIKELY)
+    may_be = facts.status in {BAD_REQUEST, MISSING} and not facts.text_matches(_OTHER_CAUSE)
+    return likely and may_be
 
 
 def _gather(error: object) -> _Facts:
@@ -158,16 +154,16 @@ def _gather(error: object) -> _Facts:
             continue
         seen.add(id(layer))
         _note(layer, facts)
-        layers.extend((inner, depth + 1) for inner in _inner(layer))
+        layers.extend([(inner, depth + 1) for inner in _inner(layer)])
     return facts
 
 
 def _note(layer: object, facts: _Facts) -> None:
     # An error in the middle of a stream arrives under the 200 the stream began with.
     given = _numbers(_read(layer, key) for key in _STATUS_KEYS)
-    facts.statuses.extend(status for status in given if status not in _NO_ERROR)
+    facts.statuses.extend([status for status in given if status not in _NO_ERROR])
     codes = _numbers(iter([_read(layer, "code")]))
-    facts.statuses.extend(code for code in codes if code in _HTTP_ERRORS)
+    facts.statuses.extend([code for code in codes if code in _HTTP_ERRORS])
     facts.codes.extend(_strings(_read(layer, key) for key in _CODE_KEYS))
     facts.texts.extend(_strings(_flat(_read(layer, key)) for key in _TEXT_KEYS))
     if isinstance(layer, BaseException):
@@ -212,7 +208,7 @@ def _strings(values: Iterator[Any]) -> Iterator[str]:
 def _flat(value: Any) -> Any:
     """Return a list of sentences as one text, as some gateways send a message."""
     if isinstance(value, list | tuple):
-        return ", ".join(item for item in value if isinstance(item, str))
+        return ", ".join([item for item in value if isinstance(item, str)])
     return value
 
 
@@ -231,7 +227,11 @@ def describe(error: Exception) -> str:
         text += f"\nError Code: {code}"
     for name, title in (("response", "API Response"), ("body", "Response Body")):
         if value := _read(error, name):
-            text += f"\n\n{title}:{_serialized(value)}"
+            try:
+                told = "\n" + json.dumps(value, indent=2, ensure_ascii=False)
+            except (TypeError, ValueError, RecursionError):
+                told = " [Unable to serialize]"
+            text += f"\n\n{title}:{told}"
     return make_safe(text)
 
 
@@ -242,10 +242,3 @@ def make_safe(text: str) -> str:
     if len(text) > MAX_DETAILS:
         return f"{text[:MAX_DETAILS]}\n[{len(text) - MAX_DETAILS} more characters]"
     return text
-
-
-def _serialized(value: Any) -> str:
-    try:
-        return "\n" + json.dumps(value, indent=2, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return " [Unable to serialize]"

@@ -4,20 +4,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
-from condense.budget import Situation
+from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts
 from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import summary_system
-from condense.requests import (
-    INTERRUPTED,
-    inject_synthetic_results,
-    replace_images,
-    shape_request,
-    tools_to_text,
-)
+from condense.requests.request import replace_images, shape_request
+from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
+from condense.requests.tools_as_text import tools_to_text
 from condense.summaries.summarizer import SummaryRequest
-from condense.tokens import TokenCounter, count_messages
+from condense.tokens.counters import TokenCounter, count_messages
 
 OLD_IMAGE = "[Image]"
 
@@ -34,9 +30,17 @@ def without_old_images(
     What they showed stands in the replies, and together they may weigh more than a call can carry.
     Those that came after the last words of a reply stay, also where tools gave them.
     """
-    newest = _last(effective, _is_prompt, otherwise=len(effective))
-    told = _last(effective, lambda one: one.role == "assistant" and one.text.strip(), otherwise=-1)
-    undescribed = told + 1
+    # Somebody said something in a message that is more than tool results.
+    prompts = [
+        index
+        for index, one in enumerate(effective)
+        if one.role == "user"
+        and not one.is_marker
+        and [True for block in one.blocks if isinstance(block, TextBlock | ImageBlock)]
+    ]
+    newest = prompts[-1] if prompts else len(effective)
+    told = [i for i, one in enumerate(effective) if one.role == "assistant" and one.text.strip()]
+    undescribed = told[-1] + 1 if told else 0
     old = min(newest, undescribed)
     return (
         *replace_images(hidden[:old], nested=True, text=OLD_IMAGE),
@@ -45,39 +49,28 @@ def without_old_images(
     )
 
 
-def _last(
-    messages: Sequence[Message], holds: Callable[[Message], object], *, otherwise: int
-) -> int:
-    found = (index for index in reversed(range(len(messages))) if holds(messages[index]))
-    return next(found, otherwise)
-
-
 def _with_images_beside(message: Message) -> Message:
     """Return a message with the images of its tool results beside them, where text keeps them."""
-    contents = (result.content for result in message.tool_results)
+    contents = [result.content for result in message.tool_results]
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
-    images = tuple(block for block in inside if isinstance(block, ImageBlock))
+    images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
-
-
-def _is_prompt(message: Message) -> bool:
-    """Whether somebody said something here: a message that is more than tool results."""
-    shown = any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
-    return shown and message.role == "user" and not message.is_marker
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
     """Return messages with tool calls and results as text, and without reasoning."""
     answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(tools_to_text(without_thinking(without_compaction(message))) for message in shown)
+    return tuple(
+        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
+    )
 
 
 def flattened_request(
     flat: Sequence[Message], instruction: str, *, max_output: int
 ) -> SummaryRequest:
     """Return the request for a summary of flat messages, valid without any tools."""
-    messages = shape_request((*flat, _ask(instruction)))
+    messages = shape_request((*flat, Message("user", instruction, "instruction")))
     return SummaryRequest(summary_system(), messages, max_output)
 
 
@@ -95,7 +88,7 @@ def aligned_request(
     system prompt, same tools, same messages with their tool and reasoning blocks. For a
     ``compaction`` the instruction is no message: the provider compacts by it.
     """
-    messages = hidden if compaction else (*hidden, _ask(asking))
+    messages = hidden if compaction else (*hidden, Message("user", asking, "instruction"))
     return SummaryRequest(
         situation.system,
         shape_request(messages, supports_images=supports_images),
@@ -104,10 +97,6 @@ def aligned_request(
         aligned=True,
         compaction=asking if compaction else "",
     )
-
-
-def _ask(instruction: str) -> Message:
-    return Message(role="user", content=instruction, id="instruction")
 
 
 def split_history(
@@ -122,8 +111,8 @@ def split_history(
 
 def split_texts(texts: Iterable[str], limit: int, counter: TokenCounter) -> tuple[Part, ...]:
     """Return texts as messages in parts of at most ``limit`` tokens."""
-    messages = (Message(role="user", content=text) for text in texts)
-    pieces = (piece for message in messages for piece in _portions(message, limit, counter))
+    messages = [Message(role="user", content=text) for text in texts]
+    pieces = [piece for message in messages for piece in _portions(message, limit, counter)]
     return _packed(pieces, limit)
 
 
@@ -165,6 +154,6 @@ def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[P
     for start in range(0, len(text), step):
         part = message.with_content(text[start : start + step])
         yield from _portions(part, limit, counter)
-    others = tuple(block for block in message.blocks if not isinstance(block, TextBlock))
+    others = tuple([block for block in message.blocks if not isinstance(block, TextBlock)])
     if others:
         yield (message.with_content(others),), counter.count(others)

@@ -5,15 +5,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from condense.budget import Budget, Gauge, Situation
+from condense.budget.budget import Budget
+from condense.budget.situation import Gauge, Situation
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
-from condense.prompts import (
-    aligned_instruction,
-    merge_instruction,
-    part_instruction,
-    summary_system,
-)
+from condense.prompts import framed, summary_system
 from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.summaries.summarizer import (
     Bill,
@@ -22,8 +18,6 @@ from condense.summaries.summarizer import (
     SummaryRequest,
     Transcription,
     budget_of,
-    caches_prompts,
-    compacts,
     transcribe,
 )
 from condense.summaries.summary_request import (
@@ -35,7 +29,7 @@ from condense.summaries.summary_request import (
     split_texts,
     without_old_images,
 )
-from condense.tokens import TokenCounter, count_messages
+from condense.tokens.counters import TokenCounter, count_messages
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6
@@ -90,11 +84,20 @@ class Writer:
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
         shown = [message for message in self._shown(hidden) if message not in known]
-        request = self._aligned(hidden, instruction) or self._whole(shown, instruction)
+        request = None
+        # The history is read from the cache where the request begins as the conversation's own.
+        begins = not hidden or hidden[0].id == self.situation.effective[0].id
+        if begins and getattr(self.summarizer, "caches_prompts", False):
+            request = self._own_request(hidden, framed("aligned", instruction))
+        request = request or self._whole(shown, instruction)
         refused: SummaryOverflow | None = None
         if request:
             try:
-                return await self._write_whole(request, shown, instruction)
+                answer = await self._answer(request)
+                if not (request.aligned and answer.called):
+                    return _written(self._read(answer))
+                answer = await self._answer(self._flattened(shown, instruction))
+                return _written(self._read(answer), CALLED_A_TOOL)
             except SummaryOverflow as error:
                 refused = error
         size = self.gauge.size(hidden) + self._overhead(instruction)
@@ -111,7 +114,7 @@ class Writer:
         Raises NothingToCondense before any call where it makes none, and SummaryFailed after a
         call that fails.
         """
-        if not compacts(self.summarizer):
+        if not getattr(self.summarizer, "compacts", False):
             raise NothingToCondense(NO_COMPACTION)
         request = self._own_request(hidden, instruction, compaction=True)
         if request is None:
@@ -125,7 +128,7 @@ class Writer:
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
-        return _written(await self._ask(messages, merge_instruction(instruction)))
+        return _written(await self._ask(messages, framed("merge", instruction)))
 
     def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
         """Return what a flattened request shows: of images, only the newest prompt's."""
@@ -136,16 +139,6 @@ class Writer:
         # What is hidden already stands before all that is visible.
         seen = (*hidden, *effective) if start is None else effective[start:]
         return without_old_images(hidden, seen)
-
-    def _aligned(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
-        """Return the request that reads the history from the cache.
-
-        None without one or room, and where what is hidden is not how the history begins.
-        """
-        begins = not hidden or hidden[0].id == self.situation.effective[0].id
-        if not (begins and caches_prompts(self.summarizer)):
-            return None
-        return self._own_request(hidden, aligned_instruction(instruction))
 
     def _own_request(
         self, hidden: Sequence[Message], asking: str, *, compaction: bool = False
@@ -167,15 +160,6 @@ class Writer:
             return self._flattened(shown, instruction)
         return None
 
-    async def _write_whole(
-        self, request: SummaryRequest, shown: Sequence[Message], instruction: str
-    ) -> Written:
-        answer = await self._answer(request)
-        if not (request.aligned and answer.called):
-            return _written(self._read(answer))
-        answer = await self._answer(self._flattened(shown, instruction))
-        return _written(self._read(answer), CALLED_A_TOOL)
-
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
         """Return one summary of parts of ``limit`` tokens, several where DEPTH levels leave more.
 
@@ -183,18 +167,21 @@ class Writer:
         """
         parts = split_history(shown, limit, self._flatten, self.counter)
         count, note = len(parts), IN_PARTS.format(count=len(parts))
-        asking = (part_instruction(instruction, number, count) for number in range(1, count + 1))
+        asking = [
+            framed("part", instruction, number=number, count=count)
+            for number in range(1, count + 1)
+        ]
         pairs = zip(parts, asking, strict=True)
         answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
         analyses = [answer.analysis for answer in answers]
-        merging = merge_instruction(instruction)
+        merging = framed("merge", instruction)
         for _ in range(DEPTH - 1):
             if len(answers) == 1:
                 break
             merged = split_texts((answer.summary for answer in answers), limit, self.counter)
             answers = await _gather([partial(self._merged, part, merging) for part in merged])
             analyses += [answer.analysis for answer in answers]
-        return Written(_joined(one.summary for one in answers), _joined(analyses), (note,))
+        return Written(_joined([one.summary for one in answers]), _joined(analyses), (note,))
 
     async def _part(self, part: Part, asking: str, limit: int) -> ParsedSummary:
         answer = await self._ask(part, asking)
@@ -244,7 +231,7 @@ class Writer:
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.
         """
-        overhead = self._overhead(part_instruction(instruction, 1, 1))
+        overhead = self._overhead(framed("part", instruction, number=1, count=1))
         room = min(PART_SHARE * self.budget.window, self.budget.capacity) / self.gauge.scale
         if refused_size is not None:
             room = min(room, PART_SHARE * refused_size)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from condense.tokens import TokenCount
+from condense.tokens.counters import TokenCount
 
 # How much less each older report weighs.
 FADING = 0.85
@@ -31,10 +31,6 @@ class Line(NamedTuple):
 
     constant: float
     slope: float
-
-    def at(self, estimate: float) -> float:
-        """Return the tokens to expect for an estimate."""
-        return self.constant + self.slope * estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,15 @@ class Calibration:
         doubts = [1.0] * len(self.reports)
         line = _fit(self.reports, doubts)
         for _ in range(ROUNDS if self.reports else 0):
-            doubts = [max(1.0, _surprise(report, line) / OUTLIER) for report in self.reports]
+            doubts = [
+                max(
+                    1.0,
+                    abs(measured - line.constant - line.slope * estimated)
+                    / (SCATTER * estimated + SCATTER_TOKENS)
+                    / OUTLIER,
+                )
+                for estimated, measured in self.reports
+            ]
             line = _fit(self.reports, doubts)
         return line
 
@@ -73,7 +77,7 @@ class Calibration:
         """Return the size to expect of a whole prompt that is estimated at ``estimate``."""
         line, text = self.line, estimate - media
         # A constant learned from large prompts must not swallow a small one.
-        expected = max(line.at(text), text * line.slope / 2)
+        expected = max(line.constant + line.slope * text, text * line.slope / 2)
         return TokenCount(max(0, round(expected)) + media)
 
     def extend(self, measured: int, newer: int, *, media: int = 0) -> TokenCount:
@@ -82,20 +86,13 @@ class Calibration:
         return TokenCount(measured + added, measured=not newer)
 
 
-def _surprise(report: Report, line: Line) -> float:
-    return abs(report.measured - line.at(report.estimated)) / _scatter(report)
-
-
-def _scatter(report: Report) -> float:
-    return SCATTER * report.estimated + SCATTER_TOKENS
-
-
 def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
     """Solve the weighted least squares of how far the line is from (0, 1), in two unknowns."""
     cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
     c = s = 0.0
     for age, (report, doubt) in enumerate(zip(reversed(reports), reversed(doubts), strict=True)):
-        weight = FADING**age / (doubt * _scatter(report) ** 2)
+        scatter = SCATTER * report.estimated + SCATTER_TOKENS
+        weight = FADING**age / (doubt * scatter**2)
         off = report.measured - report.estimated
         cc += weight
         cs += weight * report.estimated

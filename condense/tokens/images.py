@@ -71,21 +71,19 @@ def _decode(source: Json, size: int | None = None) -> bytes:
 
 def image_size(data: bytes) -> Size | None:
     """Return a PNG's, GIF's, WebP's or JPEG's size from its first bytes, None for others."""
+    size: Size | None = None
     try:
-        size = _read_size(data)
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            size = Size(*struct.unpack_from(">II", data, 16))
+        elif data.startswith((b"GIF87a", b"GIF89a")):
+            size = Size(*struct.unpack_from("<HH", data, 6))
+        elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+            size = _webp_size(data)
+        elif data.startswith(b"\xff\xd8"):
+            size = _jpeg_size(data)
     except (struct.error, IndexError):
         return None
     return size if size and min(size) > 0 else None
-
-
-def _read_size(data: bytes) -> Size | None:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Size(*struct.unpack_from(">II", data, 16))
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return Size(*struct.unpack_from("<HH", data, 6))
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return _webp_size(data)
-    return _jpeg_size(data) if data.startswith(b"\xff\xd8") else None
 
 
 def _webp_size(data: bytes) -> Size | None:
@@ -98,7 +96,7 @@ def _webp_size(data: bytes) -> Size | None:
             (bits,) = struct.unpack_from("<I", data, 21)
             return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
         case b"VP8X":
-            edges = (int.from_bytes(data[at : at + 3], "little") for at in (24, 27))
+            edges = [int.from_bytes(data[at : at + 3], "little") for at in (24, 27)]
             return Size(*(edge + 1 for edge in edges)) if len(data) >= 30 else None  # noqa: PLR2004
     return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tree_sitter_language_pack import get_parser
 
-from condense.folded_files import fold_files
+from condense.folded_files.sections import fold_files
 from tests.bench.table import Row
 from tests.bench.timing import beside, once
 

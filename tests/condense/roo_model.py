@@ -6,20 +6,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from condense import (
-    Chunk,
-    Content,
-    Message,
-    SummaryRequest,
-    TextBlock,
-    TextChunk,
-    Usage,
-    UsageChunk,
-    summary_preface,
-)
+import condense
 from tests.condense.roo import Case
 
-PREFACE = f"{summary_preface()}\n\n"
+PREFACE = f"{condense.summary_preface()}\n\n"
 # Roo Code knows no ledger between summary and truncation.
 ROOS_LADDER = ("fresh_start", "sliding_window")
 
@@ -44,14 +34,14 @@ class RecordedModel:
         """Take the handler; ``more`` are the streams of further calls, the last one repeats."""
         self.handler = handler or {"noCreateMessage": True}
         self.streams = [self.handler.get("stream", []), *more]
-        self.requests: list[SummaryRequest] = []
+        self.requests: list[condense.SummaryRequest] = []
 
     @property
     def supports_images(self) -> bool:
         """Whether the recorded model took images."""
         return bool(self.handler.get("supportsImages"))
 
-    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+    def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
         """Raise at once or yield the recorded chunks."""
         if self.handler.get("noCreateMessage"):
             raise AttributeError("createMessage")
@@ -61,14 +51,14 @@ class RecordedModel:
         number = min(len(self.requests), len(self.streams))
         return self._play(self.streams[number - 1])
 
-    async def _play(self, stream: Sequence[dict[str, Any]]) -> AsyncIterator[Chunk]:
+    async def _play(self, stream: Sequence[dict[str, Any]]) -> AsyncIterator[condense.Chunk]:
         for chunk in stream:
             match chunk["type"]:
                 case "text":
-                    yield TextChunk(chunk["text"])
+                    yield condense.TextChunk(chunk["text"])
                 case "usage":
-                    used = Usage(chunk.get("inputTokens", 0), chunk.get("outputTokens", 0))
-                    yield UsageChunk(used, Decimal(str(chunk.get("totalCost") or 0)))
+                    used = condense.Usage(chunk.get("inputTokens", 0), chunk.get("outputTokens", 0))
+                    yield condense.UsageChunk(used, Decimal(str(chunk.get("totalCost") or 0)))
                 case "error":
                     raise Recorded(chunk.get("error", chunk))
 
@@ -79,20 +69,22 @@ class RecordedCounter:
     The engine's own words before a summary count nothing, since Roo has none there.
     """
 
-    def count(self, content: Content) -> int:
+    def count(self, content: condense.Content) -> int:
         """Return the tokens of all blocks."""
         if isinstance(content, str):
-            content = (TextBlock(content),)
+            content = (condense.TextBlock(content),)
         return sum(self._block(block) for block in content)
 
     @staticmethod
     def _block(block: object) -> int:
-        if not isinstance(block, TextBlock):
+        if not isinstance(block, condense.TextBlock):
             return 10
-        return math.ceil(len(block.text.replace(PREFACE, "").replace(summary_preface(), "")) / 4)
+        return math.ceil(
+            len(block.text.replace(PREFACE, "").replace(condense.summary_preface(), "")) / 4
+        )
 
 
-def share_tokens(effective: Sequence[Message], total: int) -> tuple[Message, ...]:
+def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[condense.Message, ...]:
     """Return the messages with the sizes that the case says they have together.
 
     The recordings name a context's size freely; their messages are a few words each.
@@ -116,7 +108,7 @@ def tools_of(case: Case) -> tuple[Any, ...]:
     return tuple(metadata.get("tools") or ())
 
 
-def said_by(message: Message) -> list[str]:
+def said_by(message: condense.Message) -> list[str]:
     """Return a message's texts without the engine's own words, for comparison with Roo."""
     texts = [block.text.replace(PREFACE, "") for block in message.blocks if hasattr(block, "text")]
     return [text for text in texts if not text.startswith("## Newest Request")]

@@ -5,54 +5,41 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Adaptive,
-    CondenseError,
-    Configuration,
-    Fixed,
-    Hooks,
-    PerProfile,
-    Policy,
-    RooSettings,
-    TokenCount,
-    Trigger,
-    Vetoed,
-    ladder_from,
-    read_roo_settings,
-)
+import condense
 from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
 from tests.condense.bench import talk
 from tests.condense.condenser.test_hooks import veto
 from tests.condense.dialogues import numbered
 
 TALK = numbered(talk(11))
-SIZE = TokenCount(22_000)
+SIZE = condense.TokenCount(22_000)
 
 
 async def test_a_configuration_makes_a_condenser_that_works_so() -> None:
     """Strategies, policy, hooks, prompt and the user's switch."""
-    wanted = Configuration(
+    wanted = condense.Configuration(
         strategies=("sliding_window",),
-        thresholds=(Fixed(50),),
+        thresholds=(condense.Fixed(50),),
         prompt="Mine.",
-        policy=Policy(small_window=0),
+        policy=condense.Policy(small_window=0),
     )
     log, budget = RecordingLog(), wanted.budget(26_000, 100)
     condenser = wanted.condenser(ScriptedSummarizer("S"), WordCounter(), log=log)
     made = await condenser.fit(wanted.situation(TALK, SIZE, budget))
-    assert made is not None
     assert made.strategy == "sliding_window"
     assert log.names == ["started", "succeeded"]
-    other = replace(wanted, strategies=ladder_from("fresh_start"), hooks=Hooks(before=(veto,)))
-    situation = other.situation(TALK, SIZE, budget, trigger=Trigger.MANUAL)
-    with pytest.raises(Vetoed):
+    other = replace(
+        wanted, strategies=condense.ladder_from("fresh_start"), hooks=condense.Hooks(before=(veto,))
+    )
+    situation = other.situation(TALK, SIZE, budget, trigger=condense.Trigger.MANUAL)
+    with pytest.raises(condense.Vetoed):
         await other.condenser(ScriptedSummarizer("S"), WordCounter()).fit(situation)
     assert situation.prompt == "Mine."
 
 
 async def test_the_users_switch_and_buffer_are_part_of_it() -> None:
     """Without anything automatic nothing is condensed below what a request may hold."""
-    off = Configuration(automatic=False, thresholds=(Fixed(50),), buffer=0.05)
+    off = condense.Configuration(automatic=False, thresholds=(condense.Fixed(50),), buffer=0.05)
     budget = off.budget(26_000, 100)
     assert budget.allowed == pytest.approx(24_600)
     condenser = off.condenser(ScriptedSummarizer("S"), WordCounter())
@@ -61,7 +48,9 @@ async def test_the_users_switch_and_buffer_are_part_of_it() -> None:
 
 def test_a_budget_asks_the_configured_resolvers() -> None:
     """By profile and growth."""
-    wanted = Configuration(thresholds=(PerProfile({"p": 70}), Adaptive(), Fixed(90)))
+    wanted = condense.Configuration(
+        thresholds=(condense.PerProfile({"p": 70}), condense.Adaptive(), condense.Fixed(90))
+    )
     assert wanted.budget(100_000, 10_000, profile="p").threshold_source == "profile"
     assert wanted.budget(100_000, 10_000, history=TALK).threshold_source == "adaptive"
     assert wanted.budget(100_000, 10_000).threshold == 90
@@ -78,7 +67,7 @@ def export(profiles: dict[str, Any] | None = None, **settings: Any) -> dict[str,
 
 def test_what_an_export_says_of_condensing_is_read() -> None:
     """Thresholds by the names of profiles, which the file knows by ids."""
-    found = read_roo_settings(
+    found = condense.read_roo_settings(
         export(
             autoCondenseContext=False,
             autoCondenseContextPercent=80,
@@ -86,7 +75,7 @@ def test_what_an_export_says_of_condensing_is_read() -> None:
             customSupportPrompts={"CONDENSE": " Mine. ", "ENHANCE": "Other."},
         )
     )
-    assert found == RooSettings(
+    assert found == condense.RooSettings(
         automatic=False, threshold=80, profiles={"Opus": 60, "Local": -1}, prompt="Mine."
     )
     made = found.configuration()
@@ -97,10 +86,10 @@ def test_what_an_export_says_of_condensing_is_read() -> None:
 
 def test_what_is_not_said_stays_as_it_is() -> None:
     """A file that speaks of other things changes nothing."""
-    base = Configuration(prompt="Mine.", automatic=False, thresholds=(Fixed(70),))
+    base = condense.Configuration(prompt="Mine.", automatic=False, thresholds=(condense.Fixed(70),))
     for data in ({}, export(), {"globalSettings": None, "providerProfiles": []}):
-        found = read_roo_settings(data)
-        assert found == RooSettings()
+        found = condense.read_roo_settings(data)
+        assert found == condense.RooSettings()
         made = found.configuration(base)
         assert (made.prompt, made.automatic) == ("Mine.", False)
         assert made.budget(100_000).threshold == 70
@@ -130,7 +119,7 @@ def test_an_old_prompt_moves_to_its_new_place(
     settings: dict[str, Any], prompt: str | None, said: str
 ) -> None:
     """Unless there is one already; a blank one means the default."""
-    found = read_roo_settings(export(**settings))
+    found = condense.read_roo_settings(export(**settings))
     assert found.prompt == prompt
     assert said in " ".join(found.notes)
     assert bool(found.notes) == bool(said)
@@ -139,7 +128,7 @@ def test_an_old_prompt_moves_to_its_new_place(
 @pytest.mark.parametrize("value", [4, 101, "80", True, [], float("nan"), 10**400])
 def test_a_percentage_that_is_none_is_noted_and_not_used(value: Any) -> None:
     """Everywhere and for a profile."""
-    found = read_roo_settings(
+    found = condense.read_roo_settings(
         export(autoCondenseContextPercent=value, profileThresholds={"x1": value})
     )
     assert (found.threshold, dict(found.profiles)) == (None, {})
@@ -151,7 +140,7 @@ def test_a_percentage_that_is_none_is_noted_and_not_used(value: Any) -> None:
 
 def test_a_profile_that_the_file_does_not_hold_goes_by_its_id() -> None:
     """Roo Code keeps the threshold of a profile that was deleted; settings alone hold none."""
-    found = read_roo_settings({"profileThresholds": {"default": 70}})
+    found = condense.read_roo_settings({"profileThresholds": {"default": 70}})
     assert found.profiles == {"default": 70}
     assert "'default'" in repr(found.profiles)
     assert "default" in found.notes[0]
@@ -160,5 +149,5 @@ def test_a_profile_that_the_file_does_not_hold_goes_by_its_id() -> None:
 @pytest.mark.parametrize("data", [None, [], "x", 7])
 def test_what_is_no_object_is_refused(data: Any) -> None:
     """With a sentence."""
-    with pytest.raises(CondenseError, match="JSON object"):
-        read_roo_settings(data)
+    with pytest.raises(condense.CondenseError, match="JSON object"):
+        condense.read_roo_settings(data)

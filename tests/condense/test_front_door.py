@@ -52,9 +52,3 @@ def test_everything_public_says_what_it_is() -> None:
     told = [thing for thing in things if inspect.isclass(thing) or inspect.isfunction(thing)]
     assert len(told) > 50
     assert all(thing.__doc__ for thing in told)
-
-
-def test_the_whole_life_of_a_summary_is_reachable_from_the_front_door() -> None:
-    """Make it, look through it, take it back."""
-    for name in ("condense", "effective_history", "truncate", "undo", "rewind", "undo_rewind"):
-        assert name in condense.__all__

@@ -1,15 +1,26 @@
 """However hostile a text is, to read it takes time in proportion to its length."""
 
 from collections.abc import Callable
+from functools import partial
+
+import pytest
 
 import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.folded_files import files_read
+from condense.folded_files.files_read import files_read
 from condense.prompts.parsed import parse_summary
 from condense.summaries.summary_failures import describe
 from tests.condense.folded_files.definitions import definitions
-from tests.growth import LARGE, LINEAR, SMALL, assert_cheap, assert_linear
-from tests.hostile import Hostile, hostile_texts
+from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
+from tests.hostile import HOSTILE, Hostile
+
+FEW = 6_000  # characters, and eight times as many: a square is seen already
+# One text for each way to begin that some expression of the engine has; `make soak` tries all.
+MECHANISMS = {
+    ".", " ", "\n", "`", "~", "9", "a", "漢", "x\n", "a/", "../", "1,", "a-1 ", "- [ ] ", "```\n",
+    "http://", "@/", "<command", "<analysis>", "<summary>", "<system-reminder>", "## Ledger ~\n",
+    "must ", "exceed the ", "user: ", '"a"="b', "make | ", "we will 5 %. ",
+}  # fmt: skip
 
 LEDGER = """## Ledger ~
 ~ files, edits/reads
@@ -101,12 +112,20 @@ DOORS: dict[str, Callable[[str], object]] = {
 }
 
 
-@hostile_texts
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(one, marks=() if one.piece in MECHANISMS else pytest.mark.soak)
+        for one in HOSTILE
+    ],
+    ids=lambda one: "…".join(map(ascii, one)).strip("…'"),
+)
 def test_reading_takes_time_in_proportion_to_the_length(hostile: Hostile) -> None:
     """Eight times the characters take far less than the square of it."""
+    small, large = hostile.text(FEW), hostile.text(8 * FEW)
     for name, door in DOORS.items():
         # A vocabulary and caches of the processor make long texts dearer; a square would be 64.
-        assert_linear(door, hostile.text, name, times=24)
+        assert_cheap(partial(door, large), partial(door, small), 24, name)
 
 
 def test_names_of_the_same_words_are_looked_up_in_proportion() -> None:

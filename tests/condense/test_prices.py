@@ -11,11 +11,6 @@ def test_a_prompt_includes_what_came_from_the_cache() -> None:
     assert (usage.prompt, usage.total) == (130, 135)
 
 
-def test_usage_adds_up() -> None:
-    """Part by part."""
-    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
-
-
 def test_a_cost_is_exact() -> None:
     """No binary fractions of a cent."""
     prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))

@@ -6,21 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from condense import (
-    Budget,
-    CannotFit,
-    CondenseError,
-    Condenser,
-    PerProfile,
-    Policy,
-    Reduction,
-    Situation,
-    TokenCount,
-    Trigger,
-    effective_history,
-    with_threshold,
-)
-from condense.history import replace_hidden
+import condense
+from condense.history.tags import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, cases, each, messages
 from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens
@@ -47,29 +34,29 @@ class Played:
     ended: str = "reply"
 
 
-def situation_of(case: Case) -> Situation:
+def situation_of(case: Case) -> condense.Situation:
     """Return a recorded conversation before its next request."""
     given, state = case["input"], case["input"].get("state", {})
     manual = case["function"] == "Task.condenseContext"
     history = messages(given["api"])
-    effective = effective_history(history)
+    effective = condense.effective_history(history)
     last = RecordedCounter().count(effective[-1].content) if effective and not manual else 0
     total = given["contextTokens"] + last
     thresholds = state.get("profileThresholds", {})
-    return Situation(
+    return condense.Situation(
         effective=share_tokens(effective, total),
         history=history,
-        tokens=TokenCount(total),
-        budget=with_threshold(
-            Budget(
+        tokens=condense.TokenCount(total),
+        budget=condense.with_threshold(
+            condense.Budget(
                 window=given.get("contextWindow", 1000),
                 max_output=100,
                 threshold=state.get("autoCondenseContextPercent", 100),
             ),
-            [PerProfile(thresholds)],
+            [condense.PerProfile(thresholds)],
             profile="p1" if "p1" in thresholds else "default",
         ),
-        trigger=Trigger.MANUAL if manual else Trigger.AUTO,
+        trigger=condense.Trigger.MANUAL if manual else condense.Trigger.AUTO,
         automatic=state.get("autoCondenseContext", True),
         prompt=state.get("customSupportPrompts", {}).get("CONDENSE", ""),
     )
@@ -86,16 +73,18 @@ class Agent:
         self.situation = replace(situation_of(case), environment=self.gather)
         self.log, self.played = RecordingLog(), Played()
         # The recorded windows are smaller than any real one.
-        policy = Policy(small_window=0)
+        policy = condense.Policy(small_window=0)
         counter = RecordedCounter()
-        self.condenser = Condenser(self.model, counter, ROOS_LADDER, policy=policy, log=self.log)
+        self.condenser = condense.Condenser(
+            self.model, counter, ROOS_LADDER, policy=policy, log=self.log
+        )
 
     async def gather(self) -> str:
         """Gather the environment and count how often."""
         self.played.gathered += 1
         return "<environment_details>ENV</environment_details>"
 
-    async def fit(self, trigger: Trigger) -> None:
+    async def fit(self, trigger: condense.Trigger) -> None:
         """Reduce the context where that is due."""
         self.situation = replace(self.situation, trigger=trigger)
         try:
@@ -106,7 +95,7 @@ class Agent:
         if reduction:
             self.apply(reduction)
 
-    def apply(self, reduction: Reduction) -> None:
+    def apply(self, reduction: condense.Reduction) -> None:
         """Go on with the reduced history."""
         effective = replace_hidden(self.situation.effective, reduction.hidden, reduction.message)
         self.situation = replace(self.situation, effective=effective, tokens=reduction.tokens_after)
@@ -115,28 +104,30 @@ class Agent:
     async def run(self) -> Played:
         """Play the case to its end."""
         try:
-            if self.situation.trigger is Trigger.MANUAL:
-                await self.fit(Trigger.MANUAL)
+            if self.situation.trigger is condense.Trigger.MANUAL:
+                await self.fit(condense.Trigger.MANUAL)
             else:
                 await self.send()
-        except CannotFit:
+        except condense.CannotFit:
             self.played.ended = "gave up"
-        except CondenseError:
-            assert self.situation.trigger is Trigger.MANUAL, "only a manual run reports the reason"
+        except condense.CondenseError:
+            assert self.situation.trigger is condense.Trigger.MANUAL, (
+                "only a manual run reports the reason"
+            )
         self.played.prompts = [r.messages[-1].text for r in self.model.requests]
         return self.played
 
     async def send(self) -> None:
         """Send the request until it is answered, refused too often, or cannot get smaller."""
         for attempt in itertools.count():
-            await self.fit(Trigger.AUTO)
+            await self.fit(condense.Trigger.AUTO)
             self.played.sizes.append(self.situation.tokens.value)
             self.played.rows.append([])
             result = next(self.results, "ok")
             if result != "overflow" or attempt == RETRIES:
                 self.played.ended = "reply" if result == "ok" else "gave up"
                 return
-            await self.fit(Trigger.FORCED)
+            await self.fit(condense.Trigger.FORCED)
 
 
 def rows_in(log: RecordingLog) -> Iterator[str]:
@@ -211,44 +202,24 @@ OTHERWISE = {
 
 
 @each("taskFlow")
-def test_the_rows_are_roos(case: Case) -> None:
-    """Condensed, failed, truncated, or nothing: at first, and after each refusal."""
+def test_a_task_goes_on_as_in_roo(case: Case) -> None:
+    """Its rows, its prompts and its end; no request is repeated as it was refused."""
     ours = OTHERWISE.get(case["name"])
     assert run(case).rows == (ours.rows if ours else roos(case))
-
-
-@each("taskFlow")
-def test_the_prompts_are_roos(case: Case) -> None:
-    """The user's own prompt where Roo uses it, and where it forgets it."""
     own = case["input"].get("state", {}).get("customSupportPrompts", {}).get("CONDENSE")
     events = [e for e in case["output"]["events"] if e["event"] == "condenseRequest"]
     sent = [own if own and prompt.endswith(own) else None for prompt in run(case).prompts]
     ours = OTHERWISE.get(case["name"])
     assert sent == (ours.prompts if ours else [event["customPrompt"] for event in events])
-
-
-@each("taskFlow")
-def test_it_ends_as_in_roo(case: Case) -> None:
-    """With a reply, or with the question what to do now."""
     assert run(case).ended == ("gave up" if case["output"].get("threw") else "reply")
+    sizes = run(case).sizes
+    assert sizes == sorted(set(sizes), reverse=True)
+    played = run(case)
+    if "failed" not in itertools.chain(*played.rows):
+        assert played.gathered == played.used
+    assert played.gathered <= len(played.prompts)
 
 
 def test_every_difference_is_one_of_a_recorded_case() -> None:
     """A name that no case has would excuse nothing."""
     assert {case["name"] for case in CASES}.issuperset(OTHERWISE)
-
-
-@each("taskFlow")
-def test_no_request_is_repeated_as_it_was_refused(case: Case) -> None:
-    """Each one is smaller than the one before."""
-    sizes = run(case).sizes
-    assert sizes == sorted(set(sizes), reverse=True)
-
-
-@each("taskFlow")
-def test_the_environment_is_gathered_only_where_it_is_used(case: Case) -> None:
-    """Gathering empties what was gathered, so it is not done in vain."""
-    played = run(case)
-    if "failed" not in itertools.chain(*played.rows):
-        assert played.gathered == played.used
-    assert played.gathered <= len(played.prompts)

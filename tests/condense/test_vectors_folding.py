@@ -4,9 +4,7 @@ import json
 import re
 from typing import Any
 
-import pytest
-
-from condense.folded_files import files_read
+from condense.folded_files.files_read import files_read
 from condense.folded_files.parser_process import Span
 from condense.folded_files.results import Unfoldable, units
 from condense.folded_files.sections import LIMIT, Sections
@@ -64,19 +62,14 @@ def rows(text: object) -> list[str]:
 
 
 @each("codeDefinitions")
-def test_the_rows_are_those_roo_shows_but_for_what_says_nothing(case: Case) -> None:
-    """Each definition from its first row to its last, and no line of source twice."""
+def test_definitions_fold_to_the_rows_that_roo_shows(case: Case) -> None:
+    """But for what says nothing; Markdown exactly."""
     ours = rows(definitions(case["input"]["path"], case["input"]["content"]))
     less, more = (names.split() for names in OTHER_ROWS.get(case["name"], ("", "")))
     roos = set(rows(case["output"].get("definitions")))
     assert roos.issuperset(less)
     assert roos.isdisjoint(more)
     assert ours == sorted((roos - {*less}) | {*more}, key=lambda row: int(row.split("--")[0]))
-
-
-@each("codeDefinitions")
-def test_a_markdown_file_folds_exactly_as_in_roo(case: Case) -> None:
-    """No grammar is involved, so nothing can differ but line ends."""
     path, content = case["input"]["path"], case["input"]["content"]
     if language_of(path) == MARKDOWN and "\r" not in content:
         assert definitions(path, content) == case["output"].get("definitions")
@@ -160,7 +153,7 @@ def fitted_here(case: Case) -> dict[str, Any]:
 
 @each("generateFoldedFileContext")
 def test_sections_fit_the_limit_as_in_roo(case: Case) -> None:
-    """The same sections, the last one cut at the same place, the same count."""
+    """Which is never exceeded."""
     given = case["input"]
     if any(ROOS_ERROR in readable(text) for text in given["definitions"].values()):
         # What a file says is no error: the file counts like one that says something else.
@@ -170,11 +163,6 @@ def test_sections_fit_the_limit_as_in_roo(case: Case) -> None:
         assert fold(given)["filesProcessed"] == case["output"]["filesProcessed"] + 1
     else:
         assert fold(given) == fitted_here(case)
-
-
-@each("generateFoldedFileContext")
-def test_the_limit_is_never_exceeded(case: Case) -> None:
-    """Not by joining newlines, and not by a long path."""
     ours, limit = fold(case["input"]), case["input"].get("maxCharacters", LIMIT)
     assert units("\n".join(ours["sections"])) == ours["characterCount"]
     assert ours["characterCount"] <= max(limit, 0)
@@ -210,9 +198,3 @@ def test_the_files_read_are_those_roo_counts(case: Case) -> None:
     since = case["input"].get("sinceTimestamp", 0)
     entries = [one for one in case["input"]["entries"] if (one["roo_read_date"] or since) >= since]
     assert list(files_read(conversation(entries))) == case["output"]
-
-
-@pytest.mark.parametrize("name", ["codeDefinitions", "processCaptures", "getFilesReadByRoo"])
-def test_there_are_recorded_cases(name: str) -> None:
-    """A missing file would pass every test above."""
-    assert cases(name)

@@ -4,14 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from condense.history import (
-    InForce,
-    effective_history,
-    messages_since_last_summary,
-    plan_truncation,
-    truncate,
-)
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.effective import InForce, effective_history, messages_since_last_summary
+from condense.history.tags import plan_truncation, truncate
 from condense.messages import Message
 from tests.condense.roo import (
     Case,
@@ -129,22 +124,12 @@ def hidden_here(case: Case) -> list[str]:
 
 
 @each("truncateConversation")
-def test_a_truncation_hides_what_it_hides_in_roo(case: Case) -> None:
-    """The same messages go, unless Roo counts hidden ones or parts a tool pair."""
+def test_a_truncation_is_roos_in_what_it_hides_and_where_its_marker_stands(case: Case) -> None:
+    """One that hides nothing gives the same object, and the plan is what is hidden."""
     assert_same(case, hidden_here(case), hidden_by_roo(case), TRUNCATION)
-
-
-@each("truncateConversation")
-def test_a_truncation_that_hides_nothing_gives_the_same_object(case: Case) -> None:
-    """No marker, no id, no row that says "0 messages"."""
     given = messages(case["input"]["messages"])
     result = truncate(given, case["input"]["fracToRemove"])
     assert (result.messages is given) == (result.marker is None) == (not result.hidden)
-
-
-@each("truncateConversation")
-def test_the_marker_stands_where_roos_does(case: Case) -> None:
-    """It follows what it hides and says how many messages that are."""
     given = messages(case["input"]["messages"])
     result = truncate(given, case["input"]["fracToRemove"])
     if result.marker is None:
@@ -158,11 +143,6 @@ def test_the_marker_stands_where_roos_does(case: Case) -> None:
     before = [item.id for item in effective_history(given)]
     after = [item.id for item in effective_history(result.messages)]
     assert after.index(result.marker.id) == before.index(result.hidden[0])
-
-
-@each("truncateConversation")
-def test_the_plan_is_what_a_truncation_hides(case: Case) -> None:
-    """An application can plan on the effective history alone."""
     fraction = case["input"]["fracToRemove"]
     given = messages(case["input"]["messages"])
     planned = plan_truncation(effective_history(given), fraction)

@@ -7,22 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from condense import (
-    Budget,
-    CannotFit,
-    Condenser,
-    Message,
-    PerProfile,
-    Policy,
-    Reduction,
-    Situation,
-    TokenCount,
-    TokenCounter,
-    effective_history,
-    safe_cuts,
-    unread_tail,
-    with_threshold,
-)
+import condense
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages
 from tests.condense.roo_model import (
@@ -42,10 +27,10 @@ CASES = cases("manageContext")
 class Run:
     """What the engine made of a case."""
 
-    situation: Situation
+    situation: condense.Situation
     calls: int
     log: RecordingLog
-    reduction: Reduction | None
+    reduction: condense.Reduction | None
     cannot_fit: bool
 
     @property
@@ -77,23 +62,23 @@ def _run(name: str) -> Run:
     return asyncio.run(_manage(next(case for case in CASES if case["name"] == name)))
 
 
-def situation_of(case: Case, counter: TokenCounter) -> Situation:
+def situation_of(case: Case, counter: condense.TokenCounter) -> condense.Situation:
     """Return a case as the engine sees it; its messages are as large as it says."""
     options, history = case["input"]["options"], messages(case["input"]["messages"])
     last = counter.count(history[-1].content) if history else 0
     total = options["totalTokens"] + last
     thresholds = options.get("profileThresholds", {})
-    return Situation(
-        effective=share_tokens(effective_history(history), total),
+    return condense.Situation(
+        effective=share_tokens(condense.effective_history(history), total),
         history=history,
-        tokens=TokenCount(total),
-        budget=with_threshold(
-            Budget(
+        tokens=condense.TokenCount(total),
+        budget=condense.with_threshold(
+            condense.Budget(
                 window=options["contextWindow"],
                 max_output=options.get("maxTokens"),
                 threshold=options["autoCondenseContextPercent"],
             ),
-            [PerProfile(thresholds)],
+            [condense.PerProfile(thresholds)],
             profile=options.get("currentProfileId", ""),
         ),
         system=options["systemPrompt"],
@@ -108,22 +93,22 @@ async def _manage(case: Case) -> Run:
     counter, log = RecordedCounter(), RecordingLog()
     model, situation = RecordedModel(case["input"]["handler"]), situation_of(case, counter)
     # The recorded windows are smaller than any real one.
-    policy = Policy(small_window=0)
-    condenser = Condenser(model, counter, ROOS_LADDER, policy=policy, log=log)
+    policy = condense.Policy(small_window=0)
+    condenser = condense.Condenser(model, counter, ROOS_LADDER, policy=policy, log=log)
     try:
         reduction, cannot_fit = await condenser.fit(situation), False
-    except CannotFit:
+    except condense.CannotFit:
         reduction, cannot_fit = None, True
     return Run(situation, len(model.requests), log, reduction, cannot_fit)
 
 
-def kept(case: Case) -> tuple[Message, ...]:
+def kept(case: Case) -> tuple[condense.Message, ...]:
     """Return what the model has not read."""
     effective = given(case).effective
-    return effective[unread_tail(effective) :]
+    return effective[condense.unread_tail(effective) :]
 
 
-def given(case: Case) -> Situation:
+def given(case: Case) -> condense.Situation:
     """Return a case as the engine sees it."""
     return situation_of(case, RecordedCounter())
 
@@ -132,7 +117,7 @@ def given(case: Case) -> Situation:
 # a marker, or too little has come since the last summary to ask the model unasked.
 
 
-def summarised(case: Case) -> tuple[Message, ...]:
+def summarised(case: Case) -> tuple[condense.Message, ...]:
     """Return what a summary would hide: what was read, or all where the rest has no room."""
     situation, unread = given(case), kept(case)
     tokens = sum(message.tokens or 0 for message in unread)
@@ -167,23 +152,27 @@ def truncated_here(case: Case) -> int:
     return next(enough, max(left, default=0))
 
 
-def planned(situation: Situation) -> list[int]:
+def planned(situation: condense.Situation) -> list[int]:
     """Return how many messages may go, of those that were read: half, or ever more."""
     effective = situation.effective
     half = len(hidden_by_the_rule(effective, 0.5))
     if situation.fits:
         return [half] if half else []
-    read = effective[: unread_tail(effective)]
+    read = effective[: condense.unread_tail(effective)]
     shares = [len(hidden_by_the_rule(read, share)) for share in (0.75, 0.875)]
-    second = next((cut for cut in safe_cuts(read) if cut), 0)
+    second = next((cut for cut in condense.safe_cuts(read) if cut), 0)
     return sorted({half, *shares, len(read) - second, len(read)} - {0})
 
 
-def beyond_what_was_read(situation: Situation) -> list[int]:
+def beyond_what_was_read(situation: condense.Situation) -> list[int]:
     """Return how many messages may go at last, but for a request that came last."""
     effective = situation.effective
     last = len(effective) - (not effective[-1].tool_results)
-    return [cut for cut in safe_cuts(effective) if unread_tail(effective) < cut <= last]
+    return [
+        cut
+        for cut in condense.safe_cuts(effective)
+        if condense.unread_tail(effective) < cut <= last
+    ]
 
 
 MARKER = 20  # tokens
@@ -198,7 +187,7 @@ def counts_what_is_not_seen(case: Case) -> bool:
 def would_split_a_pair(case: Case) -> bool:
     """Whether one of Roo's two cuts parts a tool call from its result."""
     removed = result_of(case).get("messagesRemoved", 0)
-    return not {1, 1 + removed} <= set(safe_cuts(given(case).effective))
+    return not {1, 1 + removed} <= set(condense.safe_cuts(given(case).effective))
 
 
 TRUNCATED = [
@@ -242,70 +231,35 @@ def result_of(case: Case) -> dict[str, Any]:
 
 
 @each("manageContext")
-def test_the_decision_is_roos(case: Case) -> None:
-    """Condense, truncate, or leave the context alone."""
+def test_it_is_decided_asked_paid_and_explained_as_in_roo(case: Case) -> None:
+    """Condense, truncate or nothing; a failed summary's cost and reason are on record."""
     ours = without_summary(lambda case: "truncated" if truncated_here(case) else "nothing")
     assert_same(case, run(case).kind, roos_kind(case), [*ours, GOES_ON])
-
-
-@each("manageContext")
-def test_the_model_is_called_as_often_as_in_roo(case: Case) -> None:
-    """Once where a summary is due, else never."""
     ours = without_summary(lambda _: 0)
     assert_same(case, run(case).calls, case["output"]["nCreateMessageCalls"], ours)
-
-
-@each("manageContext")
-def test_the_cost_is_roos(case: Case) -> None:
-    """What a failed summary cost is not forgotten when messages are truncated after it."""
     assert_same(case, run(case).cost, result_of(case).get("cost"), without_summary(lambda _: 0))
-
-
-@each("manageContext")
-def test_the_reason_why_there_is_no_summary_is_roos(case: Case) -> None:
-    """The same sentence, whatever was done after it."""
     ours = without_summary(lambda _: "")
     assert_same(case, run(case).error, result_of(case).get("error", ""), ours)
 
 
 @each("manageContext")
-def test_the_size_before_is_roos(case: Case) -> None:
-    """The context and its last message, as the caller counted them."""
+def test_every_reduction_hides_what_it_hides_in_roo_and_gets_smaller(case: Case) -> None:
+    """The oldest half, or all that was read; unread messages only where they do not fit."""
     made = run(case)
     if made.reduction and "threw" not in case["output"]:
         assert made.reduction.tokens_before.value == result_of(case)["prevContextTokens"]
-
-
-@each("manageContext")
-def test_a_truncation_hides_as_many_messages_as_in_roo(case: Case) -> None:
-    """The oldest half of what the model sees, its first message kept; more where it must go."""
     made = run(case).reduction
     if made and made.kind == "truncated":
         removed = result_of(case)["messagesRemoved"]
         assert_same(case, len(made.hidden), removed, TRUNCATED)
-
-
-@each("manageContext")
-def test_a_condensation_leaves_the_summary_and_what_was_not_read(case: Case) -> None:
-    """All else is hidden, as in Roo; unread messages too where they do not fit."""
     made = run(case).reduction
     if made and made.kind == roos_kind(case) == "condensed":
         assert list(made.hidden) == [message.id for message in summarised(case)]
         assert case["output"]["effectiveAfter"] == 1
         assert made.summary == result_of(case)["summary"]
-
-
-@each("manageContext")
-def test_every_reduction_makes_the_context_smaller(case: Case) -> None:
-    """Whatever was decided, the number on record went down."""
     made = run(case).reduction
     if made:
         assert made.tokens_after.value < made.tokens_before.value
-
-
-@each("manageContext")
-def test_only_what_exceeds_the_window_is_refused(case: Case) -> None:
-    """A request over the limit, in the tenth that is kept for errors of estimation, is sent."""
     made = run(case)
     if made.cannot_fit:
         budget = made.situation.budget

@@ -8,7 +8,7 @@ import pytest
 from condense.budget.budget import Budget, PerProfile, output_limit, with_threshold
 from condense.messages import content_from_api
 from condense.prices import Prices, Surcharge, Usage
-from condense.tokens import TiktokenCounter
+from condense.tokens.counters import TiktokenCounter
 from tests.condense.roo import Case, Deviation, assert_same, cases, each
 
 

@@ -7,30 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from condense import (
-    Budget,
-    CondenseError,
-    Kit,
-    Message,
-    Reduction,
-    Situation,
-    SummaryRequest,
-    TokenCount,
-    ToolResultBlock,
-    Trigger,
-    condense_instruction,
-    effective_history,
-    load_strategy,
-    replace_images,
-    shape_request,
-    summary_system,
-    tools_to_text,
-    unread_tail,
-    update_instruction,
-)
-from condense.budget.decision import NOT_ENOUGH, RECENTLY
+import condense
+from condense.history.boundaries import NOT_ENOUGH, RECENTLY
 from condense.history.signed_blocks import is_thinking
-from condense.requests import INTERRUPTED
+from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
 from tests.condense.roo_model import (
@@ -46,10 +26,10 @@ from tests.condense.roo_model import (
 class Run:
     """What the engine made of a case."""
 
-    effective: tuple[Message, ...]
-    requests: list[SummaryRequest]
-    reduction: Reduction | None = None
-    error: CondenseError | None = None
+    effective: tuple[condense.Message, ...]
+    requests: list[condense.SummaryRequest]
+    reduction: condense.Reduction | None = None
+    error: condense.CondenseError | None = None
 
 
 @cache
@@ -65,15 +45,17 @@ def run(case: Case) -> Run:
     return _run(case["name"])
 
 
-def situation_of(case: Case) -> Situation:
+def situation_of(case: Case) -> condense.Situation:
     """Return a case as the engine sees it, with all the room it may want."""
     options, history = case["input"]["options"], messages(case["input"]["messages"])
-    return Situation(
-        effective=effective_history(history),
+    return condense.Situation(
+        effective=condense.effective_history(history),
         history=history,
-        tokens=TokenCount(0),
-        budget=Budget(window=1_000_000),
-        trigger=Trigger.AUTO if options.get("isAutomaticTrigger") else Trigger.MANUAL,
+        tokens=condense.TokenCount(0),
+        budget=condense.Budget(window=1_000_000),
+        trigger=condense.Trigger.AUTO
+        if options.get("isAutomaticTrigger")
+        else condense.Trigger.MANUAL,
         system=options["systemPrompt"],
         tools=tools_of(case),
         prompt=options.get("customCondensingPrompt", ""),
@@ -90,29 +72,29 @@ async def _summarize(case: Case) -> Run:
         itertools.count(1),
         situation_of(case),
     )
-    kit = Kit(
+    kit = condense.Kit(
         summarizer=model,
         counter=RecordedCounter(),
         new_id=lambda: f"id-{next(numbers)}",
         on_text=on_text,
     )
     try:
-        reduction = await load_strategy("fresh_start").reduce(situation, kit)
-    except CondenseError as error:
+        reduction = await condense.load_strategy("fresh_start").reduce(situation, kit)
+    except condense.CondenseError as error:
         return Run(situation.effective, model.requests, error=error)
     return Run(situation.effective, model.requests, reduction)
 
 
-def kept(case: Case) -> tuple[Message, ...]:
+def kept(case: Case) -> tuple[condense.Message, ...]:
     """Return what stays because the model has not read it."""
     effective = run(case).effective
-    return effective[unread_tail(effective) :]
+    return effective[condense.unread_tail(effective) :]
 
 
-def read(case: Case) -> tuple[Message, ...]:
+def read(case: Case) -> tuple[condense.Message, ...]:
     """Return what a summary hides."""
     effective = run(case).effective
-    return effective[: unread_tail(effective)]
+    return effective[: condense.unread_tail(effective)]
 
 
 def has_nothing_new(case: Case) -> bool:
@@ -201,15 +183,17 @@ def sent_here(case: Case) -> list[Any]:
     """
     effective = run(case).effective
     sees = bool(case["input"]["handler"].get("supportsImages"))
-    shown = without_old_images(read(case), effective) if sees else replace_images(read(case))
-    results = tuple(ToolResultBlock(id_, INTERRUPTED) for id_ in open_calls(case))
-    answered = (*shown, *([Message("user", results)] if results else ()))
-    flat = [tools_to_text(without_thinking(message)) for message in answered]
+    shown = (
+        without_old_images(read(case), effective) if sees else condense.replace_images(read(case))
+    )
+    results = tuple(condense.ToolResultBlock(id_, INTERRUPTED) for id_ in open_calls(case))
+    answered = (*shown, *([condense.Message("user", results)] if results else ()))
+    flat = [condense.tools_to_text(without_thinking(message)) for message in answered]
     last = run(case).requests[0].messages[-1].blocks[-1].to_api()["text"]
-    return said(shape_request((*flat, Message("user", last))))
+    return said(condense.shape_request((*flat, condense.Message("user", last))))
 
 
-def without_thinking(message: Message) -> Message:
+def without_thinking(message: condense.Message) -> condense.Message:
     """Return the message without the model's thinking, itself where it has none."""
     blocks = tuple(block for block in message.blocks if not is_thinking(block))
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
@@ -243,88 +227,37 @@ def succeeds_in_both(case: Case) -> bool:
 
 
 @each("summarizeConversation")
-def test_a_summary_is_made_or_refused_as_in_roo(case: Case) -> None:
-    """The sentence that tells why not is Roo's."""
+def test_a_summary_is_made_paid_or_refused_as_in_roo(case: Case) -> None:
+    """In Roo's words, with status, code and response of a failed call."""
     error = run(case).error
     ours = "summary" if error is None else str(error)
     assert_same(case, ours, outcome(case), deviations("outcome"))
-
-
-@each("summarizeConversation")
-def test_the_model_is_called_as_often_as_in_roo(case: Case) -> None:
-    """Never, where nothing may be summarised."""
     calls = len(case["output"]["requests"])
     assert_same(case, len(run(case).requests), calls, deviations("calls"))
-
-
-@each("summarizeConversation")
-def test_the_cost_is_roos_also_of_a_failed_call(case: Case) -> None:
-    """The last usage that was reported counts."""
     made = run(case)
     spent = made.error.cost if made.error else made.reduction.cost if made.reduction else None
     roos = case["output"].get("result", {}).get("cost")
     assert_same(case, None if spent is None else float(spent), roos, deviations("cost"))
-
-
-@each("summarizeConversation")
-def test_the_details_of_a_failure_are_roos(case: Case) -> None:
-    """Message, status, code and response, in this order."""
     error = run(case).error
     roos = case["output"].get("result", {}).get("errorDetails", "")
     assert_same(case, error.details if error else "", roos, deviations("details"))
 
 
 @each("summarizeConversation")
-def test_all_that_was_read_is_hidden(case: Case) -> None:
-    """Roo hides everything; here the unread messages follow the summary."""
+def test_the_summary_hides_and_says_what_roos_does(case: Case) -> None:
+    """Unread messages follow it; its size and the record are Roo's as well."""
     made = run(case).reduction
     if made:
         ids = [message.id for message in run(case).effective]
         assert list(made.hidden) == ids[: len(ids) - len(kept(case))]
     if succeeds_in_both(case):
         assert case["output"]["effectiveLengthAfter"] == 1
-
-
-@each("summarizeConversation")
-def test_the_request_ends_with_the_instruction_and_starts_with_the_guard(case: Case) -> None:
-    """The user's own prompt is trimmed; a blank one is none."""
-    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
-        instruction = roos["messages"][-1]["content"]
-        if instruction == "<CONDENSE_PROMPT>":
-            instruction = condense_instruction()
-        # Roo summarises a summary like any other message; here it is named, and updated.
-        if any(message.is_summary for message in read(case)):
-            instruction = update_instruction(instruction)
-        assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
-        assert request.system == summary_system()
-
-
-@each("summarizeConversation")
-def test_the_request_says_what_roos_says(case: Case) -> None:
-    """The same text up to what stays, in messages that alternate."""
-    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
-        instruction = request.messages[-1].blocks[-1].to_api()["text"]
-        stays = kept(case)
-        count = len(run(case).effective) - len(stays)
-        before = roos["messages"][:count] if stays else roos["messages"][:-1]
-        sent = messages([*before, {"role": "user", "content": instruction}])
-        assert_same(case, said(request.messages), said(shape_request(sent)), REQUEST)
-
-
-@each("summarizeConversation")
-def test_the_summary_message_says_what_roos_says(case: Case) -> None:
-    """Summary, directives, and the environment after an automatic run only."""
     made = run(case).reduction
     if made and succeeds_in_both(case):
         roos = case["output"]["result"]["messages"][-1]
         texts = [block["text"] for block in roos["content"]]
         assert made.message.role == roos["role"]
         assert said_by(made.message) == texts
-
-
-@each("summarizeConversation")
-def test_the_size_afterwards_is_roos(case: Case) -> None:
-    """System prompt, tools and summary, apart from what stays and is carried here."""
     made = run(case).reduction
     if made and succeeds_in_both(case):
         counter = RecordedCounter()
@@ -333,14 +266,30 @@ def test_the_size_afterwards_is_roos(case: Case) -> None:
         ours = made.tokens_after.value - stays - counter.count(tuple(carried))
         roos = case["output"]["result"]["newContextTokens"]
         assert ours == roos
-
-
-@each("summarizeConversation")
-def test_the_summary_on_record_is_roos(case: Case) -> None:
-    """Trimmed, and without the analysis."""
     made = run(case).reduction
     if made and succeeds_in_both(case):
         assert made.summary == case["output"]["result"]["summary"]
+
+
+@each("summarizeConversation")
+def test_the_request_says_what_roos_says(case: Case) -> None:
+    """Between guard and instruction, in messages that alternate; a blank prompt is none."""
+    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
+        instruction = roos["messages"][-1]["content"]
+        if instruction == "<CONDENSE_PROMPT>":
+            instruction = condense.condense_instruction()
+        # Roo summarises a summary like any other message; here it is named, and updated.
+        if any(message.is_summary for message in read(case)):
+            instruction = condense.update_instruction(instruction)
+        assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
+        assert request.system == condense.summary_system()
+    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
+        instruction = request.messages[-1].blocks[-1].to_api()["text"]
+        stays = kept(case)
+        count = len(run(case).effective) - len(stays)
+        before = roos["messages"][:count] if stays else roos["messages"][:-1]
+        sent = messages([*before, {"role": "user", "content": instruction}])
+        assert_same(case, said(request.messages), said(condense.shape_request(sent)), REQUEST)
 
 
 def test_most_recorded_outcomes_agree() -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from condense.messages import Message, Role
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 from tests.evaluation.recordings import Cut, Fact, Recording
 
 CHATS = sorted((Path(__file__).parent / "chats").glob("*.txt"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from condense.history.answered_calls import pair_calls
+from condense.history.boundaries import pair_calls
 from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 HEAD = 60  # characters of a command's first line, by which the field compares commands

@@ -9,7 +9,7 @@ from typing import Any
 
 from condense.errors import InvalidMessage
 from condense.messages import Message
-from condense.tokens import TokenCounter
+from condense.tokens.counters import TokenCounter
 
 _GZIP_MAGIC = b"\x1f\x8b"
 

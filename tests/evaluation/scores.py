@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from condense.prices import Prices, Usage
-from condense.tokens import CharacterCounter, count_messages
+from condense.tokens.counters import CharacterCounter, count_messages
 from tests.evaluation.contents import text_of
 from tests.evaluation.figures import Share, figures, needs_at
 from tests.evaluation.recordings import Cut, Recording

@@ -8,24 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from condense import (
-    Attempt,
-    AttemptSucceeded,
-    Chunk,
-    Condenser,
-    Event,
-    Hooks,
-    Kit,
-    Reduction,
-    Situation,
-    SummaryRequest,
-    TextChunk,
-    TokenCount,
-    Trigger,
-    Usage,
-    UsageChunk,
-    load_strategy,
-)
+import condense
 from condense.testing import (
     RecordingLog,
     ScriptedSummarizer,
@@ -34,7 +17,7 @@ from condense.testing import (
 from tests.condense.bench import WINDOW, Bench, talk
 from tests.condense.dialogues import situation
 
-PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 
 async def test_an_attempt_says_what_was_tried_and_why() -> None:
@@ -43,69 +26,57 @@ async def test_an_attempt_says_what_was_tried_and_why() -> None:
     await bench.fit(talk(12), prompt="Be brief.")
     attempt = bench.log.of("started")[0]
     assert (attempt.strategy, attempt.kind) == ("fresh_start", "condensed")
-    assert attempt.trigger is Trigger.AUTO
+    assert attempt.trigger is condense.Trigger.AUTO
     assert (attempt.threshold, attempt.threshold_source) == (50, "global")
-    assert (attempt.tokens_before, attempt.prompt) == (TokenCount(24_000), "Be brief.")
+    assert (attempt.tokens_before, attempt.prompt) == (condense.TokenCount(24_000), "Be brief.")
 
 
-async def test_each_attempt_has_its_own_id() -> None:
-    """Rows are told apart by it."""
-    bench = Bench(OSError("no"))
-    await bench.fit(talk(12))
-    first, second = bench.log.of("started")
-    assert first.id != second.id
-
-
-async def test_ids_can_be_given() -> None:
-    """A test knows them beforehand."""
+async def test_an_attempt_has_an_id_and_knows_what_the_model_sees() -> None:
+    """Ids can be given."""
     numbers = iter("abcdef")
     bench = Bench("S", new_id=lambda: next(numbers))
     made = await bench.fit(talk(12))
-    assert made is not None
     assert [attempt.id for attempt in bench.log.of("started")] == ["a"]
     assert {made.message.id, made.message.tags.condense_id} == {"b", "c"}
+    bench, messages = Bench("S"), talk(12)
+    await bench.fit(messages)
+    assert bench.log.of("started")[0].effective == situation(messages).effective
 
 
 async def test_progress_grows_with_the_summary() -> None:
     """In tokens, by the rule of four characters each."""
-    bench = Bench([TextChunk("12345"), TextChunk("678"), PAID])
+    bench = Bench([condense.TextChunk("12345"), condense.TextChunk("678"), PAID])
     await bench.fit(talk(12))
     assert bench.log.of("progressed") == [2, 2]
-
-
-async def test_the_reduction_that_is_returned_is_the_one_on_record() -> None:
-    """The log is where it is applied."""
-    bench = Bench("S")
-    made = await bench.fit(talk(12))
-    assert bench.log.of("succeeded") == [made]
 
 
 class MeasuringLog(RecordingLog):
     """A log that knows the size of what it has applied."""
 
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
+    async def succeeded(
+        self, attempt: condense.Attempt, reduction: condense.Reduction
+    ) -> condense.TokenCount | None:
         """Remember the reduction, and return a size of its own."""
         await super().succeeded(attempt, reduction)
-        return TokenCount(937, measured=True)
+        return condense.TokenCount(937, measured=True)
 
 
 async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Whoever keeps the record may know it better than the estimate."""
-    told: list[Event] = []
-    condenser = Condenser(
+    told: list[condense.Event] = []
+    condenser = condense.Condenser(
         ScriptedSummarizer("S"),
         WordCounter(),
         log=MeasuringLog(),
-        hooks=Hooks(listeners=(told.append,)),
+        hooks=condense.Hooks(listeners=(told.append,)),
     )
     with caplog.at_level(logging.INFO, "condense"):
         made = await condenser.fit(situation(talk(12), window=26_000))
-    assert made is not None
-    assert made.tokens_after == TokenCount(937, measured=True)
+    assert made.tokens_after == condense.TokenCount(937, measured=True)
     assert "24000 → 937 tokens" in caplog.text
-    assert isinstance(told[-1], AttemptSucceeded)
+    assert isinstance(told[-1], condense.AttemptSucceeded)
     assert told[-1].reduction == made
 
 
@@ -119,10 +90,10 @@ class HangingSummarizer:
         self.began = asyncio.Event()
         self.closed = False
 
-    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
         """Yield a word and wait for ever."""
         try:
-            yield TextChunk("S")
+            yield condense.TextChunk("S")
             self.began.set()
             await asyncio.Event().wait()
         finally:
@@ -152,40 +123,28 @@ async def test_every_summary_call_says_which_attempt_makes_it() -> None:
     assert len(set(attempts)) == 2
 
 
-async def test_an_attempt_knows_what_the_model_sees_when_it_begins() -> None:
-    """What is hidden can be checked against it without reading it once more."""
-    bench, messages = Bench("S"), talk(12)
-    await bench.fit(messages)
-    assert bench.log.of("started")[0].effective == situation(messages).effective
-
-
 class BrokenLog(RecordingLog):
     """Cannot keep up with progress."""
 
-    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
+    async def progressed(self, attempt: condense.Attempt, tokens_written: int) -> None:
         """Fail."""
         raise RuntimeError("database is gone")
 
 
 async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> None:
-    """No stream stays open, and no spinner goes on for ever."""
+    """What was paid is on record."""
     log, summarizer = BrokenLog(), HangingSummarizer()
-    condenser = Condenser(summarizer, WordCounter(), log=log)
+    condenser = condense.Condenser(summarizer, WordCounter(), log=log)
     made = await condenser.fit(situation(talk(12), window=WINDOW))
-    assert made is not None
     assert made.strategy == "ledger"
     assert log.names == ["started", "failed", "started", "succeeded"]
     error, following = log.of("failed")[0]
     assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
     assert error.details == "Error: database is gone"
     assert summarizer.closed
-
-
-async def test_an_unexpected_error_does_not_hide_what_was_paid() -> None:
-    """All calls of the attempt are on its bill, whatever broke in between."""
     log = BrokenLog()
-    model = ScriptedSummarizer([PAID, TextChunk("S")])
-    await Condenser(model, WordCounter(), log=log).fit(situation(talk(12), window=WINDOW))
+    model = ScriptedSummarizer([PAID, condense.TextChunk("S")])
+    await condense.Condenser(model, WordCounter(), log=log).fit(situation(talk(12), window=WINDOW))
     (error, _following), *_ = log.of("failed")
     assert (error.cost, error.calls) == (Decimal("0.25"), 1)
 
@@ -197,7 +156,7 @@ class SlowLog(RecordingLog):
         super().__init__()
         self.writing, self.written = asyncio.Event(), asyncio.Event()
 
-    async def cancelled(self, attempt: Attempt) -> None:
+    async def cancelled(self, attempt: condense.Attempt) -> None:
         """Write it down, slowly."""
         self.writing.set()
         for _ in range(5):
@@ -209,7 +168,7 @@ class SlowLog(RecordingLog):
 async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> None:
     """A record that says for ever that it runs would be in the way of all that follows."""
     log, summarizer = SlowLog(), HangingSummarizer()
-    condenser = Condenser(summarizer, WordCounter(), log=log)
+    condenser = condense.Condenser(summarizer, WordCounter(), log=log)
     running = asyncio.ensure_future(condenser.fit(situation(talk(12), window=WINDOW)))
     await summarizer.began.wait()
     running.cancel()
@@ -231,11 +190,11 @@ class Foreign:
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
 
-    def prompt_for(self, situation: Situation) -> str:
+    def prompt_for(self, situation: condense.Situation) -> str:
         """Fail, as nobody expects."""
         raise KeyError(situation.focus)
 
-    async def reduce(self, situation: Situation, kit: Kit) -> Any:
+    async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> Any:
         """Do it."""
         return self.act()
 
@@ -250,24 +209,18 @@ async def test_a_strategy_of_somebody_elses_cannot_end_the_turn(act: Callable[[]
     """Whatever it does, the rungs below it are there."""
     bench = Bench(strategies=[Foreign(act), "sliding_window"])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "sliding_window"
     assert any("prompt is not on record" in note for note in made.notes)
 
 
 async def test_strategies_are_named_or_given() -> None:
-    """A registered name, a dotted path, or an object of one's own."""
+    """An unknown one is told with those there are."""
     path = "condense.strategies.sliding_window.SlidingWindow"
-    for strategy in ("sliding_window", path, load_strategy("sliding_window")):
+    for strategy in ("sliding_window", path, condense.load_strategy("sliding_window")):
         bench = Bench(strategies=[strategy])
         made = await bench.fit(talk(12))
-        assert made is not None
         assert made.strategy == "sliding_window"
-
-
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
-    """A typo in the settings is found at once."""
     with pytest.raises(
         LookupError, match=r"'slidng'; there are clear, fresh_start, .*sliding_window"
     ):
-        load_strategy("slidng")
+        condense.load_strategy("slidng")

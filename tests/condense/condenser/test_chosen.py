@@ -5,39 +5,26 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Accept,
-    Chosen,
-    DidNotShrink,
-    Message,
-    NothingToCondense,
-    Proposal,
-    Reduction,
-    SummaryFailed,
-    TextBlock,
-    Trigger,
-    effective_history,
-    hide_behind,
-    redo,
-    replace_hidden,
-    shape_request,
-    undo,
-)
+import condense
 from condense.condenser.review import EDITED
 from condense.testing import ScriptedReviewer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench
 from tests.condense.dialogues import SUMMARY, call, chat, numbered, result, user
 
-MANUAL = {"trigger": Trigger.MANUAL, "window": 100_000}
+MANUAL = {"trigger": condense.Trigger.MANUAL, "window": 100_000}
 
 
 async def choose(
-    messages: list[Message], *ids: str, tool: str = "", bench: Bench | None = None, **rest: Any
-) -> Reduction:
+    messages: list[condense.Message],
+    *ids: str,
+    tool: str = "",
+    bench: Bench | None = None,
+    **rest: Any,
+) -> condense.Reduction:
     """Return what becomes of a conversation of which some messages are chosen."""
     bench = bench or Bench("What was done.")
-    made = await bench.fit(messages, chosen=Chosen(ids, tool), **MANUAL, **rest)
+    made = await bench.fit(messages, chosen=condense.Chosen(ids, tool), **MANUAL, **rest)
     assert made
     return made
 
@@ -47,7 +34,7 @@ async def test_a_summary_stands_where_the_last_chosen_message_stood() -> None:
     bench, talk = Bench("What was done."), chat(8)
     made = await choose(talk, "m3", "m4", bench=bench)
     assert (made.kind, made.hidden, made.strategy) == ("condensed", ("m3", "m4"), "chosen_messages")
-    left = replace_hidden(numbered(talk), made.hidden, made.message)
+    left = condense.replace_hidden(numbered(talk), made.hidden, made.message)
     assert [one.id for one in left if one is not made.message] == [
         "m1", "m2", "m5", "m6", "m7", "m8",
     ]  # fmt: skip
@@ -67,25 +54,25 @@ async def test_what_stands_before_a_chosen_part_stays_in_sight() -> None:
     for first in (user("Hello."), SUMMARY):
         history = numbered([first, *chat(6)[1:]])
         made = await choose([*history], "m3", "m4")
-        after = hide_behind(history, made.hidden, made.message)
+        after = condense.hide_behind(history, made.hidden, made.message)
         name = made.message.tags.truncation_id or ""
-        seen = effective_history(after)
+        seen = condense.effective_history(after)
         assert [one.id for one in seen] == ["m1", "m2", made.message.id, "m5", "m6"]
-        assert_valid_request([one.to_api() for one in shape_request(seen)])
-        back = undo(after, name)
-        assert effective_history(back) == effective_history(history)
-        assert effective_history(redo(back, name)) == seen
+        assert_valid_request([one.to_api() for one in condense.shape_request(seen)])
+        back = condense.undo(after, name)
+        assert condense.effective_history(back) == condense.effective_history(history)
+        assert condense.effective_history(condense.redo(back, name)) == seen
 
 
-async def test_the_beginning_of_a_conversation_is_condensed_as_ever() -> None:
-    """A summary stands for it, which later ones go on from."""
+async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
+    """It need not take a tenth, and no other rung follows."""
     made = await choose(chat(6), "m1", "m2")
     assert made.message.is_summary
-
-
-async def test_a_chosen_part_need_not_take_a_tenth_of_the_history() -> None:
-    """But something: a summary that is longer than what it stands for is not applied."""
     assert (await choose(chat(40), "m3", "m4")).tokens_after.value > 0
+    bench = Bench(RuntimeError("down"))
+    with pytest.raises(condense.SummaryFailed):
+        await choose(chat(8), "m3", "m4", bench=bench)
+    assert [following for _error, following in bench.failures] == [None]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +85,7 @@ async def test_what_cannot_be_hidden_together_is_refused_before_any_call(
     """A call without its result, a gap, what is hidden already, what nobody has read."""
     talk = [user("Look."), *chat(2)[1:], call(), result(), *chat(2)[1:], user("And now?")]
     bench = Bench("What was done.")
-    with pytest.raises(NothingToCondense):
+    with pytest.raises(condense.NothingToCondense):
         await choose(talk, *ids, bench=bench)
     assert bench.calls == 0
 
@@ -111,21 +98,19 @@ async def test_a_part_from_the_midst_is_not_asked_for_with_the_cached_request() 
     assert [one.aligned for one in summarizer.requests] == [False, True]
 
 
-async def test_what_was_chosen_fails_alone() -> None:
-    """No other rung hides more than a person asked for."""
-    bench = Bench(RuntimeError("down"))
-    with pytest.raises(SummaryFailed):
-        await choose(chat(8), "m3", "m4", bench=bench)
-    assert [following for _error, following in bench.failures] == [None]
-
-
 async def test_a_summary_stands_in_place_of_one_tool_s_output() -> None:
     """The message and the other output in it stay; the model reads the output and no more."""
     long = "line of the file " * 400
-    talk = [user("Look."), call(), result(text=long), Message("assistant", "Seen."), user("And?")]
+    talk = [
+        user("Look."),
+        call(),
+        result(text=long),
+        condense.Message("assistant", "Seen."),
+        user("And?"),
+    ]
     bench = Bench("<summary>400 lines, all alike.</summary>")
     made = await choose(talk, "m3", tool="t1", bench=bench)
-    seen = replace_hidden(numbered(talk), made.hidden, made.message)
+    seen = condense.replace_hidden(numbered(talk), made.hidden, made.message)
     (shown,) = seen[2].tool_results
     assert shown.content == (
         f"[Output of read_file, {len(long):,} characters, condensed. What it said:]\n"
@@ -135,19 +120,19 @@ async def test_a_summary_stands_in_place_of_one_tool_s_output() -> None:
     (request,) = bench.summarizer.requests
     assert "line of the file" in request.messages[0].text
     assert "Look." not in "".join(one.text for one in request.messages)
-    assert_valid_request([one.to_api() for one in shape_request(seen)])
+    assert_valid_request([one.to_api() for one in condense.shape_request(seen)])
 
 
 async def test_a_person_changes_what_stands_for_an_output_before_it_applies() -> None:
     """As any other summary; the line still says what it stands for."""
     long = result(text="line of the file " * 400)
-    talk = [user("Look."), call(), long, Message("assistant", "Seen."), user("And?")]
-    reviewer = ScriptedReviewer(Accept("Own words, not many."))
+    talk = [user("Look."), call(), long, condense.Message("assistant", "Seen."), user("And?")]
+    reviewer = ScriptedReviewer(condense.Accept("Own words, not many."))
     bench = Bench("<summary>All alike.</summary>", reviewer=reviewer)
     made = await choose(talk, "m3", tool="t1", bench=bench)
     (proposal,) = reviewer.proposals
-    assert Proposal.from_json(json.loads(json.dumps(proposal.to_json()))) == proposal
-    seen = replace_hidden(numbered(talk), made.hidden, made.message)
+    assert condense.Proposal.from_json(json.loads(json.dumps(proposal.to_json()))) == proposal
+    seen = condense.replace_hidden(numbered(talk), made.hidden, made.message)
     (shown,) = seen[2].tool_results
     assert str(shown.content).startswith("[Output of read_file")
     assert str(shown.content).endswith("\nOwn words, not many.")
@@ -158,9 +143,9 @@ async def test_a_person_changes_what_stands_for_an_output_before_it_applies() ->
 @pytest.mark.parametrize(("id_", "tool"), [("m3", "t9"), ("m1", "t1"), ("m9", "t1")])
 async def test_an_output_that_is_not_there_is_refused_before_any_call(id_: str, tool: str) -> None:
     """Hidden, or of another message."""
-    talk = [user("Look."), call(), result(), Message("assistant", "Seen."), user("And?")]
+    talk = [user("Look."), call(), result(), condense.Message("assistant", "Seen."), user("And?")]
     bench = Bench("A summary.")
-    with pytest.raises(NothingToCondense):
+    with pytest.raises(condense.NothingToCondense):
         await choose(talk, id_, tool=tool, bench=bench)
     assert bench.calls == 0
 
@@ -168,7 +153,7 @@ async def test_an_output_that_is_not_there_is_refused_before_any_call(id_: str, 
 async def test_what_is_pinned_in_a_chosen_part_is_carried_word_for_word() -> None:
     """As by any other condensation."""
     talk = chat(8)
-    talk[2] = Message("user", (TextBlock("Never push."),)).with_tags(pinned=True)
+    talk[2] = condense.Message("user", (condense.TextBlock("Never push."),)).with_tags(pinned=True)
     made = await choose(talk, "m3", "m4", "m5")
     assert "Never push." in made.message.text
 
@@ -181,7 +166,7 @@ async def test_a_summary_is_written_again_from_all_its_originals(before: int) ->
     talk = [*chat(2)[:before], first, *chat(4)[2:]]
     place = f"m{before + 1}"
     bench = Bench("What was done. " * 20)
-    made = await bench.fit(talk, chosen=Chosen((place,), originals=originals), **MANUAL)
+    made = await bench.fit(talk, chosen=condense.Chosen((place,), originals=originals), **MANUAL)
     assert made
     assert (made.hidden, made.strategy) == ((place,), "from_originals")
     assert ("part from the midst" in made.prompt) is (before > 0)
@@ -192,8 +177,8 @@ async def test_a_summary_is_written_again_from_all_its_originals(before: int) ->
     assert all(f"message{number}" in said for number in range(1, 5))
     assert "earlier summary of yours" not in made.prompt
     history = numbered(talk)
-    after = hide_behind(history, made.hidden, made.message)
-    assert [one.id for one in effective_history(after)] == [
+    after = condense.hide_behind(history, made.hidden, made.message)
+    assert [one.id for one in condense.effective_history(after)] == [
         one.id if one.id != place else made.message.id for one in history
     ]
 
@@ -202,10 +187,10 @@ async def test_a_summary_that_would_not_fit_is_not_put_in_another_s_place() -> N
     """It may be longer, but a request has to go through."""
     bench = Bench(" ".join(f"word{number}" for number in range(9_000)))
     talk = [SUMMARY, *chat(3)]
-    with pytest.raises(DidNotShrink):
+    with pytest.raises(condense.DidNotShrink):
         await bench.fit(
             talk,
-            chosen=Chosen(("m1",), originals=numbered(chat(4))),
-            trigger=Trigger.MANUAL,
+            chosen=condense.Chosen(("m1",), originals=numbered(chat(4))),
+            trigger=condense.Trigger.MANUAL,
             window=9_000,
         )

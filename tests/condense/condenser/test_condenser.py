@@ -1,132 +1,118 @@
 """The ladder: which strategy is tried when, and what is done where nothing helps."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from condense import (
-    CannotFit,
-    DidNotShrink,
-    Kit,
-    NothingToCondense,
-    Reduction,
-    Situation,
-    SummaryFailed,
-    TextChunk,
-    TokenCount,
-    Trigger,
-    Usage,
-    UsageChunk,
-)
+import condense
 from condense.strategies.ledger import LedgerAlone
+from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
+from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import SUMMARY, situation, start_afresh, user
+from tests.condense.dialogues import (
+    SUMMARY,
+    chat,
+    numbered,
+    situation,
+    start_afresh,
+    user,
+)
 
-AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
-PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
+PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
 
 
-async def test_below_the_threshold_an_automatic_run_does_nothing() -> None:
-    """No attempt, no row, no call."""
-    bench = Bench()
-    assert await bench.fit(talk(4)) is None
-    assert bench.log.events == []
+# Replies of the model, messages, how the run is asked for, what it made, and what failed before.
+FAILED, NO_CALL = [OSError("no")], list[object]()
+RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] = {
+    "below the threshold nothing is done": (NO_CALL, 4, {}, "", []),
+    "at the threshold a summary is made": (["S"], 7, {}, "fresh_start", []),
+    "a refused request asks no budget": (
+        ["S"], 4, {"window": 1_000_000, "trigger": FORCED}, "fresh_start", []
+    ),
+    "nor does whoever presses the button": (
+        ["S"], 4, {"window": 1_000_000, "trigger": MANUAL}, "fresh_start", []
+    ),
+    "nor does the switch bind them": (
+        ["S"], 4, {"automatic": False, "trigger": MANUAL}, "fresh_start", []
+    ),
+    "with the switch off nothing is done below the limit": (
+        NO_CALL, 11, {"automatic": False}, "", []
+    ),
+    "over it messages are only truncated": (
+        NO_CALL, 12, {"automatic": False}, "sliding_window", []
+    ),
+    "also where a request was refused": (
+        NO_CALL, 12, {"automatic": False, "trigger": FORCED}, "sliding_window", []
+    ),
+    "over the limit facts stand for a failed summary": (
+        FAILED, 12, {}, "ledger", [(condense.SummaryFailed, "ledger")]
+    ),
+    "also where only the provider finds it too long": (
+        FAILED, 8, {"trigger": FORCED}, "ledger", [(condense.SummaryFailed, "ledger")]
+    ),
+    "below the limit a failed summary truncates nothing": (
+        FAILED, 11, {}, "", [(condense.SummaryFailed, None)]
+    ),
+    "of a refused request a tenth less is not enough": (
+        ["word " * 21_310], 13, {"trigger": FORCED}, "ledger", [(condense.DidNotShrink, "ledger")]
+    ),
+}  # fmt: skip
 
 
-async def test_at_the_threshold_an_automatic_run_summarises() -> None:
-    """14,000 of 26,000 words are more than the fifty percent that are set."""
-    made = await Bench("S").fit(talk(7))
-    assert made is not None
-    assert made.kind == "condensed"
-
-
-@pytest.mark.parametrize("trigger", [FORCED, MANUAL])
-async def test_forced_and_manual_runs_do_not_ask_the_budget(trigger: Trigger) -> None:
-    """The provider's word counts, and so does the user's."""
-    made = await Bench("S").fit(talk(4), window=1_000_000, trigger=trigger)
-    assert made is not None
-    assert made.kind == "condensed"
-
-
-async def test_with_the_switch_off_nothing_is_done_below_the_limit() -> None:
-    """The threshold is the switch's."""
-    assert await Bench().fit(talk(11), automatic=False) is None
-
-
-@pytest.mark.parametrize("trigger", [AUTO, FORCED])
-async def test_with_the_switch_off_messages_are_only_truncated(trigger: Trigger) -> None:
-    """The user does not want to pay for summaries."""
-    bench = Bench()
-    made = await bench.fit(talk(12), automatic=False, trigger=trigger)
-    assert made is not None
-    assert made.kind == "truncated"
-    assert bench.calls == 0
-
-
-async def test_the_switch_does_not_bind_a_manual_run() -> None:
-    """Whoever presses the button wants a summary."""
-    made = await Bench("S").fit(talk(4), automatic=False, trigger=MANUAL)
-    assert made is not None
-    assert made.kind == "condensed"
-
-
-async def test_over_the_limit_a_failed_summary_falls_back_to_the_facts() -> None:
-    """The request has to be sent, and they need no model."""
-    bench = Bench(OSError("no"))
-    made = await bench.fit(talk(12))
-    assert made is not None
-    assert (made.kind, made.strategy) == ("condensed", "ledger")
-    assert bench.failures == [(SummaryFailed, "ledger")]
-    assert bench.log.names == ["started", "failed", "started", "succeeded"]
+@pytest.mark.parametrize(
+    ("replies", "count", "rest", "made_by", "failures"), RUNS.values(), ids=RUNS
+)
+async def test_which_strategy_is_tried_when(
+    replies: list[object],
+    count: int,
+    rest: dict[str, object],
+    made_by: str,
+    failures: list[object],
+) -> None:
+    """And each try is on record; where nothing is due, nothing is."""
+    bench = Bench(*replies)
+    made = await bench.fit(talk(count), **rest)
+    assert (made.strategy if made else "") == made_by
+    assert bench.failures == failures
+    tries = ["started", "failed"] * len(failures)
+    assert bench.log.names == [*tries, *(["started", "succeeded"] if made else [])]
+    assert bench.calls == len(replies)
 
 
 class UselessLedger(LedgerAlone):
     """Finds as many facts as there were words."""
 
-    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+    async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
         """Fail for it."""
-        raise DidNotShrink("The context would not get smaller")
+        raise condense.DidNotShrink("The context would not get smaller")
 
 
 async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
     """One rung further down."""
     bench = Bench(OSError("no"), strategies=["fresh_start", UselessLedger(), "sliding_window"])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.kind == "truncated"
-    assert bench.failures == [(SummaryFailed, "ledger"), (DidNotShrink, "sliding_window")]
-
-
-async def test_below_the_limit_a_failed_summary_truncates_nothing() -> None:
-    """The request still fits as it is."""
-    bench = Bench(OSError("no"))
-    assert await bench.fit(talk(11)) is None
-    assert bench.failures == [(SummaryFailed, None)]
-
-
-async def test_a_forced_run_goes_on_although_the_estimate_is_below_the_limit() -> None:
-    """The estimate was wrong: the request was refused."""
-    bench = Bench(OSError("no"))
-    assert await bench.fit(talk(8), trigger=FORCED)
-    assert bench.failures == [(SummaryFailed, "ledger")]
+    assert bench.failures == [
+        (condense.SummaryFailed, "ledger"),
+        (condense.DidNotShrink, "sliding_window"),
+    ]
 
 
 async def test_a_manual_run_fails_with_the_reason_and_truncates_nothing() -> None:
-    """Nobody pressed "truncate", and whoever pressed "condense" can try again."""
+    """Whoever pressed "condense" can try again; each attempt is on record."""
     bench = Bench(OSError("no"))
-    with pytest.raises(SummaryFailed, match="Condensing API call failed: no"):
+    with pytest.raises(condense.SummaryFailed, match="Condensing API call failed: no"):
         await bench.fit(talk(12), trigger=MANUAL)
-    assert bench.failures == [(SummaryFailed, None)]
-
-
-async def test_too_few_messages_fail_a_manual_run_with_roos_sentence() -> None:
-    """And the attempt is on record."""
+    assert bench.failures == [(condense.SummaryFailed, None)]
     bench = Bench()
-    with pytest.raises(NothingToCondense, match="Not enough messages to condense context"):
+    with pytest.raises(condense.NothingToCondense, match="Not enough messages to condense context"):
         await bench.fit(talk(1), trigger=MANUAL)
-    assert bench.failures == [(NothingToCondense, None)]
+    assert bench.failures == [(condense.NothingToCondense, None)]
 
 
 async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() -> None:
@@ -138,11 +124,10 @@ async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() ->
 
 async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     """What it cost is kept, and the next rung runs."""
-    bench = Bench([TextChunk(HUGE), PAID])
+    bench = Bench([condense.TextChunk(HUGE), PAID])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "ledger"
-    assert bench.failures == [(DidNotShrink, "ledger")]
+    assert bench.failures == [(condense.DidNotShrink, "ledger")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
 
 
@@ -150,39 +135,31 @@ async def test_a_summary_as_large_as_what_it_hides_is_rolled_back() -> None:
     """It would only cost."""
     frame = (await start_afresh(talk(2))).tokens_after.value - 1
     bench = Bench("word " * (4_000 - frame))
-    with pytest.raises(DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
+    with pytest.raises(condense.DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
         await bench.fit(talk(2), trigger=MANUAL)
-
-
-async def test_a_forced_summary_that_is_still_too_large_is_rolled_back() -> None:
-    """A tenth smaller is not enough there."""
-    bench = Bench("word " * 21_310)
-    made = await bench.fit(talk(13), trigger=FORCED)
-    assert made is not None
-    assert made.strategy == "ledger"
-    assert bench.failures == [(DidNotShrink, "ledger")]
 
 
 async def test_shrinking_is_judged_by_one_counter() -> None:
     """A measured size before and an estimate after would prove nothing."""
-    measured = TokenCount(1_000_000, measured=True)
+    measured = condense.TokenCount(1_000_000, measured=True)
     bench = Bench(HUGE)
-    with pytest.raises(DidNotShrink):
+    with pytest.raises(condense.DidNotShrink):
         await bench.fit(talk(12), trigger=MANUAL, tokens=measured)
 
 
 async def test_sizes_are_reported_in_the_callers_unit() -> None:
     """Where the provider measured twice the estimate, the estimate afterwards is doubled too."""
-    made = await Bench("S").fit(talk(12), window=60_000, tokens=TokenCount(48_000, measured=True))
-    assert made is not None
-    assert made.tokens_before == TokenCount(48_000, measured=True)
-    assert made.tokens_after == TokenCount(2 * (made.message.tokens or 0))
+    made = await Bench("S").fit(
+        talk(12), window=60_000, tokens=condense.TokenCount(48_000, measured=True)
+    )
+    assert made.tokens_before == condense.TokenCount(48_000, measured=True)
+    assert made.tokens_after == condense.TokenCount(2 * (made.message.tokens or 0))
 
 
 async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
     """A person can see which part is too large."""
     bench = Bench()
-    with pytest.raises(CannotFit) as caught:
+    with pytest.raises(condense.CannotFit) as caught:
         await bench.fit([user("word " * 90_000)], system="be kind", tools=({"name": "a b c"},))
     assert str(caught.value) == (
         "Nothing more can be hidden to make the context fit: system prompt 2 + tools 19 + "
@@ -195,37 +172,33 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
 async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
     """Nothing that was paid for is forgotten."""
     bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
-    with pytest.raises(CannotFit) as caught:
+    with pytest.raises(condense.CannotFit) as caught:
         await bench.fit([*talk(2), user("word " * 90_000)])
     assert caught.value.cost == Decimal("0.25")
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
 async def test_without_fallbacks_a_failed_summary_call_is_reported_as_what_it_was(
-    trigger: Trigger,
+    trigger: condense.Trigger,
 ) -> None:
     """Much could be hidden, had the model answered."""
     bench = Bench([PAID, OSError("no route")], strategies=["fresh_start"])
-    with pytest.raises(SummaryFailed, match="API call failed: no route") as caught:
+    with pytest.raises(condense.SummaryFailed, match="API call failed: no route") as caught:
         await bench.fit(talk(13), trigger=trigger)
     assert (caught.value.cost, caught.value.calls) == (Decimal("0.25"), 1)
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
-async def test_an_empty_history_that_is_too_large_is_refused(trigger: Trigger) -> None:
+async def test_an_empty_history_that_is_too_large_is_refused(trigger: condense.Trigger) -> None:
     """System prompt and tools alone may not fit."""
-    with pytest.raises(CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
+    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
         await Bench().fit([], system="word " * 30_000, trigger=trigger)
 
 
-async def test_an_automatic_run_that_fails_within_the_safety_margin_lets_the_request_go() -> None:
-    """A tenth of the window is kept for errors of estimation; 23,500 words may well fit."""
+async def test_what_failed_is_sent_only_where_it_may_fit() -> None:
+    """A tenth of the window is kept for wrong estimates, and what was refused is not sent again."""
     assert await Bench().fit([user("word " * 23_500)]) is None
-
-
-async def test_a_forced_run_never_lets_the_same_request_go_again() -> None:
-    """It was refused already."""
-    with pytest.raises(CannotFit):
+    with pytest.raises(condense.CannotFit):
         await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
@@ -248,3 +221,75 @@ async def test_no_message_is_looked_for_among_all_that_are_hidden() -> None:
     history = [replace(message, id=Id(message.id)) for message in long.effective]
     await Bench("S").condenser.fit(replace(long, effective=history))
     assert Id.comparisons < 10 * len(history)
+
+
+async def made_of(
+    history: Sequence[condense.Message], *replies: str, **rest: Any
+) -> condense.Condensed:
+    """Return a whole history after a condensation."""
+    return await condense.condense(
+        history, summarizer=ScriptedSummarizer(*replies), counter=WordCounter(), **rest
+    )
+
+
+async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
+    """Everything is still there, the model sees the summary, and undo brings it back."""
+    history = numbered([*chat(10), user("and now?")])
+    made = await made_of(history, "S")
+    assert made.reduction is not None
+    seen = condense.effective_history(made.messages)
+    assert [m.is_summary for m in seen] == [True, False]
+    assert {m.id for m in history} < {m.id for m in made.messages}
+    assert_valid_request([m.to_api() for m in condense.shape_request(seen)])
+    back = condense.undo(made.messages, made.reduction.message.tags.condense_id or "")
+    assert [m.id for m in condense.effective_history(back)] == [m.id for m in history]
+
+
+async def test_a_run_that_is_not_due_gives_the_same_history() -> None:
+    """The very object, so that a caller knows there is nothing to store."""
+    history = numbered(chat(4))
+    made = await made_of(history, trigger=condense.Trigger.AUTO)
+    assert made.messages is history
+    assert made.reduction is None
+
+
+WORDS = " ".join(["word"] * 400)
+HISTORY = tuple(
+    condense.Message("user" if number % 2 == 0 else "assistant", WORDS, id=str(number), seq=number)
+    for number in range(10)
+)
+NEW = condense.Message("user", WORDS, id="new", seq=10)
+
+
+async def expected(strategy: str, *, caches: bool) -> condense.Usage:
+    """Return what the first attempt of a manual run says that it may take."""
+    log, counter = RecordingLog(), WordCounter()
+    situation = condense.Situation(
+        effective=(*HISTORY, NEW),
+        tokens=condense.TokenCount(4_400),
+        budget=condense.Budget(window=100_000, max_output=5_000),
+        trigger=condense.Trigger.MANUAL,
+        system="You help. " * 150,
+    )
+    model = ScriptedSummarizer("<summary>Told.</summary>", caches_prompts=caches)
+    await condense.Condenser(model, counter, (strategy,), log=log).fit(situation)
+    attempt: condense.Attempt = log.of("started")[0]
+    return attempt.expected
+
+
+async def test_what_the_model_has_read_is_read_again() -> None:
+    """From the cache where there is one, as plain text where not; the new message in neither."""
+    cached, sent = (
+        await expected("fresh_start", caches=True),
+        await expected("fresh_start", caches=False),
+    )
+    assert 4_000 <= cached.cache_read < 4_100
+    assert cached.input < 1_000
+    assert sent.cache_read == 0
+    assert 4_000 < sent.input < 5_000
+    assert 0 < cached.output == sent.output <= 5_000
+
+
+async def test_a_strategy_without_a_model_takes_nothing() -> None:
+    """It asks nobody."""
+    assert await expected("ledger", caches=True) == condense.Usage()

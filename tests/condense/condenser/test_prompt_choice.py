@@ -5,20 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from condense import (
-    BESIDE_LEDGER,
-    Hooks,
-    Message,
-    Plan,
-    Reduction,
-    Situation,
-    Trigger,
-    attach_ledger,
-    condense_instruction,
-    register_prompt,
-    unregister_prompt,
-    update_instruction,
-)
+import condense
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import SUMMARY, call, result, user
 
@@ -28,20 +15,22 @@ SUPPORT = "Note bookings, promised dates and amounts."
 @pytest.fixture(autouse=True)
 def support() -> Iterator[None]:
     """A prompt for talks in which no tool was called."""
-    register_prompt("support", SUPPORT)
+    condense.register_prompt("support", SUPPORT)
     yield
-    unregister_prompt("support")
+    condense.unregister_prompt("support")
 
 
-def by_kind(situation: Situation) -> str:
+def by_kind(situation: condense.Situation) -> str:
     """Choose by kind of conversation, language and model."""
     works = any(message.tool_uses for message in situation.effective)
     return "" if works or situation.language == "de" or situation.model == "tiny" else "support"
 
 
-async def made_by(bench: Bench, messages: list[Message], **rest: object) -> Reduction:
+async def made_by(
+    bench: Bench, messages: list[condense.Message], **rest: object
+) -> condense.Reduction:
     """Return what becomes of a conversation."""
-    made = await bench.fit(messages, trigger=Trigger.MANUAL, **rest)
+    made = await bench.fit(messages, trigger=condense.Trigger.MANUAL, **rest)
     assert made is not None
     return made
 
@@ -50,10 +39,13 @@ async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -
     """Whoever knows them says so in the situation."""
     bench = Bench(*["S"] * 5, choose_prompt=by_kind)
     assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
-    for rest in ({"language": "de"}, {"model": "tiny"}):
-        assert (await made_by(bench, talk(4), **rest)).prompt.startswith(condense_instruction())
+    german = [user("Das ist nicht der Weg, bitte lies die Liste und die Namen."), *talk(4)[1:]]
+    assert (await made_by(bench, german)).prompt.startswith(condense.condense_instruction())
+    assert (await made_by(bench, talk(4), model="tiny")).prompt.startswith(
+        condense.condense_instruction()
+    )
     work = [user("Go."), call(), result(), *talk(4)[1:]]
-    assert (await made_by(bench, work)).prompt.startswith(condense_instruction())
+    assert (await made_by(bench, work)).prompt.startswith(condense.condense_instruction())
     assert bench.log.of("started")[0].prompt.startswith(SUPPORT)
     assert [one.prompt_key for one in bench.log.of("started")] == ["support"] + ["condense"] * 3
 
@@ -67,19 +59,19 @@ async def test_the_users_own_prompt_comes_before_any_choice() -> None:
 async def test_a_hook_may_choose_too() -> None:
     """It sees what was chosen before it."""
 
-    async def other(plan: Plan) -> Plan:
+    async def other(plan: condense.Plan) -> condense.Plan:
         return replace(plan, prompt_key=f"sup{plan.prompt_key[:0]}port")
 
-    bench = Bench("S", hooks=Hooks(before=(other,)))
+    bench = Bench("S", hooks=condense.Hooks(before=(other,)))
     assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
 
 
-def unknown(_situation: Situation) -> str:
+def unknown(_situation: condense.Situation) -> str:
     """Choose what is not there."""
     return "suport"
 
 
-def broken(_situation: Situation) -> str:
+def broken(_situation: condense.Situation) -> str:
     """Fail."""
     raise RuntimeError("no idea")
 
@@ -90,14 +82,14 @@ async def test_a_choice_that_fails_is_noted_and_the_default_is_used(
 ) -> None:
     """A typo is no reason to lose the summary."""
     made = await made_by(Bench("S", choose_prompt=choose), talk(4))
-    assert made.prompt.startswith(condense_instruction())
+    assert made.prompt.startswith(condense.condense_instruction())
     assert any(said in note for note in made.notes)
 
 
 async def test_with_the_ledger_beside_it_a_summary_is_not_asked_for_what_that_holds() -> None:
     """The condenser knows its hooks."""
-    made = await made_by(Bench("S", hooks=Hooks(after=(attach_ledger,))), talk(8))
-    assert made.prompt.startswith(condense_instruction(key=BESIDE_LEDGER))
+    made = await made_by(Bench("S", hooks=condense.Hooks(after=(condense.attach_ledger,))), talk(8))
+    assert made.prompt.startswith(condense.condense_instruction(key=condense.BESIDE_LEDGER))
 
 
 async def test_the_length_asked_for_is_a_share_of_what_is_there() -> None:
@@ -113,5 +105,5 @@ async def test_an_earlier_summary_is_updated_by_name() -> None:
     """Also with a prompt of the user's own; a conversation without one is not told so."""
     messages = [replace(SUMMARY, tokens=None), *talk(5)[1:]]
     made = await made_by(Bench("S"), messages, prompt="Mine.")
-    assert made.prompt == update_instruction("Mine.")
+    assert made.prompt == condense.update_instruction("Mine.")
     assert (await made_by(Bench("S"), talk(4), prompt="Mine.")).prompt == "Mine."

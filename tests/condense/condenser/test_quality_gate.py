@@ -77,7 +77,6 @@ async def test_a_repeated_fragment_is_never_applied() -> None:
     """As a very small model wrote it: it fails both times, and the ledger stands for it."""
     bench = gated(FRAGMENT * 200, FRAGMENT * 150)
     made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
-    assert made is not None
     assert (made.strategy, bench.calls) == ("ledger", 2)
     assert "Build the shop." in made.message.text
     [(error, following)] = bench.log.of("failed")
@@ -91,7 +90,6 @@ async def test_what_is_missing_is_named_in_one_more_call() -> None:
     """And the record says that there was a first one."""
     bench = gated("<summary>They built a shop.</summary>", summary())
     made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
-    assert made is not None
     assert (made.strategy, bench.calls) == ("fresh_start", 2)
     asked = bench.summarizer.requests[1].messages[-1].text
     assert "missing: Primary Request and Intent; Constraints and Preferences" in asked
@@ -102,21 +100,11 @@ async def test_what_is_missing_is_named_in_one_more_call() -> None:
     ]  # fmt: skip
 
 
-async def test_a_good_summary_costs_one_call() -> None:
-    """Nothing is said against it."""
-    bench = gated(summary())
-    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
-    assert made is not None
-    assert (made.strategy, bench.calls) == ("fresh_start", 1)
-    assert not any(verdict.issues for verdict in made.verdicts)
-
-
 async def test_a_repair_that_costs_more_than_it_is_worth_is_not_made() -> None:
     """The first try used more than the next two requests would spare."""
     used = UsageChunk(Usage(input=30_000, output=9_000), Decimal("0.5"))
     bench = gated([TextChunk("<summary>A shop.</summary>"), used])
     made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
-    assert made is not None
     assert (made.strategy, bench.calls) == ("ledger", 1)
     [(error, _)] = bench.log.of("failed")
     assert (error.calls, error.cost) == (1, Decimal("0.5"))
@@ -139,7 +127,6 @@ async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
     hooks = Hooks(validators=(wants_a_date,))
     bench = Bench("Soon.", "On 2026-12-01.", strategies=("fresh_start",), hooks=hooks)
     made = await bench.fit(chat(6), trigger=Trigger.MANUAL)
-    assert made is not None
     assert made.summary == "On 2026-12-01."
     assert "wants_a_date rejects it" in bench.summarizer.requests[1].messages[-1].text
 
@@ -153,7 +140,6 @@ async def test_what_asks_no_model_is_never_rejected() -> None:
     hooks = Hooks(validators=(rejects_all,))
     bench = Bench("S", "S", strategies=ladder_from("fresh_start"), hooks=hooks)
     made = await bench.fit(chat(12), trigger=Trigger.MANUAL)
-    assert made is not None
     assert made.strategy == "ledger"
 
 
@@ -174,7 +160,7 @@ async def test_a_refusal_is_recognised(text: str) -> None:
 
 
 async def test_a_summary_that_tells_of_a_refusal_is_none() -> None:
-    """It says more than that."""
+    """In many languages."""
     told = summary("The agent said: I cannot deploy on Fridays. The user agreed to wait.")
     assert not (await judge(is_no_refusal, told)).rejects
 
@@ -191,21 +177,16 @@ async def test_sections_are_counted_in_any_language_and_form() -> None:
     assert (await judge(has_sections, "1. Only this one:\n   text")).rejects
 
 
-async def test_a_copy_of_the_input_is_no_summary() -> None:
-    """Nor is a part of it."""
+async def test_a_copy_is_no_summary_but_of_the_summary_before() -> None:
+    """The next one is asked to keep its words."""
     assert (await judge(repeats_nothing, "line3 " * 2_000)).rejects
     copied = " ".join(one.text for one in chat(4, words=300)) + "and no more"
     assert (await judge(repeats_nothing, copied)).rejects
     assert not (await judge(repeats_nothing, summary())).rejects
-
-
-async def test_a_summary_may_keep_the_words_of_the_one_before() -> None:
-    """It is asked to, where nothing has changed."""
     words = " ".join(f"port {number**5}" for number in range(99))
     earlier = Message("user", f"## Conversation Summary\n{words}", tags=Tags(condense_id="c"))
     bench = Bench(words, strategies=("fresh_start",), hooks=Hooks(validators=(repeats_nothing,)))
     made = await bench.fit([earlier, *chat(4)[1:]], trigger=Trigger.MANUAL)
-    assert made is not None
     assert (made.summary, bench.calls) == (words, 1)
 
 

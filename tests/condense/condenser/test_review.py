@@ -6,19 +6,7 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Accept,
-    CompactionChunk,
-    Discarded,
-    Proposal,
-    TextChunk,
-    Trigger,
-    Usage,
-    UsageChunk,
-    Verdict,
-    WriteAgain,
-    attach_ledger,
-)
+import condense
 from condense.condenser.hooks import Hooks
 from condense.condenser.review import EDITED, UNSIGNED
 from condense.testing import ScriptedReviewer, ScriptedSummarizer, WordCounter
@@ -26,36 +14,32 @@ from tests.condense.bench import WINDOW, Bench, talk
 from tests.condense.dialogues import situation
 
 BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-SIGNED = (TextChunk("What was said."), CompactionChunk(BLOCK))
-PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+SIGNED = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
+PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 
 def by_hand(bench: Bench, **rest: Any) -> Any:
     """Condense because somebody asked for it."""
-    return bench.fit(talk(6), trigger=Trigger.MANUAL, **rest)
+    return bench.fit(talk(6), trigger=condense.Trigger.MANUAL, **rest)
 
 
-async def test_what_is_accepted_is_applied_as_it_was_proposed() -> None:
-    """And nothing is applied before."""
+async def test_what_is_accepted_is_applied_and_heard_while_it_is_written() -> None:
+    """Without its analysis."""
     reviewer = ScriptedReviewer()
     bench = Bench("S", reviewer=reviewer)
     made = await by_hand(bench)
     assert bench.log.of("succeeded") == [made]
     assert [one.reduction for one in reviewer.proposals] == [made]
-
-
-async def test_the_summary_is_heard_while_it_is_written_without_its_analysis() -> None:
-    """A page can show it."""
     reviewer = ScriptedReviewer()
     pieces = ("<analysis>Well.", "</analysis><summary>What", " was said.</summary>")
-    await by_hand(Bench([*map(TextChunk, pieces)], reviewer=reviewer))
+    await by_hand(Bench([*map(condense.TextChunk, pieces)], reviewer=reviewer))
     assert reviewer.read == ["", "What", "What was said."]
 
 
 async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> None:
     """Sizes are those of what is applied, and the record says who wrote it."""
-    reviewer = ScriptedReviewer(Accept("Own words, and a few more of them."))
-    hooks = Hooks(after=(attach_ledger,))
+    reviewer = ScriptedReviewer(condense.Accept("Own words, and a few more of them."))
+    hooks = Hooks(after=(condense.attach_ledger,))
     made = await by_hand(Bench("Model's words.", reviewer=reviewer, hooks=hooks))
     (proposal,) = reviewer.proposals
     before, after = proposal.reduction.message, made.message
@@ -69,7 +53,7 @@ async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> N
 
 async def test_an_edit_makes_a_providers_signed_summary_one_of_our_own() -> None:
     """The block is gone, since it would say something else; any model can read what stands here."""
-    reviewer = ScriptedReviewer(Accept("Own words."))
+    reviewer = ScriptedReviewer(condense.Accept("Own words."))
     model = ScriptedSummarizer(SIGNED, compacts=True)
     bench = Bench(reviewer=reviewer, summarizer=model, strategies=("provider",))
     made = await by_hand(bench)
@@ -82,10 +66,10 @@ async def test_an_edit_makes_a_providers_signed_summary_one_of_our_own() -> None
 
 async def test_one_of_several_summaries_is_changed_and_the_others_are_not() -> None:
     """The layers before it keep their words."""
-    reviewer = ScriptedReviewer(Accept(), Accept("The newest, changed."))
+    reviewer = ScriptedReviewer(condense.Accept(), condense.Accept("The newest, changed."))
     bench = Bench("The first.", "The newest.", reviewer=reviewer, strategies=("layers",))
     first = await by_hand(bench)
-    made = await bench.fit([first.message, *talk(6)], trigger=Trigger.MANUAL)
+    made = await bench.fit([first.message, *talk(6)], trigger=condense.Trigger.MANUAL)
     assert made
     assert "The first." in made.message.text
     assert made.message.text.endswith("The newest, changed.")
@@ -93,8 +77,10 @@ async def test_one_of_several_summaries_is_changed_and_the_others_are_not() -> N
 
 async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> None:
     """All drafts are on one bill."""
-    reviewer = ScriptedReviewer(WriteAgain("the port number"))
-    bench = Bench([TextChunk("One."), PAID], [TextChunk("Two."), PAID], reviewer=reviewer)
+    reviewer = ScriptedReviewer(condense.WriteAgain("the port number"))
+    bench = Bench(
+        [condense.TextChunk("One."), PAID], [condense.TextChunk("Two."), PAID], reviewer=reviewer
+    )
     made = await by_hand(bench, focus="something else")
     assert bench.log.names == ["started", "succeeded"]
     assert [one.reduction.summary for one in reviewer.proposals] == ["One.", "Two."]
@@ -103,17 +89,13 @@ async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> Non
     assert made.cost == Decimal("0.5")
 
 
-async def test_a_draft_is_not_lost_where_writing_it_again_fails() -> None:
-    """It is proposed once more, with the reason."""
-    reviewer = ScriptedReviewer(WriteAgain())
+async def test_a_draft_is_not_lost() -> None:
+    """Where writing it again fails, or a person's words are too many."""
+    reviewer = ScriptedReviewer(condense.WriteAgain())
     made = await by_hand(Bench("One.", OSError("No line."), reviewer=reviewer))
     assert made.summary == "One."
     assert "No line." in made.notes[-1]
-
-
-async def test_a_persons_words_are_not_lost_where_they_are_too_many() -> None:
-    """They are proposed once more, with the reason, and may be shortened."""
-    reviewer = ScriptedReviewer(Accept("long " * 13_000), Accept("short"))
+    reviewer = ScriptedReviewer(condense.Accept("long " * 13_000), condense.Accept("short"))
     made = await by_hand(Bench("S", reviewer=reviewer))
     assert made.summary == "short"
     again = reviewer.proposals[1].reduction
@@ -123,8 +105,8 @@ async def test_a_persons_words_are_not_lost_where_they_are_too_many() -> None:
 
 async def test_what_is_discarded_is_on_record_and_nothing_else_is_tried() -> None:
     """Neither another rung, nor is it a failure."""
-    bench = Bench("S", reviewer=ScriptedReviewer(Discarded("no")))
-    with pytest.raises(Discarded):
+    bench = Bench("S", reviewer=ScriptedReviewer(condense.Discarded("no")))
+    with pytest.raises(condense.Discarded):
         await bench.fit(talk(12))
     assert bench.log.names == ["started", "cancelled"]
 
@@ -138,15 +120,15 @@ async def test_what_was_copied_by_rule_can_be_refused_and_not_be_changed() -> No
 
 async def test_a_review_goes_on_in_another_process() -> None:
     """What is stored of a proposal is all that is needed; no model is asked again."""
-    first = ScriptedReviewer(Discarded("stopped"))
+    first = ScriptedReviewer(condense.Discarded("stopped"))
     hooks = Hooks(validators=(_judge,))
     bench = Bench("Model's words.", reviewer=first, hooks=hooks)
-    with pytest.raises(Discarded):
+    with pytest.raises(condense.Discarded):
         await by_hand(bench)
     stored = json.loads(json.dumps(first.proposals[0].to_json()))
-    proposal = Proposal.from_json(stored)
+    proposal = condense.Proposal.from_json(stored)
     assert proposal == first.proposals[0]
-    second = ScriptedReviewer(Accept("Own words."))
+    second = ScriptedReviewer(condense.Accept("Own words."))
     later = Bench(reviewer=second)
     made = await later.condenser.resume(_manual(), "the-attempt", proposal.reduction)
     assert later.log.names == ["succeeded"]
@@ -155,10 +137,10 @@ async def test_a_review_goes_on_in_another_process() -> None:
     assert made.summary == "Own words."
 
 
-async def _judge(*_: object) -> Verdict:
-    return Verdict(issues=("It is short.",), score=0.5, name="judge")
+async def _judge(*_: object) -> condense.Verdict:
+    return condense.Verdict(issues=("It is short.",), score=0.5, name="judge")
 
 
 def _manual() -> Any:
 
-    return situation(talk(6), window=WINDOW, trigger=Trigger.MANUAL)
+    return situation(talk(6), window=WINDOW, trigger=condense.Trigger.MANUAL)

@@ -24,7 +24,7 @@ from tests.condense.bench import Bench
 from tests.condense.dialogues import call, chat, result, situation, user
 
 # A marker that says how many messages are hidden, and that a request was too long to be carried.
-MARKER = 40
+MARKER = 60
 # And one that says what was hidden unread.
 TOLD = 45
 
@@ -63,7 +63,7 @@ def least(given_situation: Situation) -> int:
 
 @pytest.mark.parametrize("trigger", [Trigger.AUTO, Trigger.FORCED])
 @pytest.mark.parametrize("automatic", [False, True])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(talk=talks(), window=st.integers(400, 6_000), system=st.integers(0, 300))
 def test_no_error_comes_while_anything_can_still_be_hidden(
     talk: list[Message], window: int, system: int, *, automatic: bool, trigger: Trigger
@@ -93,7 +93,6 @@ async def test_a_few_long_messages_are_hidden_one_after_the_other() -> None:
     """Half of them is not enough: the ledger of what it hides takes what was gained."""
     bench = Bench(strategies=ladder_from("fresh_start"))
     made = await bench.fit(chat(9, words=3_000), window=16_000, automatic=False)
-    assert made is not None
     assert made.kind == "truncated"
     assert made.tokens_after.value <= 16_000 * 0.9 - 100
     assert bench.calls == 0

@@ -1,7 +1,7 @@
 """The definitions of a text, as they stand in a section."""
 
-from condense.folded_files import read_definitions
 from condense.folded_files.results import Unfoldable
+from condense.folded_files.signatures import read_definitions
 
 
 def definitions(path: str, text: str) -> str | None:

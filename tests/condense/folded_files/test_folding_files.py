@@ -1,6 +1,5 @@
 """Files of a workspace: which are read, which are skipped and why, what is kept in memory."""
 
-import asyncio
 import json
 import os
 import subprocess
@@ -10,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from condense.folded_files import LIMIT, Folded, FoldedFile, SkipReason, fold_files, ignore_matcher
 from condense.folded_files.parser_process import parser
-from condense.folded_files.results import FoldingRecord, Unfoldable, units
-from condense.folded_files.sections import Sections, first_units, frame
+from condense.folded_files.results import (
+    Folded,
+    FoldedFile,
+    FoldingRecord,
+    SkipReason,
+    Unfoldable,
+    units,
+)
+from condense.folded_files.sections import LIMIT, Sections, first_units, fold_files, frame
 from condense.folded_files.signatures import SignatureCache
+from condense.folded_files.workspace import ignore_matcher
 
-# Turns of the event loop: parsing in this process would leave it a handful.
-TICKS = 50
 SOURCE = "def {name}():\n    return 1\n"
 
 
@@ -49,11 +53,6 @@ def test_a_section_is_in_roos_format(root: Path) -> None:
     )
     assert folded.included == ("a.py",)
     assert folded.characters == len(folded.sections[0])
-
-
-def test_nothing_to_fold_is_nothing(root: Path) -> None:
-    """No path, no section, no record."""
-    assert fold_files([], root) == Folded()
 
 
 def test_a_record_of_folding_outlives_being_stored(root: Path) -> None:
@@ -137,21 +136,13 @@ def test_what_is_no_source_is_skipped_with_its_reason(
 
 
 def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
-    """It is shown under the name it was asked for."""
+    """The workspace may be one, and two spellings are one file."""
     (root / "link.py").symlink_to("a.py")
     assert "## File Context: link.py\n# link.py\n" in fold_files(["link.py"], root).sections[0]
-
-
-def test_the_workspace_itself_may_be_a_link(root: Path) -> None:
-    """Temporary folders are, on some systems; absolute paths keep their spelling."""
     link = root.parent / "link"
     link.symlink_to(root)
     path = str(link / "a.py")
     assert fold_files([path], link).included == (path,)
-
-
-def test_one_file_under_two_spellings_is_folded_once(root: Path) -> None:
-    """The first spelling is kept."""
     folded = fold_files(["./a.py", "a.py", "sub/../a.py"], root)
     assert folded.included == ("./a.py",)
     assert set(skipped(folded).values()) == {SkipReason.REPEATED}
@@ -204,22 +195,6 @@ def test_a_source_is_parsed_once(root: Path) -> None:
     assert parser._process is None
 
 
-def test_a_changed_source_is_parsed_again(root: Path) -> None:
-    """Even when size and time are the same."""
-    fold_files(["a.py"], root)
-    write(root / "a.py", "g")
-    os.utime(root / "a.py", (1, 1))
-    assert "def g():" in fold_files(["a.py"], root).sections[0]
-
-
-def test_the_same_text_in_two_languages_is_two_sources(root: Path) -> None:
-    """Each has its own grammar."""
-    for name in ("same.js", "same.json"):
-        (root / name).write_text('{\n"a": function b() {\n},\n}')
-    sections = fold_files(["same.js", "same.json"], root).sections
-    assert len({section.split("\n", 3)[3] for section in sections}) == len(sections)
-
-
 def test_the_cache_is_bounded() -> None:
     """By what its entries hold; the least recently used go first."""
     cache = SignatureCache(characters=1_000)
@@ -237,47 +212,10 @@ def resident(pid: int | str = "self") -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 / 1024
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Memory is read from /proc.")
-def test_memory_does_not_grow_with_the_files_folded(root: Path) -> None:
-    """Neither here nor in the process that parses."""
-    source = Path(__file__).read_text()
-
-    def fold_new_ones(count: int, mark: str) -> float:
-        for number in range(count):
-            (root / f"{number}.py").write_text(f"{source}\n# {mark}{number}\n")
-        fold_files([f"{number}.py" for number in range(count)], root)
-        return resident() + resident(parser._process.pid)  # type: ignore[union-attr]
-
-    before = fold_new_ones(30, "a")
-    assert fold_new_ones(200, "b") - before < 20
-
-
-async def test_the_event_loop_goes_on_while_files_are_parsed(root: Path) -> None:
-    """The parser holds the interpreter lock of its own process only."""
-    (root / "big.py").write_text("def f(a, b):\n    return [a, b, {1: 2}]\n\n" * 4_000)
-    folding = asyncio.create_task(asyncio.to_thread(fold_files, ["big.py"], root))
-    ticks = 0
-    while not folding.done():
-        await asyncio.sleep(0)
-        ticks += 1
-    assert (await folding).included == ("big.py",)
-    assert ticks > TICKS
-
-
-async def test_conversations_may_be_folded_at_the_same_time(root: Path) -> None:
-    """They share one parser and one cache; each gets its own files."""
-    names = [f"f{number}_{time.time_ns()}" for number in range(40)]
-    for name in names:
-        write(root / f"{name}.py", name)
-    runs = [asyncio.to_thread(fold_files, [f"{name}.py"], root) for name in names]
-    for name, folded in zip(names, await asyncio.gather(*runs), strict=True):
-        assert f"| def {name}():" in folded.sections[0]
-
-
 def test_importing_the_engine_loads_no_grammar() -> None:
     """Nor tree-sitter itself, in this process ever."""
     code = (
-        "import sys, condense, condense.folded_files as f\n"
+        "import sys, condense, condense.folded_files.signatures as f\n"
         "f.read_definitions('a.py', b'def f(): ...');"
         "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
     )

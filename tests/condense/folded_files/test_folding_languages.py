@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from condense.folded_files import LANGUAGES
-from condense.folded_files.signatures import MARKDOWN, language_of
+from condense.folded_files.signatures import LANGUAGES, MARKDOWN, language_of
 from tests.condense.folded_files.definitions import definitions
 
 SAMPLES = sorted((Path(__file__).parent / "folded").glob("*.txt"))
-QUERIES = Path(__file__).parents[3] / "condense" / "folding" / "queries"
+QUERIES = Path(__file__).parents[3] / "condense" / "folded_files" / "queries"
 FOLDED = "=== folded ===\n"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from condense.folded_files import files_read
+from condense.folded_files.files_read import files_read
 from condense.messages import BESIDE, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 

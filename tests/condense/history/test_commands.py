@@ -2,8 +2,6 @@
 
 from condense.history.command_blocks import REMINDER, command_blocks, extract_command_blocks
 from condense.messages import Message, Tags, TextBlock
-from tests.growth import assert_linear
-from tests.hostile import Hostile
 
 
 def test_the_blocks_of_every_user_message_are_kept() -> None:
@@ -20,34 +18,18 @@ def test_the_blocks_of_every_user_message_are_kept() -> None:
 
 
 def test_the_newest_block_of_a_name_replaces_the_older() -> None:
-    """A command given again has new arguments."""
+    """One without goes by its tag, and a reminder carries them on."""
     history = [
         Message("user", '<command name="a">old</command>'),
         Message("user", "<command name='a' more>new</command>"),
     ]
     assert command_blocks(history) == ("<command name='a' more>new</command>",)
-
-
-def test_a_block_without_a_name_goes_by_its_tag() -> None:
-    """Two different tags are two directives."""
     history = [Message("user", "<command>1</command><command x>2</command><command>3</command>")]
     assert command_blocks(history) == ("<command>3</command>", "<command x>2</command>")
-
-
-def test_a_summarys_reminder_carries_the_blocks_on() -> None:
-    """The next summary finds them there, since it no longer sees the message."""
     block = '<command name="a">1</command>'
     reminder = f"<system-reminder>\n## Active Workflows\n{block}\n</system-reminder>"
     summary = Message("user", (TextBlock("summary"), TextBlock(reminder)))
     assert command_blocks([summary]) == (block,)
-
-
-def test_a_hostile_message_is_read_in_one_pass() -> None:
-    """A hundred thousand openings without an end take no time."""
-    for piece in ("<command>", "<command", "<command></command"):
-        assert_linear(
-            lambda text: extract_command_blocks(Message("user", text)), Hostile(piece).text, piece
-        )
 
 
 def test_what_a_file_says_is_no_directive() -> None:

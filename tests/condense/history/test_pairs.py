@@ -1,8 +1,11 @@
 """Which result answers which call, where a server gives the same ids again."""
 
+import pytest
+
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
-from condense.folded_files import files_read
-from condense.notes import gather
+from condense.folded_files.files_read import files_read
+from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
+from condense.notes.notebook import gather
 
 
 def calls(*ids: str, path: str = "a.py") -> Message:
@@ -24,17 +27,17 @@ def read_out(messages: list[Message]) -> list[tuple[int, str | None]]:
 
 
 def test_an_id_that_comes_again_is_answered_where_it_was_asked() -> None:
-    """Some servers count from zero in every reply."""
+    """Not by a later or an earlier answer."""
     turns = [calls("call_0"), results(("call_0", "one")), calls("call_0"), results(("call_0", "2"))]
     assert read_out(turns) == [(0, "one"), (2, "2")]
     assert pair_calls(turns).unanswered == ()
-
-
-def test_a_call_that_was_interrupted_does_not_take_the_answer_of_a_later_one() -> None:
-    """Even where both have the same id."""
     turns = [calls("x"), Message("user", "Go on."), calls("x"), results(("x", "two"))]
     assert read_out(turns) == [(2, "two")]
     assert [at for at, _ in pair_calls(turns).unanswered] == [0]
+    assert pair_calls([results(("x", "?")), calls("x")]).answered == ()
+    assert pair_calls([Message("user", calls("x").content), results(("x", "?"))]).answered == ()
+    wrong = Message("assistant", results(("x", "?")).content)
+    assert pair_calls([calls("x"), wrong]).answered == ()
 
 
 def test_calls_of_one_reply_with_the_same_id_are_answered_in_their_order() -> None:
@@ -46,14 +49,6 @@ def test_calls_of_one_reply_with_the_same_id_are_answered_in_their_order() -> No
         (one, "of a"),
         (two, "of b"),
     ]
-
-
-def test_a_result_answers_no_call_that_comes_after_it() -> None:
-    """Nor one in a message of the user, nor does a reply hold results."""
-    assert pair_calls([results(("x", "?")), calls("x")]).answered == ()
-    assert pair_calls([Message("user", calls("x").content), results(("x", "?"))]).answered == ()
-    wrong = Message("assistant", results(("x", "?")).content)
-    assert pair_calls([calls("x"), wrong]).answered == ()
 
 
 def test_a_failed_read_does_not_speak_for_another_with_its_id() -> None:
@@ -68,3 +63,77 @@ def test_a_failed_read_does_not_speak_for_another_with_its_id() -> None:
     assert [(file.path, file.reads) for file in gather(turns).files if file.reads] == [
         ("there.py", 1)
     ]
+
+
+def history(script: str) -> list[Message]:
+    """Return messages from words: u, a, a:x calls x, u:x answers x; a:xy calls both."""
+    return [step(word) for word in script.split()]
+
+
+def step(word: str) -> Message:
+    """Return one message of a script."""
+    who, _, ids = word.partition(":")
+    if who == "u":
+        results = tuple(ToolResultBlock(id_, "done") for id_ in ids)
+        return Message("user", results or "hello")
+    return Message("assistant", (TextBlock("well"), *(ToolUseBlock(i, "read", {}) for i in ids)))
+
+
+@pytest.mark.parametrize(
+    ("script", "cuts"),
+    [
+        ("", (0,)),
+        ("u a u", (0, 1, 2, 3)),
+        ("u a:x u:x a", (0, 1, 3, 4)),
+        ("u a:xy u:x u:y a", (0, 1, 4, 5)),
+        ("u a:x u u:x a", (0, 1, 4, 5)),
+        ("u a:x u a", (0, 1, 2, 3, 4)),
+        ("u u:x a", (0, 1, 2, 3)),
+        ("u a:x u:x a:x u:x", (0, 1, 3, 5)),
+        ("u a:x u:x a u:x", (0, 1, 3, 4, 5)),
+        ("a:x a:y u:x u:y", (0, 4)),
+    ],
+)
+def test_no_safe_cut_parts_a_call_from_its_result(script: str, cuts: tuple[int, ...]) -> None:
+    """Ids used again in a later turn, orphans and pending calls included."""
+    assert safe_cuts(history(script)) == cuts
+
+
+@pytest.mark.parametrize(
+    ("script", "start"),
+    [
+        ("", 0),
+        ("u", 0),
+        ("u u", 0),
+        ("u a", 2),
+        ("u a u", 2),
+        ("u a u u", 2),
+        ("u a:x", 1),
+        ("u a:x u:x", 1),
+        ("u a:x u", 1),
+        ("u a:x u:x u", 1),
+        ("u a:x a u:x", 1),
+        ("u a:x u:x a", 4),
+        ("u a:x u:x a u", 4),
+    ],
+)
+def test_the_unread_tail_is_what_follows_the_last_reply_and_a_reply_that_waits(
+    script: str, start: int
+) -> None:
+    """Pending calls and unread results keep their call beside them."""
+    assert unread_tail(history(script)) == start
+
+
+def test_the_nearest_cut_is_the_lower_of_two_and_stays_in_range() -> None:
+    """Hiding less is the smaller mistake."""
+    cuts = (0, 1, 3, 5, 8)
+    assert nearest_cut(cuts, 4, low=0, high=8) == 3
+    assert nearest_cut(cuts, 7, low=0, high=8) == 8
+    assert nearest_cut(cuts, 7, low=0, high=7) == 5
+    assert nearest_cut(cuts, 2, low=2, high=2) is None
+
+
+def test_a_hundred_thousand_messages_are_one_pass() -> None:
+    """The work is linear, also with an id that every turn uses again."""
+    long = history("u a:x u:x a:x") * 25_000
+    assert len(safe_cuts(long)) == 75_001

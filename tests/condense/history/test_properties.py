@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense.errors import UndoRefused, UnknownMessage
-from condense.history import effective_history, hide_behind, rewind, truncate, undo, undo_rewind
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.effective import effective_history
+from condense.history.tags import hide_behind, rewind, truncate, undo, undo_rewind
 from condense.messages import Content, Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.requests import shape_request
+from condense.requests.request import shape_request
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.roo import Case, each, messages, said
 

@@ -5,21 +5,8 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Message,
-    OpaqueBlock,
-    Tags,
-    TextBlock,
-    Trigger,
-    effective_history,
-    hide_behind,
-    rewind,
-    safe_cuts,
-    shape_request,
-    undo,
-    undo_rewind,
-    unread_tail,
-)
+import condense
+from condense import undo
 from condense.errors import CondenseError
 from tests.condense.bench import Bench
 from tests.condense.dialogues import call, chat, numbered, result, user
@@ -33,14 +20,14 @@ class Talk:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311 - tests need no secrets
-        self.history: tuple[Message, ...] = ()
+        self.history: tuple[condense.Message, ...] = ()
         self.rewinds: list[str] = []
         self.sent = 0
 
-    def append(self, message: Message) -> None:
+    def append(self, message: condense.Message) -> None:
         """Store a message."""
         seq = max((one.seq for one in self.history), default=0) + 1
-        blocks = Message(message.role, message.content, id=f"m{seq}", seq=seq)
+        blocks = condense.Message(message.role, message.content, id=f"m{seq}", seq=seq)
         self.history += (blocks,)
 
     def turn(self) -> None:
@@ -50,11 +37,11 @@ class Talk:
             name = f"t{len(self.history)}_{step}"
             self.reply(call(name))
             self.append(result(name, "text " * 50))
-        self.reply(Message("assistant", (TextBlock("Done."),)))
+        self.reply(condense.Message("assistant", (condense.TextBlock("Done."),)))
 
-    def reply(self, said: Message) -> None:
+    def reply(self, said: condense.Message) -> None:
         """Make a call, which the server must not refuse, and store its thinking and its answer."""
-        shown = shape_request(effective_history(self.history))
+        shown = condense.shape_request(condense.effective_history(self.history))
         body: dict[str, Any] = {
             "system": "Be brief.",
             "tools": TOOLS,
@@ -63,7 +50,7 @@ class Talk:
         assert list(thinking.mismatches(body)) == []
         self.sent += body_thinking(body)
         signed = {"type": "thinking", "thinking": "Hm.", "signature": thinking.sign(body)}
-        self.append(Message("assistant", (OpaqueBlock(signed), *said.blocks)))
+        self.append(condense.Message("assistant", (condense.OpaqueBlock(signed), *said.blocks)))
 
     def change(self) -> None:
         """Condense, truncate, clear, undo, rewind, or come back."""
@@ -71,24 +58,26 @@ class Talk:
 
     def hide(self) -> None:
         """Hide some part of what was read, behind a summary or a marker."""
-        seen = effective_history(self.history)
-        cuts = [cut for cut in safe_cuts(seen) if cut <= unread_tail(seen)]
+        seen = condense.effective_history(self.history)
+        cuts = [cut for cut in condense.safe_cuts(seen) if cut <= condense.unread_tail(seen)]
         start, end = sorted(self.chance.choices(cuts, k=2))
         name = f"h{len(self.history)}"
         is_summary = start == 0 and self.chance.random() < 0.5
-        tags = Tags(condense_id=name) if is_summary else Tags(truncation_id=name)
+        tags = condense.Tags(condense_id=name) if is_summary else condense.Tags(truncation_id=name)
         if hidden := {one.id for one in seen[start:end]}:
-            self.history = hide_behind(self.history, hidden, Message("user", name, name, tags=tags))
+            self.history = condense.hide_behind(
+                self.history, hidden, condense.Message("user", name, name, tags=tags)
+            )
 
     def clear(self) -> None:
         """Put a line in place of one result."""
-        carrying = [one for one in effective_history(self.history) if one.tool_results]
+        carrying = [one for one in condense.effective_history(self.history) if one.tool_results]
         if carrying:
             target, name = self.chance.choice(carrying), f"c{len(self.history)}"
             lines = {one.tool_use_id: "cleared" for one in target.tool_results}
-            tags = Tags(clear_id=name, cleared={target.id: lines})
-            made = Message("user", "Cleared.", name, tags=tags)
-            self.history = hide_behind(self.history, {target.id}, made)
+            tags = condense.Tags(clear_id=name, cleared={target.id: lines})
+            made = condense.Message("user", "Cleared.", name, tags=tags)
+            self.history = condense.hide_behind(self.history, {target.id}, made)
 
     def undo(self) -> None:
         """Take back some summary or marker, where that is allowed."""
@@ -104,13 +93,13 @@ class Talk:
         if asked:
             self.rewinds.append(f"r{len(self.rewinds)}")
             target = self.chance.choice(asked).id
-            self.history = rewind(self.history, target, rewind_id=self.rewinds[-1])
+            self.history = condense.rewind(self.history, target, rewind_id=self.rewinds[-1])
 
     def forth(self) -> None:
         """Undo a rewind, where that is allowed."""
         if self.rewinds:
             name = self.chance.choice(self.rewinds)
-            self.try_to(lambda: undo_rewind(self.history, name))
+            self.try_to(lambda: condense.undo_rewind(self.history, name))
 
     def try_to(self, change: Any) -> None:
         """Make a change unless it is refused."""
@@ -142,11 +131,11 @@ def test_thinking_before_a_change_is_still_sent_and_nothing_is_lost() -> None:
     talk = Talk(0)
     for _ in range(3):
         talk.append(user("Question"))
-        talk.reply(Message("assistant", (TextBlock("Done."),)))
-    marker = Message("user", "[1 hidden]", "t", tags=Tags(truncation_id="t"))
-    made = hide_behind(talk.history, {"m3"}, marker)
+        talk.reply(condense.Message("assistant", (condense.TextBlock("Done."),)))
+    marker = condense.Message("user", "[1 hidden]", "t", tags=condense.Tags(truncation_id="t"))
+    made = condense.hide_behind(talk.history, {"m3"}, marker)
     assert [one.tags.unbound for one in made] == [False, False, False, False, True, False, True]
-    sent = shape_request(effective_history(made))
+    sent = condense.shape_request(condense.effective_history(made))
     assert body_thinking({"messages": [one.to_api() for one in sent]}) == 1
     assert {one.id: one.content for one in talk.history}.items() <= {
         one.id: one.content for one in made
@@ -155,14 +144,13 @@ def test_thinking_before_a_change_is_still_sent_and_nothing_is_lost() -> None:
 
 async def test_the_record_counts_the_thinking_that_is_dropped() -> None:
     """Not what is hidden: that is not sent anyway; nor other blocks of a provider's own."""
-    block = OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
-    other = OpaqueBlock({"type": "web_search_result", "url": "https://example.org"})
+    block = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
+    other = condense.OpaqueBlock({"type": "web_search_result", "url": "https://example.org"})
     talk = [
-        Message(one.role, (block, other, *one.blocks)) if one.role == "assistant" else one
+        condense.Message(one.role, (block, other, *one.blocks)) if one.role == "assistant" else one
         for one in chat(11)
     ]
     bench = Bench(strategies=("sliding_window",))
-    made = await bench.fit(numbered(talk), trigger=Trigger.MANUAL)
-    assert made is not None
+    made = await bench.fit(numbered(talk), trigger=condense.Trigger.MANUAL)
     kept = 5 - sum(int(name[1:]) % 2 == 0 for name in made.hidden)
     assert f"what stood before it changed: {kept} blocks." in made.notes[-1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense.notes import gather
+from condense.notes.notebook import gather
 from tests.condense.sessions import Session
 
 
@@ -60,29 +60,24 @@ def test_a_line_that_ends_well_whatever_happens_settles_nothing(later: str, outp
 
 
 def test_a_pipeline_that_prints_a_failure_has_failed() -> None:
-    """And is marked as such; one that prints that all is well settles what failed."""
+    """Where the shell stops, the end of a line tells of all of it."""
     session = Session().runs("make test | tail -5", "--- FAIL: TestOne\nFAIL")
     (run,) = gather(session.messages).runs
     assert run.mark == "!"
     assert failing(session) == ["make test | tail -5"]
     assert failing(session.runs("make test | tail -5", "ok  app  0.3s")) == []
+    session = Session().runs("make test", "Error", error=True)
+    assert failing(session.runs("make test | tail -1", "31 files")) == ["make test"]
+    assert failing(session.runs("set -o pipefail; make test | tail -1", "31 files")) == []
 
 
-def test_looking_something_up_in_what_failed_is_no_failure() -> None:
-    """It found the words that it looked for."""
+def test_a_success_settles_only_what_it_is_about() -> None:
+    """Looking something up settles nothing and fails nothing."""
     session = Session().runs("grep -rn error: log.txt | head", "log.txt:1: error: it broke")
     assert failing(session) == []
-
-
-def test_a_tools_success_settles_only_its_own_kind_of_call() -> None:
-    """Told by its first argument where it runs no command."""
     session = Session().calls("fetch", "error: 404", error=True, url="https://a.example")
     assert failing(session.calls("fetch", url="https://b.example")) == ["fetch https://a.example"]
     assert failing(session.calls("fetch", url="https://a.example")) == []
-
-
-def test_what_cannot_be_told_to_be_about_something_only_the_same_line_settles() -> None:
-    """No other success says anything of it."""
     session = Session().runs("./run.sh", "Error: no port", error=True).runs("make test", "ok")
     assert failing(session) == ["./run.sh"]
     assert failing(session.runs("./run.sh", "ok")) == []
@@ -95,10 +90,3 @@ def test_an_error_that_nobody_came_back_to_for_fifty_calls_is_settled() -> None:
         session.reads(f"/p/{number}.py")
     assert failing(session) == ["make docs"]
     assert failing(session.reads("/p/last.py")) == []
-
-
-def test_where_the_shell_lets_no_failure_pass_the_end_of_a_line_tells_of_all_of_it() -> None:
-    """What it prints need not say so."""
-    session = Session().runs("make test", "Error", error=True)
-    assert failing(session.runs("make test | tail -1", "31 files")) == ["make test"]
-    assert failing(session.runs("set -o pipefail; make test | tail -1", "31 files")) == []

@@ -1,9 +1,15 @@
 """Which identifiers of tool calls a ledger names, and where."""
 
-from condense import TextBlock
-from condense.notes import FileUse, gather, ledger
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from condense.notes import user_words
 from condense.notes.identifiers import ENOUGH, FADED, HALF_LIFE, Identifiers
-from condense.notes.notebook import Notebook
+from condense.notes.ledger import FileUse
+from condense.notes.notebook import Notebook, gather, ledger
+from condense.notes.user_words import names_in
 from tests.condense.sessions import Session, summary
 
 
@@ -51,14 +57,10 @@ def test_what_is_named_often_and_lately_stays() -> None:
     assert "once_named" not in names
 
 
-def test_what_replies_name_counts_as_what_calls_name() -> None:
-    """The agent wrote both; words of its language are none of either."""
+def test_names_of_replies_and_results_count_too() -> None:
+    """Printed ones of the newest results alone."""
     session = Session().replies("There parse_input stands behind HTTPServer.")
     assert gather(session.messages).identifiers == ("parse_input", "HTTPServer")
-
-
-def test_what_a_result_prints_again_and_again_is_named_with_its_file() -> None:
-    """Once is chance: a result prints all there is. A call's own names weigh more."""
     shown = "def read_all(): ...\nread_all()\nonce_only = 1"
     session = Session().calls("Read", shown, file_path="/a.py").calls("Grep", pattern="called_one")
     facts = gather(session.messages)
@@ -66,18 +68,6 @@ def test_what_a_result_prints_again_and_again_is_named_with_its_file() -> None:
     assert facts.identifiers == ("called_one",)
     weightiest = [name for name, _ in identified(session).weightiest()]
     assert weightiest == ["called_one", "read_all"]
-
-
-def test_a_name_stays_with_the_file_of_the_call_that_wrote_it() -> None:
-    """Wherever it is printed later."""
-    session = Session().calls("Edit", file_path="/a.py", old_string="", new_string="parse_input")
-    session.calls("Read", "parse_input parse_input other_name other_name", file_path="/b.py")
-    files = {file.path: file.names for file in gather(session.messages).files}
-    assert files == {"/a.py": ("parse_input",), "/b.py": ("other_name",)}
-
-
-def test_only_the_newest_results_are_read_for_names() -> None:
-    """Those of as many calls as halve a name's weight."""
     session = Session().calls("Read", "old_name old_name", file_path="/a.py")
     for number in range(HALF_LIFE):
         names = {name for name, _ in identified(session).weightiest()}
@@ -86,11 +76,12 @@ def test_only_the_newest_results_are_read_for_names() -> None:
     assert "old_name" not in {name for name, _ in identified(session).weightiest()}
 
 
-def test_identifiers_of_an_older_ledger_are_carried() -> None:
-    """Their section had another title."""
-    (block,) = ledger(Session().calls("Grep", pattern="parse_input").messages)
-    older = block.text.replace("identifiers elsewhere", "identifiers in other calls")
-    assert gather([summary(TextBlock(older))]).identifiers == ("parse_input",)
+def test_a_name_stays_with_the_file_of_the_call_that_wrote_it() -> None:
+    """Wherever it is printed later."""
+    session = Session().calls("Edit", file_path="/a.py", old_string="", new_string="parse_input")
+    session.calls("Read", "parse_input parse_input other_name other_name", file_path="/b.py")
+    files = {file.path: file.names for file in gather(session.messages).files}
+    assert files == {"/a.py": ("parse_input",), "/b.py": ("other_name",)}
 
 
 def test_carried_identifiers_stay_until_others_outweigh_them() -> None:
@@ -124,3 +115,21 @@ def test_where_few_things_were_named_they_stay_however_old_they_are() -> None:
     for number in range(ENOUGH + 1):
         session.calls("Grep", pattern=f"name_{number}")
     assert "oldest_name" not in {name for name, _ in identified(session).weightiest()}
+
+
+TEXTS = st.text(alphabet="aBc1\u00e9\u4e2d_./-#:`,( \n\thtps0f\u2028\x1c\u0301\u01c5", max_size=40)
+
+
+@settings(max_examples=500, deadline=None)
+@given(TEXTS)
+def test_leaving_plain_words_out_loses_no_name(text: str) -> None:
+    """The same names in the same order as in the whole text."""
+    found = Counter(match.group().rstrip(".,:;!?()") for match in user_words._NAMES.finditer(text))
+    names = [name for name, _ in found.most_common() if len(name) >= user_words.SHORTEST]
+    assert names_in(text) == tuple(user_words.one_line(name, user_words.NAME) for name in names)
+
+
+def test_names_stand_among_plain_words_and_in_quotes() -> None:
+    """A quoted one may hold spaces."""
+    text = "Please look at `git status` and Src/main.py, where parseInput fails for ABC-12 today."
+    assert set(names_in(text)) == {"git status", "Src/main.py", "parseInput", "ABC-12"}

@@ -3,7 +3,8 @@
 import pytest
 
 from condense.messages import Message, TextBlock
-from condense.notes import FileUse, Ledger, Request, Run, Todo, gather, ledger, render
+from condense.notes.ledger import FileUse, Ledger, Request, Run, Todo
+from condense.notes.notebook import gather, ledger
 from tests.condense.sessions import Session, carried, marker, summary
 
 
@@ -12,10 +13,16 @@ def told(session: Session) -> Ledger:
     return gather(session.messages)
 
 
-def test_what_the_user_said_is_there_word_for_word_newest_first() -> None:
-    """White space and all."""
+def test_what_the_user_said_is_there_once_newest_first() -> None:
+    """Word for word, slash commands too, without reminders."""
     facts = told(Session().says("  first\n\n\tthing ").replies().says("second"))
     assert facts.requests == (Request("second"), Request("  first\n\n\tthing "))
+    facts = told(Session().says("go on").says("other").says("go on"))
+    assert [request.text for request in facts.requests] == ["go on", "other"]
+    facts = told(Session().says("fix it\n<system-reminder>x</system-reminder>"))
+    assert facts.requests[0].text == "fix it\n"
+    text = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    assert told(Session().says(text)).requests == (Request(text),)
 
 
 def test_prose_and_plans_stay_whole_up_to_some_2000_tokens() -> None:
@@ -31,20 +38,20 @@ def test_prose_and_plans_stay_whole_up_to_some_2000_tokens() -> None:
     assert 1_900 < len(request.text) / 4 < 2_010
 
 
-def test_of_a_pasted_log_beginning_and_end_stay() -> None:
-    """What a machine printed is no prose, in or below what the user says about it."""
+def test_a_pasted_log_keeps_beginning_and_end() -> None:
+    """By its tokens in any script; marked code stays whole."""
     log = "".join(f"2026-01-0{n % 9} 12:00:0{n % 7} worker{n} handled /a/{n}\n" for n in range(400))
     (request,) = told(Session().says(f"It fails, see\n{log}Why is that?")).requests
     assert request.text.startswith("It fails, see\n2026")
     assert request.text.endswith("Why is that?")
     assert len(request.text) < 3_000
-
-
-def test_a_text_counts_by_its_tokens_in_any_script() -> None:
-    """A Chinese character is nearly a token, a Latin one a quarter."""
     text = "请把这个模块改成新的接口,保持原来的行为不变。" * 150
     (request,) = told(Session().says(text)).requests
     assert len(text) * 0.7 < 2 * len(request.text) < len(text) * 1.7
+    code = "total = price + tax\n" * 200
+    marked = f"Use this:\n```\n{code}```\nand nothing else"
+    assert gather(Session().says(marked).messages).requests[0].text == marked
+    assert "[…]" in gather(Session().says(f"It says:\n{code}").messages).requests[0].text
 
 
 @pytest.mark.parametrize(
@@ -84,12 +91,6 @@ def test_words_that_replace_others_mark_what_they_replace() -> None:
     assert [bool(one.replaced) for one in told(chinese).requests] == [False, False, True]
 
 
-def test_a_request_said_twice_is_told_once_at_its_newest_place() -> None:
-    """The newest place counts."""
-    facts = told(Session().says("go on").says("other").says("go on"))
-    assert [request.text for request in facts.requests] == ["go on", "other"]
-
-
 @pytest.mark.parametrize(
     "noise",
     [
@@ -104,18 +105,6 @@ def test_a_request_said_twice_is_told_once_at_its_newest_place() -> None:
 def test_what_a_client_wrote_in_the_users_name_is_no_request(noise: str) -> None:
     """Reminders, output of the client, and summaries of other tools."""
     assert told(Session().says(noise)) == Ledger()
-
-
-def test_a_reminder_is_taken_out_of_a_request() -> None:
-    """What stands around it is the user's."""
-    facts = told(Session().says("fix it\n<system-reminder>x</system-reminder>"))
-    assert facts.requests[0].text == "fix it\n"
-
-
-def test_a_slash_command_of_the_users_stays() -> None:
-    """It is what the user asked for."""
-    text = "<command-message>review</command-message>\n<command-name>/review</command-name>"
-    assert told(Session().says(text)).requests == (Request(text),)
 
 
 @pytest.mark.parametrize(
@@ -155,28 +144,26 @@ def test_folders_and_addresses_are_no_files(tool: str, arguments: dict[str, obje
     assert told(Session().calls(tool, **arguments)).files == ()  # type: ignore[arg-type]
 
 
-def test_files_are_counted_and_a_failed_edit_is_none() -> None:
-    """A failed try still says which file was worked on."""
+def test_a_failed_edit_is_no_edit_and_a_failed_read_no_open_error() -> None:
+    """Of a traceback the last line is told."""
     session = Session().reads("/a.py").edits("/a.py").edits("/a.py").edits("/b.py", error=True)
     assert set(told(session).files) == {FileUse("/a.py", 2, 1), FileUse("/b.py", 0, 0)}
+    answer = "Traceback (most recent call last):\n  File x\nValueError: bad"
+    assert told(Session().runs("make", answer, error=True)).failures[0].message == "ValueError: bad"
+    path, no = "/p/a.py", "error: no such file"
+    assert told(Session().calls("read_file", no, error=True, path=path)).failures == ()
+    (failure,) = told(Session().calls("edit_file", no, error=True, path=path)).failures
+    assert failure.subject == path
 
 
-def test_commands_with_the_same_head_are_one_with_its_last_outcome() -> None:
-    """Counted, newest first."""
+def test_commands_are_told_by_their_head_and_last_outcome() -> None:
+    """A refused one did not fail."""
     session = Session().runs("make test", error=True).runs("ls").runs("make test")
     session.runs("make lint", "Exit code 2\nno", error=True)
     assert told(session).runs == (Run("make lint", 1, "!"), Run("make test", 2), Run("ls"))
-
-
-def test_a_refused_command_did_not_fail() -> None:
-    """Nobody knows what it would have done."""
     answer = "The user doesn't want to proceed with this tool use."
     facts = told(Session().runs("git push", answer, error=True))
     assert (facts.runs, facts.failures) == ((Run("git push", 1, "?"),), ())
-
-
-def test_a_long_command_is_told_by_sixty_characters_of_its_first_line() -> None:
-    """The rest is in the history."""
     command = "make " + "x" * 80 + "\nsecond line"
     assert told(Session().runs(command)).runs == (Run(command[:60] + "…"),)
 
@@ -201,17 +188,6 @@ def test_an_error_is_told_until_the_same_thing_works() -> None:
     ]
     session.edits("/a.py").runs("cd web && npm run build --verbose")
     assert told(session).failures == ()
-
-
-def test_a_search_that_found_nothing_is_no_error() -> None:
-    """It answered."""
-    assert told(Session().runs("grep x y", "Exit code 1", error=True)).failures == ()
-
-
-def test_of_a_traceback_the_last_line_is_told() -> None:
-    """It names the exception."""
-    answer = "Traceback (most recent call last):\n  File x\nValueError: bad"
-    assert told(Session().runs("make", answer, error=True)).failures[0].message == "ValueError: bad"
 
 
 def test_the_todo_list_is_as_its_last_call_left_it() -> None:
@@ -293,53 +269,21 @@ def test_only_a_summary_or_a_marker_can_carry_a_ledger() -> None:
     assert (facts.files, facts.requests) == ((), (Request(quoted),))
 
 
-def test_a_truncations_marker_carries_its_ledger_as_a_summary_does() -> None:
-    """Whichever of them hides the other."""
-    first = Session().says("old").edits("/p/a.py").runs("make test").messages
-    second = gather([marker(*ledger(first)), *Session().says("newer").messages])
-    third = gather([summary(TextBlock(render(second))), *Session().says("newest").messages])
-    assert [request.text for request in third.requests] == ["newest", "newer", "old"]
-    assert third.files == (FileUse("/p/a.py", 1, 0),)
-    assert third.runs == (Run("make test"),)
-
-
-def test_what_stands_before_a_ledger_is_older_than_its_facts() -> None:
-    """A truncation leaves the first message where it was."""
+def test_the_newest_of_two_ledgers_has_the_last_word() -> None:
+    """What stands before one is older, and an empty list ends none."""
     made = marker(*ledger(Session().says("second").runs("make b").messages))
     hidden = [*Session().says("first").runs("make a").messages, made, *Session().says("3").messages]
     facts = gather(hidden)
     assert [request.text for request in facts.requests] == ["3", "second", "first"]
     assert [run.head for run in facts.runs] == ["make b", "make a"]
-
-
-def test_of_two_ledgers_the_newer_one_has_the_last_word() -> None:
-    """What only the older one knows stays."""
     older = Ledger(runs=(Run("make", 3, "!"), Run("ls")), files=(FileUse("/a", 2, 1),))
     newer = Ledger(runs=(Run("make", 1),), files=(FileUse("/a", 1, 5),))
     assert carried(older, newer) == Ledger(
         runs=(Run("make", 3), Run("ls")), files=(FileUse("/a", 2, 5),)
     )
-
-
-def test_a_ledger_without_a_list_does_not_end_the_one_before_it() -> None:
-    """What was not spoken of is still to do."""
     older, newer = Ledger(todos=(Todo("1", "mend it"),), done=2), Ledger(runs=(Run("ls"),))
     made = carried(older, newer)
     assert (made.todos, made.done) == (older.todos, 2)
-
-
-def test_a_read_that_failed_is_no_open_error() -> None:
-    """Nothing is broken by it; an edit that failed is still to be made."""
-    path, no = "/p/a.py", "error: no such file"
-    assert told(Session().calls("read_file", no, error=True, path=path)).failures == ()
-    (failure,) = told(Session().calls("edit_file", no, error=True, path=path)).failures
-    assert failure.subject == path
-
-
-def test_nothing_hidden_makes_no_block() -> None:
-    """There is nothing to say."""
-    assert ledger([]) == ()
-    assert render(Ledger()) == ""
 
 
 def test_a_small_budget_keeps_something_of_everything() -> None:
@@ -372,11 +316,3 @@ def test_what_an_interpreter_or_a_database_runs_is_a_command(key: str) -> None:
     assert told(Session().calls("tool", **{key: "UPDATE t SET a = 1"})).runs == (
         Run("UPDATE t SET a = 1"),
     )
-
-
-def test_code_that_is_marked_as_such_was_written_and_stays_whole() -> None:
-    """As plans have it; what a machine printed has no marks."""
-    code = "total = price + tax\n" * 200
-    marked = f"Use this:\n```\n{code}```\nand nothing else"
-    assert gather(Session().says(marked).messages).requests[0].text == marked
-    assert "[…]" in gather(Session().says(f"It says:\n{code}").messages).requests[0].text

@@ -3,7 +3,7 @@
 import pytest
 
 from condense import Message, TextBlock, ToolUseBlock
-from condense.notes import gather, ledger
+from condense.notes.notebook import gather
 from condense.notes.sentences import is_rule, replaces, sentences
 from tests.condense.sessions import Session
 
@@ -41,25 +41,18 @@ def test_a_result_a_decision_or_a_promise_is_kept(sentence: str) -> None:
     assert sentence in stated(f"{CHATTER}{sentence} {CHATTER}", CHATTER)
 
 
-def test_questions_code_and_what_goes_on_to_a_call_state_nothing() -> None:
-    """Nor does chatter."""
+def test_statements_are_no_questions_code_or_words_before_a_call() -> None:
+    """They take a small part of what replies say."""
     code = "```\ntotal = 1250\n```"
     assert stated(f"{CHATTER}\n{code}\nShall I book 12 seats?\n{CHATTER}") == ()
-
-
-def test_statements_take_a_small_part_of_what_replies_say() -> None:
-    """However many figures they are full of; those that tell most stay."""
     figures = " ".join(f"There are {n} of them in drawer {n}." for n in range(60))
     kept = stated(*[figures] * 12, f"Your booking number is LX-48213. {CHATTER}")
     assert "Your booking number is LX-48213." in kept
     assert sum(map(len, kept)) < 0.1 * 12 * len(figures)
-
-
-def test_statements_are_carried_on() -> None:
-    """Through any number of condensations."""
-    session = Session().says("Book it.").replies("Your booking number is LX-48213.")
-    first = ledger(session.messages)[0].text
-    assert "\n~ stated in replies\nYour booking number is LX-48213.\n" in first
+    said = TextBlock("In total that comes to 4,711 euros.")
+    on_the_way = Message("assistant", (said, ToolUseBlock("t1", "look", {})))
+    assert gather([on_the_way]).statements == ()
+    assert gather([Message("assistant", (said,))]).statements == (said.text,)
 
 
 def test_sentences_end_as_their_script_ends_them() -> None:
@@ -91,11 +84,3 @@ def test_rules_are_told_in_many_languages(rule: str) -> None:
 def test_replacements_are_told_in_many_languages(words: str) -> None:
     """By the words that say so."""
     assert replaces(words)
-
-
-def test_what_a_reply_says_before_it_calls_a_tool_is_no_statement() -> None:
-    """It is a note on the way; the answer comes later."""
-    said = TextBlock("In total that comes to 4,711 euros.")
-    on_the_way = Message("assistant", (said, ToolUseBlock("t1", "look", {})))
-    assert gather([on_the_way]).statements == ()
-    assert gather([Message("assistant", (said,))]).statements == (said.text,)

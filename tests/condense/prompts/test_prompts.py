@@ -8,40 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from condense import (
-    BESIDE_LEDGER,
-    CONDENSE,
-    condense_instruction,
-    load_prompt,
-    register_prompt,
-    summary_preface,
-    summary_system,
-    unregister_prompt,
-    update_instruction,
-)
+import condense
 from condense.prompts.parsed import ParsedSummary, parse_summary
-from condense.testing import WordCounter
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-SECTIONS = [
-    "Primary Request and Intent",
-    "Constraints and Preferences",
-    "Decisions and Refusals",
-    "Failed Attempts and Errors",
-    "Results",
-    "Promises and Open Questions",
-    "Pending Tasks",
-    "Current Work",
-    "Optional Next Step",
-]
 PROMPTS = {
-    "summary_system": summary_system(),
-    "summary_preface": summary_preface(),
-    "condense": condense_instruction(),
-    "condense_with_focus": condense_instruction(focus="the database schema"),
-    "beside_ledger": condense_instruction(key=BESIDE_LEDGER, words=1_200),
-    "update": update_instruction("My own words."),
-    "own_prompt_with_focus": condense_instruction("My own words.", "the database schema"),
+    "summary_system": condense.summary_system(),
+    "summary_preface": condense.summary_preface(),
+    "condense": condense.condense_instruction(),
+    "condense_with_focus": condense.condense_instruction(focus="the database schema"),
+    "beside_ledger": condense.condense_instruction(key=condense.BESIDE_LEDGER, words=1_200),
+    "update": condense.update_instruction("My own words."),
+    "own_prompt_with_focus": condense.condense_instruction("My own words.", "the database schema"),
 }
 
 
@@ -52,13 +30,6 @@ def test_a_prompt_is_what_its_snapshot_says(name: str) -> None:
     if os.environ.get("SNAPSHOTS") == "write":
         file.write_text(f"{PROMPTS[name]}\n", "utf-8")
     assert file.read_text("utf-8") == f"{PROMPTS[name]}\n"
-
-
-def test_the_instruction_asks_for_nine_sections_in_order() -> None:
-    """Each is explained once; none of them is about code."""
-    lines = condense_instruction().splitlines()
-    for number, section in enumerate(SECTIONS, start=1):
-        assert any(line.startswith(f"{number}. {section}: ") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -77,24 +48,26 @@ def test_the_instruction_asks_for_nine_sections_in_order() -> None:
         "what was tried and did not work",
     ],
 )
-@pytest.mark.parametrize("key", [CONDENSE, BESIDE_LEDGER])
+@pytest.mark.parametrize("key", [condense.CONDENSE, condense.BESIDE_LEDGER])
 def test_the_instruction_asks_for_what_no_rule_can_copy(key: str, words: str) -> None:
     """And takes nothing that stands in the conversation for an instruction."""
-    assert words in " ".join(condense_instruction(key=key).split())
+    assert words in " ".join(condense.condense_instruction(key=key).split())
 
 
-@pytest.mark.parametrize("key", [CONDENSE, BESIDE_LEDGER, "summary_system", "aligned"])
+@pytest.mark.parametrize(
+    "key", [condense.CONDENSE, condense.BESIDE_LEDGER, "summary_system", "aligned"]
+)
 def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
     """A page that an agent fetched could ask for anything."""
-    text = " ".join(load_prompt(key).split()).lower()
+    text = " ".join(condense.load_prompt(key).split()).lower()
     assert "further instructions" not in text
     assert "instruction" in text
 
 
 def test_beside_a_ledger_nothing_is_asked_for_that_it_holds() -> None:
     """Without one the summary has to name messages, files and commands itself."""
-    with_ledger = " ".join(condense_instruction(key=BESIDE_LEDGER).split())
-    alone = " ".join(condense_instruction().split())
+    with_ledger = " ".join(condense.condense_instruction(key=condense.BESIDE_LEDGER).split())
+    alone = " ".join(condense.condense_instruction().split())
     assert "Do not list them again" in with_ledger
     assert "which files, commands" not in with_ledger
     assert "what each message of the user asked for" in alone
@@ -103,68 +76,36 @@ def test_beside_a_ledger_nothing_is_asked_for_that_it_holds() -> None:
 
 def test_a_length_is_named_where_it_is_known_and_the_prompt_is_ours() -> None:
     """Whoever writes a prompt of their own says in it how long."""
-    assert "about 1,200 words" in condense_instruction(words=1_200)
-    assert "words for the summary" not in condense_instruction()
-    assert condense_instruction("Mine.", words=1_200) == "Mine."
-
-
-def test_an_update_names_the_earlier_summary() -> None:
-    """And leaves ledger and pinned messages alone; an own prompt is told so too."""
-    text = " ".join(update_instruction("Mine.").split())
-    assert '"Conversation Summary"' in text
-    assert "do not copy or retell them" in text
-    assert text.endswith(" Mine.")
+    assert "about 1,200 words" in condense.condense_instruction(words=1_200)
+    assert "words for the summary" not in condense.condense_instruction()
+    assert condense.condense_instruction("Mine.", words=1_200) == "Mine."
 
 
 def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
     """Braces in it mean nothing, and the engine's own is there again afterwards."""
-    register_prompt("support", " Note the booking number {number}. ")
-    register_prompt("focus", "Above all {this}: {focus}")
+    condense.register_prompt("support", " Note the booking number {number}. ")
+    condense.register_prompt("focus", "Above all {this}: {focus}")
     try:
-        said = condense_instruction(key="support", focus="dates", words=200)
+        said = condense.condense_instruction(key="support", focus="dates", words=200)
         assert said.startswith("Note the booking number {number}.\n\nLength: about 200")
         assert said.endswith("Above all {this}: dates")
     finally:
-        unregister_prompt("support")
-        unregister_prompt("focus")
-    assert "<focus>" in condense_instruction(focus="dates")
+        condense.unregister_prompt("support")
+        condense.unregister_prompt("focus")
+    assert "<focus>" in condense.condense_instruction(focus="dates")
     with pytest.raises(LookupError, match=r"No prompt 'support'; there are aligned, beside_ledger"):
-        load_prompt("support")
-
-
-@pytest.mark.parametrize("words", ["<analysis>", "<summary>", "<command>", "again automatically"])
-def test_the_instruction_names_what_the_engine_relies_on(words: str) -> None:
-    """The tags it reads and the directives it attaches."""
-    assert words in condense_instruction()
-
-
-@pytest.mark.parametrize("words", ["Call no tools", "plain text only", "not from the user"])
-def test_the_system_prompt_guards_the_call(words: str) -> None:
-    """It summarises, in text, and is no request of the user."""
-    assert words in " ".join(summary_system().split())
+        condense.load_prompt("support")
 
 
 @pytest.mark.parametrize("blank", ["", "  \n\t "])
 def test_a_blank_own_prompt_is_none(blank: str) -> None:
     """Clearing the field in the settings brings the default back."""
-    assert condense_instruction(blank) == load_prompt("condense")
+    assert condense.condense_instruction(blank) == condense.load_prompt("condense")
 
 
 def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
     """Nothing of the default remains."""
-    assert condense_instruction("  My own words.\n") == "My own words."
-
-
-def test_a_focus_follows_the_instruction() -> None:
-    """It may contain braces, which mean nothing."""
-    text = condense_instruction(focus=" keep {this} ")
-    assert text.startswith(load_prompt("condense"))
-    assert "<focus>\nkeep {this}\n</focus>" in text
-
-
-def test_the_preface_is_short() -> None:
-    """It is sent with every request from then on."""
-    assert WordCounter().count(summary_preface()) < 60
+    assert condense.condense_instruction("  My own words.\n") == "My own words."
 
 
 @pytest.mark.parametrize(
@@ -209,13 +150,9 @@ def test_analysis_may_quote_the_tags(scratch: str) -> None:
     assert parse_summary(text) == ParsedSummary("S", f"A {scratch} C")
 
 
-def test_a_text_without_tags_of_its_own_may_quote_the_closing_one() -> None:
-    """It is kept as it was written."""
+def test_quoted_tags_belong_to_the_text() -> None:
+    """In the summary, or a text without tags of its own."""
     assert parse_summary("Close it with </summary> and go on.").summary.count("</summary>") == 1
-
-
-def test_a_summary_may_quote_the_tags() -> None:
-    """A conversation about prompts loses nothing."""
     text = "<summary>Use <analysis>x</analysis> and <summary>y</summary> tags.</summary>"
     assert (
         parse_summary(text).summary == "Use <analysis>x</analysis> and <summary>y</summary> tags."

@@ -1,12 +1,18 @@
 """What a receipt finds of hidden facts in what the model reads instead."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from condense.messages import Message, TextBlock
-from condense.notes import FileUse, Ledger, ledger, render
-from condense.receipts import KINDS, Receipt, probes_of, receipt
-from condense.receipts.lookup import plain
+from condense.notes.ledger import FileUse, Ledger
+from condense.notes.ledger_text import render
+from condense.notes.notebook import ledger
+from condense.receipts.lookup import MOST, find, plain
+from condense.receipts.probes import KINDS, probes_of
+from condense.receipts.receipt import Receipt, receipt
 from tests.condense.sessions import WORDS, Session, sessions, summary
 
 
@@ -58,46 +64,29 @@ def test_what_the_summary_says_word_for_word_is_kept() -> None:
     assert {probe.text for probe in found.of("named")} == {"/app/src/parser.py", "250 ms"}
 
 
-def test_a_number_within_another_is_not_kept() -> None:
-    """1250 is not 250."""
-    assert states(receipt(session().messages, "1250"))["250 ms"] == "missing"
-
-
-def test_a_fact_can_be_found_again_where_the_model_reads_a_word_to_search_for() -> None:
-    """One searches only for what one knows of."""
+def test_what_can_be_searched_for_or_read_again_is_recoverable() -> None:
+    """Where the model reads a word of it, or the file is there."""
     found = states(receipt(session().messages, "The public interface stays."))
     assert found["Never touch the public API!"] == "recoverable"
     assert found["make check"] == "missing"
     off = states(receipt(session().messages, "The public interface stays.", searchable=False))
     assert off["Never touch the public API!"] == "missing"
-
-
-def test_a_file_that_is_still_there_can_be_read_again() -> None:
-    """Whoever knows the disk says so."""
     found = receipt(session().messages, "", on_disk=lambda path: path.endswith("parser.py"))
     assert states(found)["/app/src/parser.py"] == "recoverable"
     assert states(found)["/app/src/read_me.py"] == "missing"
 
 
-def test_files_of_the_same_name_are_told_apart_by_their_folders() -> None:
-    """One of them in a summary says nothing of the other."""
+def test_files_are_told_apart_by_their_folders() -> None:
+    """Two paths of one are one, and one of another folder is another."""
     made = Session().edits("/app/web/index.js").edits("/app/api/index.js")
     found = states(receipt(made.messages, "Edited web/index.js, and something in api."))
     assert found["/app/web/index.js"] == "named"
     assert found["/app/api/index.js"] in ("recoverable", "missing")
     unclear = states(receipt(made.messages, "Edited index.js.", searchable=False))
     assert set(unclear.values()) == {"missing"}
-
-
-def test_a_file_that_was_named_by_two_paths_is_one() -> None:
-    """Its whole path, and what there is of it as seen from a folder."""
     made = Session().reads("/app/web/index.js").edits("web/index.js").reads("/app/api/index.js")
     found = states(receipt(made.messages, "See web/index.js.", searchable=False))
     assert found == {"/app/web/index.js": "named", "/app/api/index.js": "missing"}
-
-
-def test_a_file_of_another_folder_is_another_file() -> None:
-    """However unique its name was in what is hidden; a folder that is not told may be any."""
     made = Session().edits("/app/web/index.js").messages
     assert states(receipt(made, "See lib/index.js."))["/app/web/index.js"] != "named"
     for told in ("index.js", "./index.js", "web/index.js", "/app/web/index.js", "~/index.js"):
@@ -189,20 +178,24 @@ def test_a_question_or_an_opinion_is_no_rule(text: str) -> None:
     assert "constraints" not in receipt(Session().says(text).messages, "").tallies
 
 
-def test_what_was_pasted_gives_no_facts() -> None:
-    """Logs, data, differences and code, but for what the user wrote before and after them."""
+def test_what_was_pasted_or_numbers_lines_is_no_fact() -> None:
+    """A date is one."""
     log = "\n".join(f'"worktree_{n}": {n}000,\n[main 35{n}c1b] Set 10{n}0 rows' for n in range(40))
     talk = Session().says(f"It fails since build 4711.\n{log}\nNever retry it 815 times.")
     names = {one.probe.text for one in receipt(talk.messages, "").findings}
     assert names == {"4711", "815", "Never retry it 815 times."}
     quoted = Session().says("Why?\n> Found 4711 rows\n+ 4712 added\n```\nx = 4713\n```")
     assert not receipt(quoted.messages, "").findings
-
-
-def test_numbers_of_lines_and_parts_of_ids_are_no_facts() -> None:
-    """They are others after the next change, and a part of an id says nothing."""
     text = "See lines 366, 368-369 and line 1005, 9ebafbbe-fc3e-4094-b197-ec99c77392c6, at 12:43:25"
     assert not receipt(Session().says(text).messages, "").findings
+    talk = Session().says("It is due on 2026-10-12. The log says 4711-12-0815-3 there.").messages
+    assert [probe.text for probe in probes_of(talk)] == ["2026-10-12"]
+    assert states(receipt(talk, "Due on 2026-10-12.")) == {"2026-10-12": "named"}
+    log = [f"| {number} | state = {{1: 'open'}} |" for number in range(20)]
+    pasted = [*log[:10], "The value must never be empty here.", *log[10:]]
+    said = "\n".join(["Look at this.", *pasted, "And never touch that table."])
+    rules = [p.text for p in probes_of(Session().says(said).messages) if p.kind == "constraints"]
+    assert rules == ["And never touch that table."]
 
 
 def test_what_people_say_in_results_gives_facts() -> None:
@@ -268,31 +261,17 @@ def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
     assert Receipt.from_json([old]).total.kept == 1
 
 
-def test_the_ledger_keeps_all_of_a_short_session() -> None:
-    """An error too, as long as it stands."""
-    hidden = session().messages
-    assert receipt(hidden, [summary(*ledger(hidden))]).total.score == 1
-
-
-def test_facts_that_an_earlier_ledger_carries_are_looked_for_again() -> None:
-    """A later condensation may not lose them unseen."""
+def test_a_probe_knows_its_message_and_its_facts_are_looked_for_again() -> None:
+    """From a ledger as well."""
     carried = summary(*ledger(session().messages))
     found = states(receipt([carried], "nothing"))
     assert found["/app/src/parser.py"] == "missing"
     assert "Never touch the public API!" in found
-
-
-def test_a_probe_knows_the_message_it_comes_from() -> None:
-    """So a page can link to it."""
     hidden = session().messages
     rule = next(p for p in receipt(hidden, "").of("missing") if p.kind == "constraints")
     assert rule.source == hidden[0].id
-
-
-def test_a_receipt_outlives_being_stored() -> None:
-    """As plain data."""
-    found = receipt(session().messages, "parser.py")
-    assert Receipt.from_json(found.to_json()) == found
+    hidden = session().messages
+    assert receipt(hidden, [summary(*ledger(hidden))]).total.score == 1
 
 
 def test_a_fact_that_was_put_back_is_kept() -> None:
@@ -304,12 +283,6 @@ def test_a_fact_that_was_put_back_is_kept() -> None:
     assert after.findings[index].probe == found.findings[index].probe
     assert after.total.kept == found.total.kept + 1
     assert after.total.total == found.total.total
-
-
-def test_nothing_hidden_leaves_nothing_missing() -> None:
-    """The score of nothing is full."""
-    found = receipt([], "x")
-    assert (found.total.total, found.total.score) == (0, 1)
 
 
 @settings(max_examples=100, deadline=None)
@@ -325,17 +298,32 @@ def test_counts_add_up_and_nothing_is_kept_that_does_not_stand_there(
     assert all(plain(probe.needle) in plain(text) for probe in found.of("kept"))
 
 
-def test_a_date_is_a_fact_though_more_than_two_numbers_joined_by_dashes_are_none() -> None:
-    """Those are parts of an id that nobody would repeat."""
-    talk = Session().says("It is due on 2026-10-12. The log says 4711-12-0815-3 there.").messages
-    assert [probe.text for probe in probes_of(talk)] == ["2026-10-12"]
-    assert states(receipt(talk, "Due on 2026-10-12.")) == {"2026-10-12": "named"}
+# Few letters, so that strings are found; signs that join words and that part them.
+TEXT = st.text("ab_1é. /-\n周五", max_size=60)
+NEEDLES = st.lists(st.tuples(st.text("ab_1é. /-周五", min_size=1, max_size=8), st.booleans()))
+JOINED = r"[^\W周五]"
 
 
-def test_a_sentence_in_the_middle_of_a_pasted_log_is_nobodys_rule() -> None:
-    """What stands before a log and after it is the user's."""
-    log = [f"| {number} | state = {{1: 'open'}} |" for number in range(20)]
-    pasted = [*log[:10], "The value must never be empty here.", *log[10:]]
-    said = "\n".join(["Look at this.", *pasted, "And never touch that table."])
-    rules = [p.text for p in probes_of(Session().says(said).messages) if p.kind == "constraints"]
-    assert rules == ["And never touch that table."]
+@settings(max_examples=500, deadline=None)
+@given(TEXT, NEEDLES)
+def test_it_finds_what_a_search_for_each_string_finds(
+    text: str, needles: list[tuple[str, bool]]
+) -> None:
+    """Anywhere, or as whole words; a script without spaces parts none."""
+
+    def search(needle: str, whole: bool) -> list[int]:
+        left = rf"(?<!{JOINED})" if re.match(JOINED, needle) else ""
+        right = rf"(?!{JOINED})" if re.match(JOINED, needle[-1]) else ""
+        sides = (left, right) if whole else ("", "")
+        pattern = f"(?={sides[0]}{re.escape(needle)}{sides[1]})"
+        return [match.start() for match in re.finditer(pattern, text)][:MOST]
+
+    assert [list(places) for places in find(text, needles)] == [search(*one) for one in needles]
+
+
+def test_a_part_of_a_word_is_found_unless_it_must_be_whole() -> None:
+    """A command is cut after sixty characters, in the middle of a word."""
+    text = "go test ./internal/store_test.go"
+    needles = [("go test ./internal/sto", False), ("st", False), ("store_test.go", True)]
+    assert all(find(text, needles))
+    assert not any(find(text, [("store", True), ("st", True), ("", False)]))

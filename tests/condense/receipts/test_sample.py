@@ -1,7 +1,7 @@
 """Two conversations and their summaries, read by a person: what is kept, named, and missing."""
 
 from condense.messages import Message
-from condense.receipts import receipt
+from condense.receipts.receipt import receipt
 from tests.condense.sessions import Session
 
 AGENT = (

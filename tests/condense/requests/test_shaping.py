@@ -15,17 +15,14 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.requests import (
+from condense.requests.request import (
     IMAGE_TEXT,
-    INTERRUPTED,
     OPENING,
     merge_consecutive,
-    repair_tool_pairs,
-    replace_images,
     shape_request,
-    tool_use_to_text,
-    tools_to_text,
 )
+from condense.requests.tool_pairs import INTERRUPTED, repair_tool_pairs
+from condense.requests.tools_as_text import tool_use_to_text, tools_to_text
 from tests.condense.api_rules import assert_valid_request
 from tests.growth import LINEAR, assert_cheap
 
@@ -68,16 +65,18 @@ def test_a_valid_request_is_sent_as_it_is() -> None:
     assert all(a is b for a, b in zip(shape_request(messages), messages, strict=True))
 
 
-def test_a_missing_result_is_made_up_in_the_next_message() -> None:
-    """Before the user's own words."""
+def test_a_call_without_a_result_is_answered_in_the_next_message() -> None:
+    """As an error that says what is known; what is sound stays."""
     request = sent(GO, reply(use("a"), use("b")), user(TextBlock("stop"), result("b")))
     assert [block["type"] for block in request[2]["content"]] == ["tool_result"] * 2 + ["text"]
     assert [block["content"] for block in request[2]["content"][:2]] == [INTERRUPTED, "done"]
-
-
-def test_a_call_at_the_end_is_answered() -> None:
-    """In a message of its own."""
     assert sent(GO, reply(use()))[-1]["content"][0]["content"] == INTERRUPTED
+    (missing,) = repair_tool_pairs((GO, reply(use())))[-1].tool_results
+    assert missing.is_error
+    assert "interrupted" in str(missing.content).lower()
+    assert "may have run" in str(missing.content)
+    messages = (GO, reply(use()), user(result()))
+    assert all(a is b for a, b in zip(repair_tool_pairs(messages), messages, strict=True))
 
 
 def test_a_result_without_its_call_becomes_text_and_keeps_its_image() -> None:
@@ -99,32 +98,22 @@ def test_a_repeated_result_is_dropped_and_a_contradicting_one_becomes_text() -> 
     ]
 
 
-def test_an_id_that_every_turn_uses_again_is_told_apart() -> None:
-    """Call and result get the same new id."""
+def test_an_id_is_made_acceptable_and_told_apart() -> None:
+    """In call and result."""
     turn = (reply(use("call_0")), user(result("call_0")))
     request = sent(GO, *turn, *turn, *turn)
     ids = [m["content"][0]["id"] for m in request if m["role"] == "assistant"]
     assert ids == ["call_0", "call_0_2", "call_0_3"]
-
-
-def test_an_id_of_another_vendor_is_made_acceptable() -> None:
-    """Dots and colons are refused by the API."""
     request = sent(GO, reply(use("functions.read:0"), use("")), user(result("functions.read:0")))
     assert request[1]["content"][0]["id"] == "functions_read_0"
 
 
-def test_consecutive_messages_of_one_role_are_merged() -> None:
-    """Results come first, markers and summaries included."""
-    request = sent(GO, user(TextBlock("now")), reply(use()), reply(TextBlock("and")), user(
-        TextBlock("wait")), user(result()))  # fmt: skip
-    assert [message["role"] for message in request] == ["user", "assistant", "user"]
-    assert [block["type"] for block in request[2]["content"]] == ["tool_result", "text"]
-
-
-def test_blank_text_and_empty_messages_are_not_sent() -> None:
-    """The API refuses both."""
+def test_nothing_empty_is_sent() -> None:
+    """Nor white space at the end of a reply."""
     request = sent(GO, reply(TextBlock(" \n")), Message("user", "  "), reply(TextBlock("ok")))
     assert [message["role"] for message in request] == ["user", "assistant"]
+    assert sent(GO, Message("assistant", "so \n"))[1]["content"][0]["text"] == "so"
+    assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
 
 
 @pytest.mark.parametrize("first", [reply(TextBlock("hello")), Message("user", " "), reply()])
@@ -133,22 +122,10 @@ def test_the_user_always_speaks_first(first: Message) -> None:
     assert OPENING in str(sent(first)[0]["content"])
 
 
-def test_no_history_gives_no_request() -> None:
-    """There is nothing to continue."""
-    assert shape_request(()) == ()
-
-
 def test_a_model_without_sight_gets_placeholders_everywhere() -> None:
     """In tool results too."""
     request = sent(user(IMAGE), reply(use()), user(result(content=(IMAGE,))), supports_images=False)
     assert "iVBOR" not in str(request)
-
-
-def test_replacing_images_leaves_other_messages_alone() -> None:
-    """The same objects come back."""
-    nested = user(result(content=(IMAGE,)))
-    assert replace_images([GO, nested]) == (GO, nested)
-    assert replace_images([GO, nested], nested=True)[0] is GO
 
 
 @pytest.mark.parametrize(
@@ -173,16 +150,21 @@ def test_signed_thinking_and_unknown_blocks_pass() -> None:
     assert request[1]["content"] == [thinking.data, other.data, {"type": "text", "text": "ok"}]
 
 
-def test_an_error_without_a_message_says_that_it_is_one() -> None:
-    """The API refuses an empty error."""
+def test_malformed_blocks_are_made_acceptable() -> None:
+    """An input, an error, and tool blocks where none may stand."""
     request = sent(GO, reply(use()), user(result(content=(TextBlock(" "),), is_error=True)))
     assert request[2]["content"][0]["content"]
-
-
-def test_an_input_that_is_no_object_is_wrapped() -> None:
-    """Models of other vendors give text or lists."""
     request = sent(GO, reply(use("a", "ls"), ToolUseBlock("b", "read", None)))
     assert [block["input"] for block in request[1]["content"]] == [{"input": "ls"}, {}]
+    inside = (use("inner"), OpaqueBlock({"type": "tool_result"}), TextBlock("ok"))
+    request = sent(GO, reply(use()), user(result(content=inside)))
+    texts = [block["text"] for block in request[-1]["content"][0]["content"]]
+    assert texts == ["[tool_use]", "[tool_result]", "ok"]
+    request = sent(user(OpaqueBlock({"type": "image"})))
+    assert request[0]["content"] == [{"type": "text", "text": IMAGE_TEXT}]
+    bad = OpaqueBlock({"type": "tool_use", "id": "x", "name": "read"})
+    request = sent(user(use(), bad), reply(result(), TextBlock("ok")))
+    assert {block["type"] for message in request for block in message["content"]} == {"text"}
 
 
 @pytest.mark.parametrize(
@@ -214,51 +196,6 @@ def test_what_json_has_no_number_for_is_null_within_a_list() -> None:
     """As JavaScript's JSON.stringify has it."""
     text = tool_use_to_text(use(input_={"values": [math.nan, 1.0, "\ud800"]}))
     assert text.endswith('values: [\n  null,\n  1,\n  "\\ud800"\n]')
-
-
-def test_a_tool_block_within_a_result_is_only_named() -> None:
-    """The API takes none there."""
-    inside = (use("inner"), OpaqueBlock({"type": "tool_result"}), TextBlock("ok"))
-    request = sent(GO, reply(use()), user(result(content=inside)))
-    texts = [block["text"] for block in request[-1]["content"][0]["content"]]
-    assert texts == ["[tool_use]", "[tool_result]", "ok"]
-
-
-def test_an_image_without_a_source_is_named() -> None:
-    """There is nothing to show."""
-    request = sent(user(OpaqueBlock({"type": "image"})))
-    assert request[0]["content"] == [{"type": "text", "text": IMAGE_TEXT}]
-
-
-def test_tool_blocks_on_the_wrong_side_become_text() -> None:
-    """A result in a reply, a call by the user, malformed ones."""
-    bad = OpaqueBlock({"type": "tool_use", "id": "x", "name": "read"})
-    request = sent(user(use(), bad), reply(result(), TextBlock("ok")))
-    assert {block["type"] for message in request for block in message["content"]} == {"text"}
-
-
-def test_a_last_reply_does_not_end_in_white_space() -> None:
-    """The API refuses to continue from there."""
-    assert sent(GO, Message("assistant", "so \n"))[1]["content"][0]["text"] == "so"
-
-
-def test_a_reply_that_says_nothing_does_not_hide_the_calls_before_it() -> None:
-    """What remains still pairs up."""
-    assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
-
-
-def test_a_missing_result_is_an_error_that_says_what_is_known() -> None:
-    """The tool may have done its work; nobody deferred it."""
-    (missing,) = repair_tool_pairs((GO, reply(use())))[-1].tool_results
-    assert missing.is_error
-    assert "interrupted" in str(missing.content).lower()
-    assert "may have run" in str(missing.content)
-
-
-def test_repairing_what_is_sound_changes_nothing() -> None:
-    """The very same messages."""
-    messages = (GO, reply(use()), user(result()))
-    assert all(a is b for a, b in zip(repair_tool_pairs(messages), messages, strict=True))
 
 
 def test_merging_adds_up_known_token_counts() -> None:
@@ -309,14 +246,6 @@ def test_a_request_over_the_providers_bytes_loses_its_oldest_images() -> None:
         TextBlock(f"[Image {left_out}"),
     )
     assert request[-1].blocks[-1] == weighing(400)
-
-
-def test_a_request_within_the_providers_bytes_keeps_its_images() -> None:
-    """The limit is that of the Messages API, 32 MB, less what else a request carries."""
-    history = [user(TextBlock(str(n)), weighing(5_000_000)) for n in range(7)]
-    images = [b for m in shape_request(history) for b in m.blocks if isinstance(b, ImageBlock)]
-    assert len(images) == 5
-    assert len(shape_request(history[:5])[0].blocks) == 10
 
 
 def test_text_and_remote_images_are_never_left_out_for_their_weight() -> None:

@@ -101,13 +101,9 @@ async def test_a_read_is_superseded_by_one_of_as_much_or_more(
 
 
 async def test_a_read_that_failed_supersedes_nothing() -> None:
-    """The older one is still the best there is."""
+    """So there is nothing to clear."""
     talk = [user("Fix it"), read("t1"), found("t1"), read("t2"), found("t2", "gone", is_error=True)]
     assert await cleared([*talk, *DONE]) == []
-
-
-async def test_without_anything_to_clear_nothing_is_done() -> None:
-    """The next rung follows at once."""
     with pytest.raises(NothingToCondense):
         await clear([user("Fix it"), *steps(3), *DONE])
 
@@ -119,22 +115,14 @@ async def test_all_but_the_last_results_are_cleared() -> None:
     assert len(await cleared(talk, keep=2)) == 12
 
 
-async def test_what_the_model_has_not_read_stays() -> None:
-    """Also where more came at once than would be kept."""
+async def test_what_is_not_worth_it_or_not_read_stays() -> None:
+    """Nothing is cleared twice, either."""
     calls = Message("assistant", tuple(ToolUseBlock(f"n{n}", "run", {}) for n in range(5)))
     answers = Message("user", tuple(ToolResultBlock(f"n{n}", FILE) for n in range(5)))
     talk = [user("Fix it"), *steps(2), calls, answers]
     assert await cleared(talk, keep=1) == ["s1", "s2"]
-
-
-async def test_a_short_result_stays_as_it_is() -> None:
-    """The line in its place would save nothing."""
     talk = [user("Fix it"), read("t1"), found("t1", "ok " * 30), *steps(3), *DONE]
     assert await cleared(talk, keep=0) == ["s1", "s2", "s3"]
-
-
-async def test_a_second_clearing_leaves_what_is_cleared() -> None:
-    """Its line stays the same, which keeps the beginning of the request as it was."""
     talk = numbered([user("Fix it"), *steps(3), *DONE])
     first = await clear(talk, keep=1)
     history = hide_behind(talk, first.hidden, first.message)
@@ -176,23 +164,21 @@ def ladder_with_clear(*replies: Any) -> Bench:
     return Bench(*replies, strategies=ladder_from("fresh_start", clear=True))
 
 
-async def test_where_clearing_is_enough_no_model_is_asked() -> None:
-    """The cheapest rung comes first."""
+async def test_where_clearing_is_not_enough_the_ladder_goes_on() -> None:
+    """And where it is, no model is asked."""
     bench = ladder_with_clear()
     talk = talk_of_tools(40)
     made = await bench.fit(talk, window=8_000, threshold=100, tokens=TokenCount(7_900))
-    assert made is not None
     assert (made.kind, made.strategy, bench.calls) == ("cleared", "clear", 0)
-
-
-async def test_where_clearing_is_not_enough_the_summary_follows() -> None:
-    """A context that stays above its threshold would be looked at again at once."""
     bench = ladder_with_clear("S")
     talk = [user("word " * 6_500), *steps(12), *DONE]
     made = await bench.fit(talk, window=10_000, threshold=50)
-    assert made is not None
     assert made.strategy == "fresh_start"
     assert bench.failures == [(DidNotShrink, "fresh_start")]
+    bench = ladder_with_clear()
+    rest = {"window": 10_000, "automatic": False}
+    made = await bench.fit(talk_of_tools(40), tokens=TokenCount(9_900), **rest)
+    assert made.kind == "cleared"
 
 
 async def test_what_was_asked_to_be_kept_above_all_is_summarised() -> None:
@@ -201,17 +187,7 @@ async def test_what_was_asked_to_be_kept_above_all_is_summarised() -> None:
     made = await bench.fit(
         talk_of_tools(40), trigger=Trigger.MANUAL, focus="the names", window=10_000
     )
-    assert made is not None
     assert made.strategy == "fresh_start"
-
-
-async def test_switched_off_a_full_context_is_cleared_before_it_is_truncated() -> None:
-    """Neither is a condensation, and a clearing hides less."""
-    bench = ladder_with_clear()
-    rest = {"window": 10_000, "automatic": False}
-    made = await bench.fit(talk_of_tools(40), tokens=TokenCount(9_900), **rest)
-    assert made is not None
-    assert made.kind == "cleared"
 
 
 async def test_only_results_are_cleared_of_a_message() -> None:

@@ -35,17 +35,6 @@ async def condensed(name: str, messages: list[Message]) -> Message:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-async def test_a_directive_outlives_a_condensation_and_the_next(name: str) -> None:
-    """It is there in what is left, word for word."""
-    # The sliding window keeps the first message as long as there is room for it.
-    sent = Message("user", (TextBlock("/deploy it"), TextBlock(DEPLOY)))
-    first = await condensed(name, [user("Hello"), sent, *chat(30)])
-    assert command_blocks([first]) == (DEPLOY,)
-    second = await condensed(name, [user("Hello"), first, *chat(30)])
-    assert command_blocks([second]) == (DEPLOY,)
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
 async def test_a_directive_that_is_still_visible_is_not_repeated(name: str) -> None:
     """The model reads it where it was said."""
     made = await condensed(name, [user("Hello"), *chat(29), user(DEPLOY)])

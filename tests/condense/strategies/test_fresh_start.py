@@ -25,54 +25,26 @@ from tests.condense.dialogues import (
 )
 
 
-async def test_all_that_was_read_is_hidden_and_the_unread_request_stays() -> None:
-    """The newest user message is not condensed away before the model sees it."""
+async def test_what_was_read_is_hidden_and_what_was_not_stays() -> None:
+    """A request, or a result with its call."""
     made = await start_afresh([*chat(10), user("and now?")])
     assert made.hidden == tuple(f"m{i}" for i in range(1, 11))
     assert made.message.position == 10
-
-
-async def test_after_a_reply_everything_is_hidden() -> None:
-    """Nothing is unread, so nothing needs to stay."""
-    made = await start_afresh(chat(10))
-    assert len(made.hidden) == 10
-
-
-async def test_an_unread_result_stays_with_its_call() -> None:
-    """The model reads the result next."""
     made = await start_afresh([*chat(9), call(), result()])
     assert made.hidden == tuple(f"m{i}" for i in range(1, 10))
 
 
-async def test_the_request_being_worked_on_is_carried_word_for_word() -> None:
-    """Its message is hidden, but the turn is not over."""
+async def test_the_request_being_worked_on_is_carried_once() -> None:
+    """Word for word, also on to a second summary; a marker is none."""
     made = await start_afresh([*chat(8), user("Fix  the\nbug!"), call(), result()])
     assert texts(made.message)[1] == "## Newest Request, Verbatim\nFix  the\nbug!"
-
-
-async def test_a_truncation_marker_is_no_request() -> None:
-    """It is the engine's, and the request stands before it."""
     marker = Message("user", "[4 messages hidden]", tags=Tags(truncation_id="t"))
     made = await start_afresh([user("Fix it"), *chat(8)[1:], marker, call(), result()])
     assert "[4 messages hidden]" not in texts(made.message)[1]
-
-
-async def test_a_second_condensation_in_one_turn_carries_the_request_on() -> None:
-    """It is in no message any more, only in the earlier summary."""
     first = await start_afresh([*chat(8), user("Fix the bug!"), call(), result()])
     again = [first.message, call("t2"), result("t2"), call("t3"), result("t3")]
     made = await start_afresh(again)
     assert texts(made.message)[1] == "## Newest Request, Verbatim\nFix the bug!"
-
-
-async def test_an_answered_request_is_not_carried() -> None:
-    """The summary says what became of it."""
-    made = await start_afresh(chat(10))
-    assert len(texts(made.message)) == 1
-
-
-async def test_a_request_that_stays_visible_is_not_repeated() -> None:
-    """It follows the summary as its own message."""
     made = await start_afresh([*chat(10), user("and now?")])
     assert len(texts(made.message)) == 1
 
@@ -109,28 +81,20 @@ async def test_images_of_a_request_that_do_not_fit_are_named() -> None:
     assert IMAGE not in made.message.blocks
 
 
-async def test_unread_messages_that_do_not_fit_are_hidden_and_that_is_said() -> None:
-    """A tool that answers with more than the window leaves no other way."""
-    made = await start_afresh([*chat(2), call(), result(text="word " * 900)], window=1_000)
-    assert made.hidden == ("m1", "m2", "m3", "m4")
-    said = "do not fit into the context and are hidden before they were read"
-    assert said in texts(made.message)[-1]
-    assert said in made.notes[0]
-
-
-async def test_below_the_limit_nothing_unread_is_hidden() -> None:
-    """It fits, or the request would be over the limit."""
+async def test_unread_messages_stay_only_with_room_for_a_summary() -> None:
+    """Below the limit always; hidden ones are told of."""
     made = await start_afresh([*chat(2, words=20), user("word " * 750)], window=1_000)
     assert made.hidden == ("m1", "m2")
-
-
-async def test_over_the_limit_unread_messages_stay_only_with_room_for_a_summary() -> None:
-    """760 of 800 words would fit, but not beside what stands for the rest."""
     rest = chat(4, words=50)
     made = await start_afresh([*rest, user("word " * 700)], window=1_000)
     assert len(made.hidden) == 4
     made = await start_afresh([*rest, user("word " * 760)], window=1_000)
     assert len(made.hidden) == 5
+    made = await start_afresh([*chat(2), call(), result(text="word " * 900)], window=1_000)
+    assert made.hidden == ("m1", "m2", "m3", "m4")
+    said = "do not fit into the context and are hidden before they were read"
+    assert said in texts(made.message)[-1]
+    assert said in made.notes[0]
 
 
 async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None:
@@ -161,11 +125,6 @@ async def test_fewer_than_two_messages_are_not_enough(count: int) -> None:
     """The sentence is Roo's; no model is called."""
     with pytest.raises(NothingToCondense, match=r"^Not enough messages to condense context$"):
         await start_afresh(chat(count), ScriptedSummarizer())
-
-
-async def test_two_messages_are_enough() -> None:
-    """A request and its reply."""
-    assert len((await start_afresh(chat(2))).hidden) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,9 @@ import pytest
 from condense import (
     DidNotShrink,
     Message,
-    NothingToCondense,
     Reduction,
     TextBlock,
     Trigger,
-    load_strategy,
     safe_cuts,
 )
 from condense.reduction.carryover import FIRST
@@ -26,16 +24,16 @@ async def keep(history: list[Message], /, reply: str = "S", **rest: object) -> R
     return await reduce_with(strategy, history, ScriptedSummarizer(reply), **rest)
 
 
-async def test_the_last_three_messages_stay() -> None:
-    """The number users of older Roo versions know."""
+async def test_as_many_messages_stay_as_have_room() -> None:
+    """And whatever was not read, even if it is more."""
     made = await keep(chat(10))
     assert made.hidden == tuple(f"m{i}" for i in range(1, 8))
     assert (made.kind, made.strategy, made.message.position) == ("condensed", "keep_recent", 7)
-
-
-async def test_how_many_stay_is_the_constructors() -> None:
-    """Configuration is in the constructor."""
-    assert len((await keep(chat(10), messages=5)).hidden) == 5
+    made = await keep([*chat(10), *[user("word " * 20)] * 5])
+    assert len(made.hidden) == 10
+    assert len((await keep(chat(10), tokens=500)).hidden) == 8
+    made = await keep(chat(10, words=300), window=1_000, trigger=Trigger.FORCED)
+    assert len(made.hidden) == 8
 
 
 async def test_a_call_and_its_result_stay_together() -> None:
@@ -46,45 +44,23 @@ async def test_a_call_and_its_result_stay_together() -> None:
     assert len(made.hidden) in safe_cuts(numbered(messages))
 
 
-async def test_what_was_not_read_stays_even_if_it_is_more() -> None:
-    """Five questions in a row are all to be answered."""
-    made = await keep([*chat(10), *[user("word " * 20)] * 5])
-    assert len(made.hidden) == 10
-
-
-async def test_as_many_as_the_tokens_allow_stay() -> None:
-    """Messages of 200 words: two fit into 500."""
-    assert len((await keep(chat(10), tokens=500)).hidden) == 8
-
-
-async def test_fewer_stay_where_there_is_no_room() -> None:
-    """Three of 300 words would leave no room for a summary in a window of 1,000."""
-    made = await keep(chat(10, words=300), window=1_000, trigger=Trigger.FORCED)
-    assert len(made.hidden) == 8
-
-
-async def test_a_request_that_stays_is_not_carried_as_well() -> None:
-    """It can be read in its own place."""
+async def test_what_stays_is_carried_once() -> None:
+    """A request, or the first message."""
     made = await keep([*chat(8), user("Fix it"), call(), result()])
     assert len(texts(made.message)) == 1
+    steps = [m for n in range(5) for m in (call(f"t{n}"), result(f"t{n}", "word " * 200))]
+    once = await keep([user("Build a shop."), *steps], keep_first=True)
+    assert once.message.text.count("Build a shop.") == 1
+    twice = await keep([once.message, *steps], keep_first=False)
+    assert texts(twice.message)[1] == "## Newest Request, Verbatim\nBuild a shop."
 
 
-async def test_too_few_messages_are_left_alone() -> None:
-    """All of them would stay, so no model is asked."""
-    with pytest.raises(NothingToCondense, match="Not enough messages"):
-        await keep(chat(3))
-
-
-async def test_a_gain_below_a_fifth_is_none_and_costs_no_call() -> None:
-    """What stays is nearly everything."""
+async def test_a_gain_below_a_fifth_is_none() -> None:
+    """Before a call it costs none, and after it the summary is not applied."""
     messages = [*chat(2, words=10), *chat(3, words=1_000)[1:], user("word " * 1_000)]
     with pytest.raises(DidNotShrink, match="20% have to go") as caught:
         await keep(messages)
     assert caught.value.calls == 0
-
-
-async def test_a_long_summary_that_gains_less_than_a_fifth_is_rolled_back() -> None:
-    """A tenth would do elsewhere."""
     with pytest.raises(DidNotShrink, match="would hardly get smaller"):
         await keep(chat(10), reply="word " * 1_100)
 
@@ -99,15 +75,6 @@ async def test_the_first_message_is_kept_too_where_that_is_wanted() -> None:
     assert twice.message.blocks[1:] == once.message.blocks[1:]
 
 
-async def test_a_first_message_that_is_still_worked_on_is_carried_once() -> None:
-    """It is the newest request as well, also after the next condensation."""
-    steps = [m for n in range(5) for m in (call(f"t{n}"), result(f"t{n}", "word " * 200))]
-    once = await keep([user("Build a shop."), *steps], keep_first=True)
-    assert once.message.text.count("Build a shop.") == 1
-    twice = await keep([once.message, *steps], keep_first=False)
-    assert texts(twice.message)[1] == "## Newest Request, Verbatim\nBuild a shop."
-
-
 async def test_a_first_message_without_end_leaves_room_for_the_work() -> None:
     """Its beginning and end are kept, and the record says so."""
     long = [user("BEGIN " + "word " * 3_000 + "END"), *chat(6)[1:]]
@@ -118,16 +85,10 @@ async def test_a_first_message_without_end_leaves_room_for_the_work() -> None:
     assert made.notes == ("The first message did not fit whole; its middle is hidden.",)
 
 
-def test_it_is_known_by_its_name() -> None:
-    """As settings name it."""
-    assert load_strategy("keep_recent").name == "keep_recent"
-
-
 async def test_what_is_pinned_takes_its_room_from_the_messages_that_stay() -> None:
     """Or too many would stay, and what is carried beside them would not fit."""
     rule = user("word " * 5_000).with_tags(pinned=True)
     bench = Bench("S", strategies=[KeepRecent(messages=10)])
     made = await bench.fit([rule, *talk(12)[1:]], trigger=Trigger.FORCED)
-    assert made is not None
     assert len(made.hidden) == 5
     assert made.tokens_after.value <= 23_300

@@ -4,24 +4,7 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    CompactionChunk,
-    Message,
-    NothingToCondense,
-    OpaqueBlock,
-    SummaryFailed,
-    TextBlock,
-    TextChunk,
-    Trigger,
-    attach_ledger,
-    effective_history,
-    hide_behind,
-    ladder_from,
-    load_strategy,
-    rewind,
-    undo,
-    without_compaction,
-)
+import condense
 from condense.condenser.hooks import Hooks
 from condense.summaries.summary_request import flatten
 from condense.testing import ScriptedSummarizer
@@ -29,7 +12,7 @@ from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import chat, numbered, reduce_with, situation
 
 BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-ANSWER = (TextChunk("What was said."), CompactionChunk(BLOCK))
+ANSWER = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
 
 
 def able(*replies: Any) -> ScriptedSummarizer:
@@ -39,10 +22,10 @@ def able(*replies: Any) -> ScriptedSummarizer:
 
 async def test_the_block_stands_first_and_unchanged() -> None:
     """What the engine has to say stands after it, and people read its text."""
-    made = await reduce_with(load_strategy("provider"), chat(4), able())
+    made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     first, second = made.message.blocks
-    assert first == OpaqueBlock(BLOCK)
-    assert isinstance(second, TextBlock)
+    assert first == condense.OpaqueBlock(BLOCK)
+    assert isinstance(second, condense.TextBlock)
     assert second.text.startswith("## Conversation Summary\n")
     assert (made.kind, made.strategy, made.summary) == ("condensed", "provider", "What was said.")
     assert made.message.text.startswith("What was said.\n")
@@ -52,7 +35,7 @@ async def test_the_block_stands_first_and_unchanged() -> None:
 async def test_the_request_is_the_conversations_own_and_no_message_more() -> None:
     """The instruction stands beside them."""
     model = able()
-    strategy = load_strategy("provider")
+    strategy = condense.load_strategy("provider")
     tools = ({"name": "read_file", "description": "", "input_schema": {"type": "object"}},)
     await reduce_with(strategy, chat(4), model, system="Be kind.", tools=tools)
     (asked,) = model.requests
@@ -64,39 +47,43 @@ async def test_the_request_is_the_conversations_own_and_no_message_more() -> Non
 
 async def test_an_earlier_block_is_compacted_with_what_came_after() -> None:
     """It goes first there, too, and the new one takes its place."""
-    strategy = load_strategy("provider")
+    strategy = condense.load_strategy("provider")
     first = await reduce_with(strategy, chat(4), able())
     model = able()
     second = await reduce_with(strategy, [first.message, *chat(4)], model)
-    assert model.requests[0].messages[0].blocks[0] == OpaqueBlock(BLOCK)
+    assert model.requests[0].messages[0].blocks[0] == condense.OpaqueBlock(BLOCK)
     assert second.hidden == ("m1", "m2", "m3", "m4", "m5")
     assert "earlier" in model.requests[0].compaction
 
 
 async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:
     """To a summary by the model, which every model can write."""
-    with pytest.raises(NothingToCondense):
-        await reduce_with(load_strategy("provider"), chat(4), ScriptedSummarizer())
-    assert ladder_from("provider") == ("provider", "fresh_start", "ledger", "sliding_window")
-    bench = Bench("<summary>S</summary>", strategies=ladder_from("provider"))
-    made = await bench.fit(talk(11), trigger=Trigger.MANUAL)
-    assert made is not None
+    with pytest.raises(condense.NothingToCondense):
+        await reduce_with(condense.load_strategy("provider"), chat(4), ScriptedSummarizer())
+    assert condense.ladder_from("provider") == (
+        "provider",
+        "fresh_start",
+        "ledger",
+        "sliding_window",
+    )
+    bench = Bench("<summary>S</summary>", strategies=condense.ladder_from("provider"))
+    made = await bench.fit(talk(11), trigger=condense.Trigger.MANUAL)
     assert (made.strategy, bench.calls) == ("fresh_start", 1)
-    assert bench.failures == [(NothingToCondense, "fresh_start")]
+    assert bench.failures == [(condense.NothingToCondense, "fresh_start")]
 
 
 async def test_what_does_not_fit_into_one_call_is_not_sent() -> None:
     """A provider compacts all it is shown, or nothing."""
     model = able()
-    with pytest.raises(NothingToCondense):
-        await reduce_with(load_strategy("provider"), talk(11), model, window=20_000)
+    with pytest.raises(condense.NothingToCondense):
+        await reduce_with(condense.load_strategy("provider"), talk(11), model, window=20_000)
     assert not model.requests
 
 
 async def test_words_without_a_block_are_no_compaction() -> None:
     """The call was made and is paid for."""
-    with pytest.raises(SummaryFailed) as caught:
-        await reduce_with(load_strategy("provider"), chat(4), able("What was said."))
+    with pytest.raises(condense.SummaryFailed) as caught:
+        await reduce_with(condense.load_strategy("provider"), chat(4), able("What was said."))
     assert caught.value.calls == 1
 
 
@@ -105,36 +92,35 @@ async def test_the_ledger_stands_after_the_block() -> None:
     summarizer = able()
     bench = Bench(
         summarizer=summarizer,
-        strategies=ladder_from("provider"),
-        hooks=Hooks(after=(attach_ledger,)),
+        strategies=condense.ladder_from("provider"),
+        hooks=Hooks(after=(condense.attach_ledger,)),
     )
-    asked = Message("user", "Write to src/app.py that the port is 8080, please.", id="m0")
-    made = await bench.fit([asked, *talk(11)[1:]], trigger=Trigger.MANUAL)
-    assert made is not None
-    assert made.message.blocks[0] == OpaqueBlock(BLOCK)
+    asked = condense.Message("user", "Write to src/app.py that the port is 8080, please.", id="m0")
+    made = await bench.fit([asked, *talk(11)[1:]], trigger=condense.Trigger.MANUAL)
+    assert made.message.blocks[0] == condense.OpaqueBlock(BLOCK)
     assert "src/app.py" in made.message.text
 
 
 async def test_undo_and_rewind_bring_the_originals_back() -> None:
     """Nothing is lost for a block that only its provider can read."""
     history = numbered(chat(4))
-    made = await reduce_with(load_strategy("provider"), history, able())
-    condensed = hide_behind(history, made.hidden, made.message)
-    assert effective_history(condensed) != history
+    made = await reduce_with(condense.load_strategy("provider"), history, able())
+    condensed = condense.hide_behind(history, made.hidden, made.message)
+    assert condense.effective_history(condensed) != history
     name = made.message.tags.condense_id
     assert name is not None
-    assert effective_history(undo(condensed, name)) == history
-    back = effective_history(rewind(condensed, made.message.id))
+    assert condense.effective_history(condense.undo(condensed, name)) == history
+    back = condense.effective_history(condense.rewind(condensed, made.message.id))
     assert [one.text for one in back] == [one.text for one in history]
 
 
 async def test_whoever_else_reads_it_is_given_its_text() -> None:
     """A block that only one model may be sent is text in a summary request, and in layers."""
-    made = await reduce_with(load_strategy("provider"), chat(4), able())
+    made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     (flat,) = flatten([made.message], supports_images=True)
-    assert flat.blocks[0] == TextBlock("What was said.")
-    assert without_compaction(flat) is flat
+    assert flat.blocks[0] == condense.TextBlock("What was said.")
+    assert condense.without_compaction(flat) is flat
     later = await reduce_with(
-        load_strategy("layers"), [made.message, *chat(4)], ScriptedSummarizer("B")
+        condense.load_strategy("layers"), [made.message, *chat(4)], ScriptedSummarizer("B")
     )
     assert "What was said." in later.message.text

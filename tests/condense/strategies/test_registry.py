@@ -9,19 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from condense import (
-    Kit,
-    Reduction,
-    Situation,
-    Strategy,
-    built_in_strategies,
-    known_strategies,
-    load_strategy,
-    register_strategy,
-    unregister_strategy,
-)
-from condense.budget import Kind
-from condense.reduction import ByRule
+import condense
+from condense.budget.situation import Kind
+from condense.reduction.strategy import ByRule
 from condense.registry import Entry, Registry
 from tests.condense.bench import Bench, talk
 
@@ -39,59 +29,55 @@ class Own(ByRule):
     def __init__(self, fraction: float = 0.5) -> None:
         self.fraction = fraction
 
-    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        return await load_strategy("sliding_window", fraction=self.fraction).reduce(situation, kit)
+    async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
+        return await condense.load_strategy("sliding_window", fraction=self.fraction).reduce(
+            situation, kit
+        )
 
 
 @pytest.fixture
-def own() -> Iterator[type[Strategy]]:
+def own() -> Iterator[type[condense.Strategy]]:
     """A strategy that is registered."""
-    yield register_strategy(Own)
-    unregister_strategy("own")
+    yield condense.register_strategy(Own)
+    condense.unregister_strategy("own")
 
 
-async def test_a_registered_strategy_is_found_by_its_name(own: type[Strategy]) -> None:
-    """As those of the package are, with its options."""
-    assert load_strategy("own", fraction=0.7).fraction == 0.7  # type: ignore[attr-defined]
-    assert own in known_strategies()
+async def test_what_is_registered_is_found_until_it_is_taken_back(
+    own: type[condense.Strategy],
+) -> None:
+    """By its name."""
+    assert condense.load_strategy("own", fraction=0.7).fraction == 0.7  # type: ignore[attr-defined]
+    assert own in condense.known_strategies()
     made = await Bench(strategies=("own",)).fit(talk(12))
     assert made is not None
-
-
-def test_what_was_registered_can_be_taken_back(own: type[Strategy]) -> None:
-    """Then its name is unknown, and the error says which are known."""
-    unregister_strategy("own")
+    condense.unregister_strategy("own")
     with pytest.raises(LookupError, match=r"'own'; there are clear, .*sliding_window\."):
-        load_strategy("own")
+        condense.load_strategy("own")
     with pytest.raises(LookupError, match="No strategy 'own' was registered"):
-        unregister_strategy("own")
-    register_strategy(own)
+        condense.unregister_strategy("own")
+    condense.register_strategy(own)
 
 
-def test_a_typo_is_told_with_what_was_probably_meant() -> None:
-    """Among all names; a path that leads nowhere is told with the names too."""
+def test_a_typo_is_told_and_what_is_no_strategy_is_refused() -> None:
+    """With what was probably meant, or what is missing."""
     with pytest.raises(LookupError, match=r"Did you mean 'sliding_window'\?"):
-        load_strategy("slidng_window")
+        condense.load_strategy("slidng_window")
     for path in ("no.such.Strategy", "condense.strategies.Nothing"):
         with pytest.raises(LookupError, match=f"at '{path}': .*by name there are clear"):
-            load_strategy(path)
-
-
-def test_something_that_is_no_strategy_is_not_registered() -> None:
-    """It says what is missing."""
+            condense.load_strategy(path)
     with pytest.raises(TypeError, match="Bench is no strategy: it has no name, kind, label"):
-        register_strategy(Bench)
+        condense.register_strategy(Bench)
 
 
 def test_a_registered_strategy_may_stand_in_for_one_of_the_package() -> None:
     """Unless its priority is lower; and the package's own is there again afterwards."""
     ours = type("Better", (Own,), {"name": "fresh_start"})
     for priority, found in ((0, ours), (-5, None), (3, ours)):
-        register_strategy(ours, priority=priority)
-        is_ours = isinstance(load_strategy("fresh_start"), ours)
+        condense.register_strategy(ours, priority=priority)
+        is_ours = isinstance(condense.load_strategy("fresh_start"), ours)
         assert is_ours == (found is not None)
-        unregister_strategy("fresh_start")
-    assert not isinstance(load_strategy("fresh_start"), ours)
+        condense.unregister_strategy("fresh_start")
+    assert not isinstance(condense.load_strategy("fresh_start"), ours)
 
 
 def test_names_are_listed_by_priority_and_then_by_the_alphabet() -> None:
@@ -145,7 +131,7 @@ def test_an_installed_package_offers_its_strategies_as_entry_points(tmp_path: Pa
         text=True,
         check=True,
     )
-    names = [one.name for one in built_in_strategies()]
+    names = [one.name for one in condense.built_in_strategies()]
     assert json.loads(found.stdout) == {
         "plugged": "plugin",
         "ledger": "condense.strategies.ledger",

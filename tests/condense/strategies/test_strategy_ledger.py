@@ -4,23 +4,18 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from condense import (
     CharacterCounter,
-    Condenser,
     Kit,
     Message,
-    NothingToCondense,
     Reduction,
     TextBlock,
-    Trigger,
     parse_ledger,
     summary_preface,
 )
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import chat, numbered, situation, texts
+from tests.condense.dialogues import numbered, situation, texts
 from tests.condense.sessions import Session
 
 
@@ -50,7 +45,6 @@ async def test_the_facts_stand_in_place_of_what_was_read() -> None:
     """As a summary that is a condensation like any other."""
     made = await reduce(worked().messages)
     facts = parse_ledger(texts(made.message)[1])
-    assert facts is not None
     assert [request.text for request in facts.requests] == ["Fix the parser."]
     assert (made.kind, made.strategy) == ("condensed", "ledger")
     assert made.message.is_summary
@@ -65,30 +59,16 @@ async def test_it_stands_under_the_heading_and_preface_of_any_summary() -> None:
     assert made.summary == texts(made.message)[1]
 
 
-async def test_no_model_is_asked() -> None:
-    """So it costs nothing and can't fail for one."""
-    made = await reduce(worked().messages)
-    assert (made.prompt, made.cost, made.usage.total) == ("", 0, 0)
-
-
-async def test_what_nobody_has_read_stays() -> None:
-    """The newest result is still to be seen."""
+async def test_directives_and_requests_stand_beside_the_facts_once() -> None:
+    """What nobody has read stays."""
     messages = worked().says("And now?").runs("make all", "result").messages
     made = await reduce(messages)
     assert {f"m{len(messages) - 1}", f"m{len(messages)}"}.isdisjoint(made.hidden)
-
-
-async def test_a_request_that_the_ledger_holds_whole_is_not_repeated() -> None:
-    """A longer one than the ledger takes is carried as after any summary."""
     short = await reduce(worked().runs("make x").messages)
     assert sum("Fix the parser." in text for text in texts(short.message)) == 1
     long = Session().says("word " * 1_500).edits("/a.py", "x " * 9_000).runs("make x")
     made = await reduce(long.messages)
     assert any(text.startswith("## Newest Request, Verbatim\n") for text in texts(made.message))
-
-
-async def test_directives_survive() -> None:
-    """As after any summary."""
     session = Session().says('<command name="x">do it so</command>').replies("word " * 500)
     made = await reduce(session.messages)
     assert any("## Active Workflows" in text for text in texts(made.message))
@@ -100,17 +80,3 @@ async def test_a_history_without_facts_says_so() -> None:
     made = await reduce(messages)
     nothing = "The hidden messages held no request, file or command."
     assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\n{nothing}"]
-
-
-async def test_too_few_messages_are_left_alone() -> None:
-    """As by any other strategy."""
-    with pytest.raises(NothingToCondense):
-        await reduce(chat(1))
-
-
-async def test_it_is_a_rung_by_its_name() -> None:
-    """The ladder finds it in the registry."""
-    condenser = Condenser(ScriptedSummarizer(), CharacterCounter(), ("ledger",))
-    made = await condenser.fit(situation(worked().messages, trigger=Trigger.MANUAL))
-    assert made is not None
-    assert made.strategy == "ledger"

@@ -1,8 +1,18 @@
 """What a failed call leaves for a bug report: all that is known, and no secret."""
 
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
 import pytest
 
-from condense.summaries.summary_failures import MAX_DETAILS, describe, make_safe
+from condense.summaries.summary_failures import (
+    MAX_DETAILS,
+    describe,
+    is_context_overflow,
+    make_safe,
+)
 
 
 class VendorError(Exception):
@@ -23,9 +33,17 @@ class HostileError(Exception):
         raise RuntimeError("no status")
 
 
-def test_a_plain_error_is_described_by_its_message() -> None:
-    """There is nothing more to say."""
+def test_a_failure_is_described_by_all_that_can_be_read() -> None:
+    """What raises is left out, what is no JSON is named."""
     assert describe(ValueError("bad")) == "Error: bad"
+    error = VendorError("bad", response=object())
+    assert describe(error) == "Error: bad\n\nAPI Response: [Unable to serialize]"
+    assert describe(HostileError("bad")) == "Error: bad"
+    error = VendorError("bad", status=529, details="HTTP status: 529\nrequest id: 7")
+    assert describe(error) == "Error: bad\n\nHTTP status: 529\nrequest id: 7"
+    safe = make_safe("x" * (MAX_DETAILS + 5))
+    assert len(safe) < MAX_DETAILS + 50
+    assert safe.endswith("[5 more characters]")
 
 
 def test_status_code_response_and_body_follow_the_message() -> None:
@@ -35,28 +53,6 @@ def test_status_code_response_and_body_follow_the_message() -> None:
         "Error: bad\n\nHTTP Status: 400\nError Code: too_long\n\n"
         'API Response:\n{\n  "x": [\n    1\n  ]\n}\n\nResponse Body:\n{\n  "e": "ü"\n}'
     )
-
-
-def test_an_sdks_status_code_counts_as_the_status() -> None:
-    """That is what Anthropic's and OpenAI's errors call it."""
-    assert "HTTP Status: 529" in describe(VendorError("overloaded", status_code=529))
-
-
-def test_what_cannot_be_written_as_json_is_named() -> None:
-    """Describing a failure never fails."""
-    error = VendorError("bad", response=object())
-    assert describe(error) == "Error: bad\n\nAPI Response: [Unable to serialize]"
-
-
-def test_an_attribute_that_raises_is_left_out() -> None:
-    """A property of a vendor's error may itself raise."""
-    assert describe(HostileError("bad")) == "Error: bad"
-
-
-def test_details_that_an_error_carries_stand_for_its_attributes() -> None:
-    """An adapter has gathered all that is known, so that nothing is said twice."""
-    error = VendorError("bad", status=529, details="HTTP status: 529\nrequest id: 7")
-    assert describe(error) == "Error: bad\n\nHTTP status: 529\nrequest id: 7"
 
 
 @pytest.mark.parametrize(
@@ -76,8 +72,210 @@ def test_keys_are_blotted_out(secret: str) -> None:
     assert safe.endswith(" after")
 
 
-def test_long_details_are_cut() -> None:
-    """A response may echo the whole prompt."""
-    safe = make_safe("x" * (MAX_DETAILS + 5))
-    assert len(safe) < MAX_DETAILS + 50
-    assert safe.endswith("[5 more characters]")
+TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
+REQUEST = httpx2.Request("POST", "https://example.org/v1/messages")
+
+SAYINGS = {
+    "anthropic with max_tokens": "input length and `max_tokens` exceed context limit: 190000 + "
+    "20000 > 200000, decrease input length or `max_tokens` and try again",
+    "openai": "This model's maximum context length is 128000 tokens. However, your messages "
+    "resulted in 130500 tokens.",
+    "openai responses": "Your input exceeds the context window of this model.",
+    "openrouter": "This endpoint's maximum context length is 131072 tokens. However, you "
+    "requested about 140000 tokens",
+    "cerebras": "Please reduce the length of the messages or completion. Current length is 9500",
+    "groq": "Please reduce the length of the messages or completion.",
+    "xai": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "ollama": "prompt too long; exceeded max context length by 1234 tokens",
+    "ollama embed": "input length exceeds maximum context length",
+    "llama.cpp": "the request exceeds the available context size, try increasing it",
+    "llama.cpp sizes": "request (9000 tokens) exceeds the available context size (8192 tokens)",
+    "vllm": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "vllm max_tokens": "'max_tokens' is too large: 9000. This model's maximum context length is "
+    "8192 tokens and your request has 3000 input tokens (9000 > 8192 - 3000).",
+    "vllm nothing left": "max_tokens must be at least 1, got -1808.",
+    "lm studio": "Trying to keep the first 5000 tokens when context the overflows. However, the "
+    "model is loaded with context length of only 4096 tokens, which is not enough.",
+    "lm studio cut": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+    "lm studio size": "Context size has been exceeded.",
+    "lm studio keep": "The number of tokens to keep from the initial prompt is greater than the "
+    "context length.",
+    "bedrock": "Input is too long for requested model.",
+    "bedrock titan": "Too many input tokens. Max input tokens: 8192, request input token count: 9",
+    "bedrock characters": "Malformed input request: expected maxLength: 800000, actual: 812345, "
+    "please reformat your input and try again.",
+    "bedrock range": "prompt: length: 1..1048576",
+    "vertex supports": "Unable to submit request because the input token count is 1251952 but "
+    "model only supports up to 1048576. Reduce the input token count and try again.",
+    "gemini bytes": "Request payload size exceeds the limit: 20971520 bytes.",
+    "siliconflow": "number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.",
+    "vertex": "The input token count (1200000) exceeds the maximum number of tokens allowed "
+    "(1048576).",
+    "mistral": "Prompt contains 40000 tokens, too large for model with 32768 maximum context "
+    "length",
+    "copilot": "prompt token count of 130000 exceeds the limit of 128000",
+    "moonshot": "Invalid request: Your request exceeded model token limit: 262144",
+    "zai": "Prompt exceeds max length",
+    "dashscope": "Range of input length should be [1, 129024]",
+    "minimax": "invalid params, context window exceeds limit (2013)",
+    "tgi": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.",
+    "cohere": "too many tokens: total number of tokens in the prompt cannot exceed 4081",
+}
+
+NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
+    "requests per minute": {"status": 429, "message": "Rate limit reached: tokens per min (TPM)"},
+    "organisation's rate": {
+        "status": 429,
+        "message": "This request would exceed your rate limit of 30,000 input tokens per minute",
+    },
+    "413 by rate": {
+        "status": 413,
+        "code": "rate_limit_exceeded",
+        "message": "Request too large for model on tokens per minute (TPM): Limit 6000",
+    },
+    "rate with hyphens": {"message": "The input tokens exceed the tokens-per-minute limit."},
+    "rate as a fraction": {"status": 400, "message": "too many tokens: 40000 tokens/min allowed"},
+    "rate of a minute": {"message": "Too many tokens requested in the last minute."},
+    "rate of a metric": {"message": "The input tokens exceed GenerateContentInputTokensPerMinute"},
+    "length of a name": {"status": 400, "message": "Malformed input request: #/toolConfig/tools/0/"
+                         "toolSpec/name: expected maxLength: 64, actual: 70"},
+    "output limit": {"status": 400, "message": "max_tokens: 100000 > 64000, which is the maximum "
+                     "allowed number of output tokens"},
+    "completion limit": {"status": 400, "message": "max_tokens is too large: 100000. This model "
+                         "supports at most 16384 completion tokens"},
+    "thinking budget": {
+        "status": 400,
+        "message": "`max_tokens` must be greater than `thinking.budget_tokens`.",
+    },
+    "parameter of a type": {"status": 400, "error": {"type": "invalid_request_error",
+                            "message": "max_tokens: Input should be below the token limit"}},
+    "credential": {"status": 401, "message": "Invalid token"},
+    "credential as 400": {"status": 400, "message": "Invalid token in header"},
+    "credit": {"status": 402, "message": "This request requires more credits, or fewer max_tokens"},
+    "overloaded": {"status": 529, "type": "overloaded_error", "message": "Overloaded"},
+    "tool pairs": {"status": 400, "message": "`tool_use` ids were found without `tool_result`"},
+    "image": {"status": 400, "message": "image exceeds 5 MB maximum"},
+    "not found": {"status": 404, "message": "no model with this maximum context length"},
+    "server": {"status": 500, "message": "Internal server error"},
+    "stopped by output": {"stop_reason": "max_tokens"},
+    "stopped": {"stop_reason": "end_turn"},
+    "empty": {},
+}  # fmt: skip
+
+
+def anthropic_error(status: int, kind: str, message: str) -> Exception:
+    """Return what the anthropic SDK raises for an answer, or for an event within a stream."""
+    body = {"type": "error", "error": {"type": kind, "message": message}}
+    response = httpx2.Response(status, request=REQUEST, json=body)
+    client = anthropic.Anthropic(api_key="none")
+    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+
+
+def openai_error(status: int, message: str, code: str | None = None) -> Exception:
+    """Return what the openai SDK raises for an answer."""
+    body = {"error": {"message": message, "type": "invalid_request_error", "code": code}}
+    response = httpx2.Response(status, request=REQUEST, json=body)
+    client = openai.OpenAI(api_key="none")
+    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+
+
+@pytest.mark.parametrize("body", [{"error": TOO_LONG}, TOO_LONG], ids=["field", "text"])
+def test_a_body_without_an_error_object_is_recognised(body: object) -> None:
+    """LM Studio and proxies answer so, and the openai SDK keeps the words in the body only."""
+    response = httpx2.Response(400, request=REQUEST, json=body)
+    error = openai.OpenAI(api_key="none")._make_status_error_from_response(response)
+    assert TOO_LONG not in str(error)
+    assert is_context_overflow(error)
+    streamed = openai.APIError("An error occurred during streaming", REQUEST, body=TOO_LONG)
+    assert is_context_overflow(streamed)
+
+
+@pytest.mark.parametrize("message", SAYINGS.values(), ids=SAYINGS)
+def test_a_vendors_words_are_recognised_with_and_without_a_status(message: str) -> None:
+    """As an HTTP 400 of an SDK, as a bare body, and rewrapped in an exception."""
+    assert is_context_overflow(openai_error(400, message))
+    assert is_context_overflow({"error": {"message": message}})
+    assert is_context_overflow(RuntimeError(f"Provider error: {message}"))
+
+
+@pytest.mark.parametrize("error", NOT_OVERFLOWS.values(), ids=NOT_OVERFLOWS)
+def test_other_errors_are_not_taken_for_an_overflow(error: dict[str, Any]) -> None:
+    """Condensing would cost money and mend nothing."""
+    assert not is_context_overflow(error)
+
+
+def test_the_anthropic_sdks_errors_are_recognised() -> None:
+    """As an answer, as too large a request, and as an event in a stream that began with 200."""
+    assert is_context_overflow(anthropic_error(400, "invalid_request_error", TOO_LONG))
+    assert is_context_overflow(anthropic_error(413, "request_too_large", "Request exceeds"))
+    assert is_context_overflow(anthropic_error(200, "invalid_request_error", TOO_LONG))
+    assert not is_context_overflow(anthropic_error(429, "rate_limit_error", "tokens per minute"))
+    assert not is_context_overflow(anthropic_error(200, "overloaded_error", "Overloaded"))
+
+
+def test_the_openai_sdks_errors_are_recognised() -> None:
+    """By code alone too, as an answer or within a stream."""
+    assert is_context_overflow(openai_error(400, "Sorry.", "context_length_exceeded"))
+    body = {"message": "Sorry.", "code": "context_length_exceeded"}
+    assert is_context_overflow(openai.APIError("Sorry.", REQUEST, body=body))
+    assert not is_context_overflow(openai_error(429, "tokens per min", "rate_limit_exceeded"))
+
+
+def test_a_reply_that_stopped_because_the_window_was_full_is_an_overflow() -> None:
+    """Anthropic says so instead of raising, also in a stream's event and through Bedrock."""
+    full = "model_context_window_exceeded"
+    delta = anthropic.types.raw_message_delta_event.Delta(stop_reason=full)
+    usage = anthropic.types.MessageDeltaUsage(output_tokens=1)
+    assert is_context_overflow({"stop_reason": full})
+    assert is_context_overflow(
+        anthropic.types.RawMessageDeltaEvent(type="message_delta", delta=delta, usage=usage)
+    )
+    assert is_context_overflow({"stopReason": full})
+    assert is_context_overflow({"choices": [{"finish_reason": full, "delta": {}}]})
+
+
+def test_an_overflow_is_found_in_causes_and_gateways() -> None:
+    """Not in what a reply talks about, nor in what is no error."""
+    text = {"role": "assistant", "content": f"It said: {TOO_LONG}"}
+    assert not is_context_overflow({"choices": [{"finish_reason": "stop", "message": text}]})
+    error = RuntimeError("The model call failed.")
+    error.__cause__ = openai_error(400, TOO_LONG)
+    assert is_context_overflow(error)
+    raw = f'{{"error": {{"message": "{TOO_LONG}"}}}}'
+    error = {"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": raw}}}
+    assert is_context_overflow(error)
+
+
+def test_an_aws_error_is_read_and_its_throttling_is_not_an_overflow() -> None:
+    """Both speak of too many tokens."""
+
+    def aws(code: str, message: str, status: int) -> dict[str, Any]:
+        answer = {"Error": {"Code": code, "Message": message}}
+        return {"response": {**answer, "ResponseMetadata": {"HTTPStatusCode": status}}}
+
+    assert is_context_overflow(aws("ValidationException", "Input is too long", 400))
+    throttled = "Too many tokens, please wait before trying again."
+    assert not is_context_overflow(aws("ThrottlingException", throttled, 429))
+
+
+@pytest.mark.parametrize("value", [None, "context length exceeded", b"x", 400, True, [], ()])
+def test_what_is_no_error_is_no_overflow(value: object) -> None:
+    """Text alone comes from anywhere, a user's message for one."""
+    assert not is_context_overflow(value)
+
+
+def test_an_error_that_cannot_be_read_is_no_overflow() -> None:
+    """Properties and texts that raise, and bodies that contain themselves."""
+
+    class Broken(Exception):
+        @property
+        def status(self) -> int:
+            raise RuntimeError
+
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    body: dict[str, Any] = {"message": "no"}
+    body["error"] = body
+    assert not is_context_overflow(Broken())
+    assert not is_context_overflow(body)

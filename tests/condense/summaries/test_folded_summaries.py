@@ -98,38 +98,18 @@ async def test_the_record_names_what_was_folded_and_what_was_not(root: Path) -> 
     }
 
 
-async def test_absolute_paths_in_the_workspace_are_folded(root: Path) -> None:
-    """Some agents know no others."""
-    path = str(root / "first.py")
-    made = await made_from(folding(root), reading(path, tool="Read", key="file_path"))
-    assert folded_in(made) == [path]
-
-
-async def test_without_a_file_read_nothing_is_added(root: Path) -> None:
-    """Neither to the summary nor to the record."""
-    made = await made_from(folding(root), talk(12))
-    assert folded_in(made) == []
-    assert made.folded is None
-
-
-async def test_a_truncation_shows_no_files(root: Path) -> None:
-    """It takes the oldest part, and no file was asked for."""
+async def test_a_truncation_shows_no_files_and_the_next_summary_shows_them_again(
+    root: Path,
+) -> None:
+    """By an application's own rules."""
     bench = folding(root, strategies=("sliding_window",))
     made = await made_from(bench, reading("first.py"))
     assert (made.kind, made.folded) == ("truncated", None)
-
-
-async def test_the_next_summary_shows_them_again(root: Path) -> None:
-    """As the files are now, after those that were read since."""
     first = await made_from(folding(root), reading("first.py"))
     (root / "first.py").write_text(SOURCE.format(name="renamed"))
     made = await made_from(folding(root), [first.message, *reading("second.py")])
     assert folded_in(made) == ["second.py", "first.py"]
     assert "def renamed(size)" in texts(made.message)[-1]
-
-
-async def test_an_own_test_replaces_the_ignore_rules(root: Path) -> None:
-    """As an application's access rules do."""
     hooks = Hooks(after=(AttachFoldedFiles(root, ignore=lambda path: path == "first.py"),))
     made = await made_from(folding(root, hooks=hooks), reading("first.py", "secret.py"))
     assert folded_in(made) == ["secret.py"]

@@ -139,18 +139,14 @@ async def test_the_first_failure_ends_it_and_all_that_was_spent_is_counted() -> 
     assert caught.value.calls == len(model.requests)
 
 
-async def test_usage_and_cost_are_the_sums_of_all_calls() -> None:
-    """Every one is on the bill."""
+async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
+    """As sums."""
     chunks = [TextChunk("S"), UsageChunk(Usage(input=5, output=1), Decimal("0.1"))]
     model = RepeatingSummarizer(chunks)
     made = await summarise(model)
     count = len(model.requests)
     assert made.usage == Usage(input=5 * count, output=count)
     assert made.cost == count * Decimal("0.1")
-
-
-async def test_analyses_of_all_parts_are_on_record() -> None:
-    """And none of them in the context."""
     made = await summarise(RepeatingSummarizer("<analysis>A</analysis><summary>S</summary>"))
     assert made.analysis.startswith("A\n\nA")
     assert "<analysis>" not in made.message.text
@@ -174,34 +170,19 @@ async def test_a_call_that_turns_out_too_long_is_divided() -> None:
     assert all(words(request) <= 0.6 * 8_900 for request in model.requests[1:])
 
 
-async def test_an_overflow_is_known_from_a_vendors_words_too() -> None:
-    """Not only from the application's errors."""
-    said = RuntimeError("prompt is too long: 210000 tokens > 200000 maximum")
-    model = ScriptedSummarizer(said, *["S"] * 10)
-    assert (await summarise(model, chat(20, words=400))).summary == "S"
-
-
-async def test_a_provider_that_finds_everything_too_long_is_not_asked_for_ever() -> None:
-    """One whole call, then the parts that begin at once."""
-    model = RepeatingSummarizer(PromptTooLong("no"))
-    with pytest.raises(SummaryOverflow):
-        await summarise(model, chat(20, words=400))
-    assert len(model.requests) <= 4
-
-
 async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
-    """The provider is asked once and has the last word."""
+    """Nor is a provider asked for ever."""
     model = RepeatingSummarizer("S")
     await summarise(model, chat(20), window=1_500)
     assert len(model.requests) == 1
-
-
-async def test_a_refusal_by_a_window_that_the_instruction_fills_is_the_reason() -> None:
-    """In the provider's words: parts of nothing would be none."""
     model = RepeatingSummarizer(PromptTooLong("2,001 are too many"))
     with pytest.raises(SummaryOverflow, match="2,001 are too many"):
         await summarise(model, chat(20), window=1_500)
     assert len(model.requests) == 1
+    model = RepeatingSummarizer(PromptTooLong("no"))
+    with pytest.raises(SummaryOverflow):
+        await summarise(model, chat(20, words=400))
+    assert len(model.requests) <= 4
 
 
 async def test_a_refused_request_is_summarised_as_plain_text_and_then_in_parts() -> None:

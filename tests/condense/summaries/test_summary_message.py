@@ -14,17 +14,13 @@ from tests.condense.dialogues import (
 )
 
 
-async def test_the_summary_stands_under_its_heading_and_preface() -> None:
-    """It says that this is history, and that nothing has to be done again."""
+async def test_the_summary_stands_under_its_preface_without_its_analysis() -> None:
+    """That is on record."""
     made = await start_afresh(chat(10))
     assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\nS"]
     assert made.message.role == "user"
     assert made.message.tags.condense_id
     assert made.message.seq == 0
-
-
-async def test_analysis_is_on_record_but_not_in_the_context() -> None:
-    """A quarter of a summary would be scratch text."""
     made = await start_afresh(
         chat(10), ScriptedSummarizer("<analysis>A</analysis><summary>S</summary>")
     )
@@ -51,13 +47,6 @@ async def test_directives_of_all_hidden_messages_survive_the_newest_of_each_name
         "The following directives must be maintained across all future condensings:\n"
         '<command name="a">new</command>\n<command name="b">b</command>\n</system-reminder>'
     )
-
-
-async def test_directives_survive_a_second_condensation() -> None:
-    """They are found in the reminder of the first."""
-    first = await start_afresh([user('<command name="a">A</command>'), *chat(4)])
-    made = await start_afresh([first.message, *chat(4)])
-    assert texts(made.message)[1].count('<command name="a">A</command>') == 1
 
 
 @pytest.mark.parametrize(
@@ -96,15 +85,6 @@ async def test_an_environment_that_cannot_be_gathered_costs_no_summary() -> None
 
     made = await start_afresh(chat(10), environment=gather)
     assert made.notes == ("The environment's details are missing: no terminal",)
-
-
-async def test_blank_environment_details_add_no_block() -> None:
-    """The API refuses blank text."""
-
-    async def gather() -> str:
-        return " \n"
-
-    assert len(texts((await start_afresh(chat(10), environment=gather)).message)) == 1
 
 
 async def test_sizes_are_of_the_whole_request() -> None:

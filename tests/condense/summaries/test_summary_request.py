@@ -1,11 +1,13 @@
 """What a fresh start asks of the model, and what it makes of a failed answer."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
 
 from condense import (
     INTERRUPTED,
+    Block,
     CutChunk,
     ImageBlock,
     Message,
@@ -14,10 +16,13 @@ from condense import (
     Tags,
     TextBlock,
     TextChunk,
+    ToolCallChunk,
     ToolResultBlock,
+    Trigger,
     Usage,
     UsageChunk,
     condense_instruction,
+    shape_request,
     summary_system,
 )
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
@@ -49,11 +54,19 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     assert f"[Tool Result]\n{INTERRUPTED}" in sent
 
 
-async def test_the_summary_may_take_what_is_reserved_for_a_reply() -> None:
-    """The window has that much room by definition."""
+async def test_the_request_carries_prompt_focus_and_limit_and_no_thinking() -> None:
+    """As the record says."""
     summarizer = ScriptedSummarizer("S")
     await start_afresh(chat(10), summarizer)
     assert summarizer.requests[0].max_output == 100
+    summarizer = ScriptedSummarizer("S")
+    thought = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
+    await start_afresh([user("go"), Message("assistant", (thought, TextBlock("done")))], summarizer)
+    assert thought not in summarizer.requests[0].messages[1].blocks
+    summarizer = ScriptedSummarizer("S")
+    made = await start_afresh(chat(10), summarizer, prompt=" Be brief. ", focus="names")
+    assert made.prompt == condense_instruction("Be brief.", "names")
+    assert texts(summarizer.requests[0].messages[-1])[-1] == made.prompt
 
 
 @pytest.mark.parametrize("supports_images", [True, False])
@@ -138,22 +151,6 @@ async def test_an_aligned_request_keeps_all_images() -> None:
     assert IMAGE in summarizer.requests[0].messages[0].blocks
 
 
-async def test_thinking_is_not_sent() -> None:
-    """Its signature holds for the model and the settings that wrote it."""
-    summarizer = ScriptedSummarizer("S")
-    thought = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
-    await start_afresh([user("go"), Message("assistant", (thought, TextBlock("done")))], summarizer)
-    assert thought not in summarizer.requests[0].messages[1].blocks
-
-
-async def test_own_prompt_and_focus_reach_the_model_and_the_record() -> None:
-    """What was asked can be read afterwards."""
-    summarizer = ScriptedSummarizer("S")
-    made = await start_afresh(chat(10), summarizer, prompt=" Be brief. ", focus="names")
-    assert made.prompt == condense_instruction("Be brief.", "names")
-    assert texts(summarizer.requests[0].messages[-1])[-1] == made.prompt
-
-
 async def test_usage_and_cost_are_those_reported_last() -> None:
     """A later report replaces an earlier one."""
     chunks = [
@@ -165,17 +162,13 @@ async def test_usage_and_cost_are_those_reported_last() -> None:
     assert (made.cost, made.usage) == (Decimal(2), Usage(input=10, output=2))
 
 
-async def test_an_error_in_the_stream_keeps_the_cost_so_far() -> None:
-    """A failed attempt is not free."""
+async def test_a_failed_stream_keeps_its_cost_and_is_named() -> None:
+    """Also where it says nothing."""
     chunks = [UsageChunk(Usage(), Decimal("0.5")), TextChunk("half"), OSError("cut off")]
     with pytest.raises(SummaryFailed, match=r"^Condensing API call failed: cut off$") as caught:
         await start_afresh(chat(10), ScriptedSummarizer(chunks))
     assert caught.value.cost == Decimal("0.5")
     assert caught.value.details == "Error: cut off"
-
-
-async def test_an_error_without_words_is_named() -> None:
-    """A timeout says nothing about itself."""
     with pytest.raises(SummaryFailed, match=r"^Condensing API call failed: TimeoutError$"):
         await start_afresh(chat(10), ScriptedSummarizer(TimeoutError()))
 
@@ -204,6 +197,91 @@ async def test_after_half_a_summary_the_next_rung_runs() -> None:
     """Where the context has to become smaller, the facts stand in for it."""
     bench = Bench([TextChunk("<summary>1. Primary"), CutChunk()])
     made = await bench.fit(talk(12))
-    assert made is not None
     assert made.strategy == "ledger"
     assert bench.failures == [(SummaryFailed, "ledger")]
+
+
+TOOLS = ({"name": "read_file", "description": "d", "input_schema": {"type": "object"}},)
+THOUGHT = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
+WORK = [
+    user("go"),
+    Message("assistant", (THOUGHT, *call("t1").blocks)),
+    Message("user", (ToolResultBlock("t1", (TextBlock("seen"), IMAGE)),)),
+    call("open"),
+    user("never mind"),
+    user("and this"),
+    Message("assistant", "done "),
+]
+
+
+def caching(*replies: object, **rest: bool) -> ScriptedSummarizer:
+    """Return a model whose provider caches prompts."""
+    return ScriptedSummarizer(*replies, caches_prompts=True, **rest)  # type: ignore[arg-type]
+
+
+def blocks(messages: Sequence[Message]) -> list[tuple[str, Block]]:
+    """Return a request as a cache sees it: block after block, with the role it stands in."""
+    return [(message.role, block) for message in messages for block in message.blocks]
+
+
+@pytest.mark.parametrize("supports_images", [True, False])
+@pytest.mark.parametrize("history", [chat(6), WORK, [*WORK, user("more"), call(), result()]])
+async def test_it_begins_with_what_the_last_call_sent(
+    history: list[Message], supports_images: bool
+) -> None:
+    """Block for block, or the provider would not know it."""
+    model = caching("S", supports_images=supports_images)
+    await start_afresh(history, model, system="be kind", tools=TOOLS)
+    request = model.requests[0]
+    last_reply = max(i for i, m in enumerate(history) if m.role == "assistant" and not m.tool_uses)
+    own = blocks(shape_request(history[:last_reply], supports_images=supports_images))
+    assert blocks(request.messages)[: len(own)] == own
+    assert (request.system, request.tools, request.aligned) == ("be kind", TOOLS, True)
+
+
+async def test_it_ends_with_one_instruction_that_forbids_tools() -> None:
+    """The tools are still there, so it is said where the model reads last."""
+    model = caching("S")
+    made = await start_afresh(WORK, model, system="be kind", tools=TOOLS, focus="names")
+    asked = texts(model.requests[0].messages[-1])[-1]
+    assert "call no tools" in asked
+    instruction = condense_instruction(focus="names", words=150)
+    assert asked.endswith(instruction)
+    assert made.prompt == instruction
+    assert_valid_request([message.to_api() for message in model.requests[0].messages])
+
+
+async def test_without_a_cache_it_is_plain_text() -> None:
+    """Whoever cannot say whether prompts are cached does not cache them."""
+    model = ScriptedSummarizer("S")
+    del model.caches_prompts
+    await start_afresh(WORK, model, tools=TOOLS)
+    assert not model.requests[0].aligned
+    assert model.requests[0].tools == ()
+    assert model.requests[0].system == summary_system()
+
+
+async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() -> None:
+    """Within the same attempt, and both calls are paid for."""
+    first = [
+        TextChunk("Let me look."),
+        ToolCallChunk("read_file"),
+        UsageChunk(Usage(input=10, cache_read=90), Decimal("0.1")),
+    ]
+    second = [TextChunk("S"), UsageChunk(Usage(input=100, output=5), Decimal("0.3"))]
+    bench = Bench(first, second)
+    bench.summarizer.caches_prompts = True
+    made = await bench.fit(talk(11), trigger=Trigger.MANUAL, tools=TOOLS)
+    assert [request.aligned for request in bench.summarizer.requests] == [True, False]
+    assert bench.log.names == ["started", "succeeded"]
+    assert made.summary == "S"
+    assert made.usage == Usage(input=110, output=5, cache_read=90)
+    assert made.cost == Decimal("0.4")
+    assert "asked again without tools" in made.notes[0]
+
+
+async def test_where_prompt_and_tools_leave_no_room_it_is_plain_text() -> None:
+    """The history alone still fits."""
+    model = caching("S")
+    await start_afresh(chat(10), model, window=4_000, system="word " * 2_000)
+    assert [request.aligned for request in model.requests] == [False]

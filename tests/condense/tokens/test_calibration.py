@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.tokens import TokenCount
 from condense.tokens.calibration import SLOPES, Calibration
+from condense.tokens.counters import TokenCount
 
 SIZES = st.integers(1, 2_000_000)
 REPORTS = st.lists(st.tuples(SIZES, SIZES), max_size=2 * Calibration.MEMORY)
@@ -101,10 +101,3 @@ def test_what_came_since_is_added_to_a_measured_size(
     assert sum_.value >= measured
     assert not sum_.measured
     assert learned.extend(measured, 0) == TokenCount(measured, measured=True)
-
-
-@pytest.mark.parametrize(("estimated", "measured"), [(0, 10), (10, 0), (-1, 5), (5, -1)])
-def test_an_empty_prompt_says_nothing(estimated: int, measured: int) -> None:
-    """Some servers report no usage at all."""
-    learned = Calibration().observe(1_000, 1_200)
-    assert learned.observe(estimated, measured) is learned

@@ -1,11 +1,12 @@
 """Counting tokens: exact, cached, and without any dependency or network."""
 
 import base64
-import subprocess
-import sys
+import struct
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from condense.messages import (
     Content,
@@ -17,7 +18,9 @@ from condense.messages import (
     ToolUseBlock,
     block_from_api,
 )
-from condense.tokens import (
+from condense.tokens.counters import (
+    FRAME,
+    TOOL_FRAME,
     CachedCounter,
     CharacterCounter,
     PromptCounter,
@@ -26,7 +29,14 @@ from condense.tokens import (
     count_message,
     count_tools,
 )
-from condense.tokens.prompt_counter import FRAME, TOOL_FRAME
+from condense.tokens.images import (
+    MAX_TOKENS,
+    Size,
+    count_image,
+    count_pdf,
+    image_size,
+    image_tokens,
+)
 
 
 class Recorder:
@@ -41,29 +51,15 @@ class Recorder:
         return len(self.asked)
 
 
-def test_text_of_special_tokens_is_ordinary_text() -> None:
-    """Nobody can end the model's turn from within a message."""
+def test_a_text_takes_its_tokens_and_no_frame() -> None:
+    """Special tokens are ordinary text."""
     assert TiktokenCounter(factor=1).count("<|endoftext|>") > 1
-
-
-def test_a_long_run_of_one_character_is_counted_quickly() -> None:
-    """No quadratic case that a hostile message could use; half a million take a moment."""
-    assert TiktokenCounter().count("a" * 500_000) > 0
-
-
-def test_text_that_is_not_valid_unicode_is_counted() -> None:
-    """A tool may print half a surrogate pair."""
-    assert TiktokenCounter().count("\ud83d") > 0
+    assert PromptCounter().count(TEXT) == WORDS
+    assert PromptCounter().count("") == PromptCounter().count(()) == 0
 
 
 TEXT = "The quick brown fox jumps over the lazy dog."
 WORDS = 10  # tokens of TEXT
-
-
-def test_a_text_takes_its_tokens_and_no_frame() -> None:
-    """As the system prompt does, which is one text."""
-    assert PromptCounter().count(TEXT) == WORDS
-    assert PromptCounter().count("") == PromptCounter().count(()) == 0
 
 
 def opaque(**data: Any) -> OpaqueBlock:
@@ -164,7 +160,70 @@ def test_a_sum_is_measured_only_where_both_parts_are() -> None:
     assert measured + estimated == TokenCount(7, measured=False)
 
 
-def test_importing_the_counters_loads_no_tokenizer() -> None:
-    """The first count pays for it, not the start of the program."""
-    code = "import condense.tokens, sys; sys.exit('tiktoken' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+JPEG = (
+    b"\xff\xd8\xff\xe0\x00\x04ab"  # a segment that says nothing of the size
+    b"\xff\xc4\x00\x04ab"  # Huffman tables, numbered like a frame
+    b"\xff\xc2\x00\x11\x08" + struct.pack(">HH", 600, 800)
+)
+IMAGES = {
+    "png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 800, 600),
+    "gif": b"GIF89a" + struct.pack("<HH", 800, 600),
+    "jpeg": JPEG,
+    "webp, lossy": b"RIFF\0\0\0\0WEBPVP8 " + bytes(10) + struct.pack("<HH", 800, 600),
+    "webp, lossless": b"RIFF\0\0\0\0WEBPVP8L" + bytes(5) + struct.pack("<I", 599 << 14 | 799),
+    "webp, extended": b"RIFF\0\0\0\0WEBPVP8X"
+    + bytes(8)
+    + (799).to_bytes(3, "little")
+    + (599).to_bytes(3, "little"),
+}
+
+
+@pytest.mark.parametrize("data", IMAGES.values(), ids=IMAGES.keys())
+def test_the_size_stands_in_the_first_bytes(data: bytes) -> None:
+    """In all four formats that the API takes."""
+    assert image_size(data) == Size(800, 600)
+
+
+@pytest.mark.parametrize("data", IMAGES.values(), ids=IMAGES.keys())
+def test_an_image_that_breaks_off_has_no_size(data: bytes) -> None:
+    """One that breaks off has none."""
+    assert [image_size(data[:end]) for end in range(len(data))] == [None] * len(data)
+
+
+@given(st.binary(max_size=80), st.sampled_from([*IMAGES.values()]))
+def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
+    """Whatever follows, the answer is a size or None."""
+    for image in (data, start[:4] + data, start[:12] + data, start[:16] + data):
+        size = image_size(image)
+        assert size is None or min(size) > 0
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [(1, 1, 1), (28, 28, 1), (200, 200, 64), (1_000, 1_000, 1_296), (1_092, 1_092, 1_521)],
+)
+def test_an_image_takes_a_token_for_each_patch(width: int, height: int, tokens: int) -> None:
+    """Anthropic's table: 28 by 28 pixels each."""
+    assert image_tokens(Size(width, height)) == tokens
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000))
+def test_no_image_takes_more_than_the_limit(width: int, height: int) -> None:
+    """A larger one is scaled down first; a square one comes close to the limit."""
+    assert 1 <= image_tokens(Size(width, height)) <= MAX_TOKENS
+    side = max(width, height, 2_000)
+    assert image_tokens(Size(side, side)) > 0.97 * MAX_TOKENS
+
+
+def test_an_image_is_counted_by_its_size_where_that_is_known() -> None:
+    """Else it takes 300 tokens: an address, an unknown format, data that are none."""
+    data = base64.b64encode(IMAGES["png"]).decode()
+    assert count_image({"type": "base64", "data": data}) == 29 * 22
+    for source in ({"url": "x"}, {"data": "AAAA"}, {"data": "\u00e9"}, {"data": "AAAA=AAA"}):
+        assert count_image(source) == 300
+
+
+def test_a_pdf_without_visible_pages_counts_as_one() -> None:
+    """Compressed ones do not show how many they have."""
+    assert count_pdf({"data": base64.b64encode(b"%PDF-1.7").decode()}) == 3_000
+    assert count_pdf({}) == 3_000

@@ -1,0 +1,230 @@
+"""Counting: what every token counter offers, the sums of its counts, and a memory for them."""
+
+import hashlib
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from condense.messages import (
+    Block,
+    Content,
+    ImageBlock,
+    Json,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    content_to_api,
+)
+from condense.tokens.images import UNKNOWN_IMAGE, count_image, count_pdf
+from condense.tokens.tokenizer import EncodingName, count_text
+
+
+class TokenCounter(Protocol):
+    """Anything that counts tokens; synchronous, and safe to call from several threads."""
+
+    def count(self, content: Content) -> int:
+        """Return how many tokens the content takes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """A number of tokens, and whether a provider measured it or the engine estimated it."""
+
+    value: int
+    measured: bool = False
+
+    def __add__(self, other: Self) -> "TokenCount":
+        """Return the sum, measured only where both parts are."""
+        return TokenCount(self.value + other.value, self.measured and other.measured)
+
+
+class CachedCounter:
+    """Remembers the counts of the ``size`` contents another counter counted last.
+
+    Each of them takes about a hundred bytes.
+    """
+
+    def __init__(self, counter: TokenCounter, size: int = 65_536) -> None:
+        self._counter = counter
+        self._size = size
+        self._known: OrderedDict[bytes, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, content: Content) -> int:
+        """Return the wrapped counter's count, from memory where it is known."""
+        text = json.dumps(content_to_api(content), default=repr)
+        key = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        tokens = self._counter.count(content)
+        with self._lock:
+            self._known[key] = tokens
+            if len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return tokens
+
+
+def count_message(message: Message, counter: TokenCounter) -> int:
+    """Return the message's own token count where it is known, else count its content."""
+    return counter.count(message.content) if message.tokens is None else message.tokens
+
+
+def count_messages(messages: Iterable[Message], counter: TokenCounter) -> int:
+    """Return the tokens of some messages together."""
+    return sum([counter.count(m.content) if m.tokens is None else m.tokens for m in messages])
+
+
+def compact(value: object) -> str:
+    """Return a value as the JSON in which a model reads it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+# Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
+# these are of the size that short requests show, and calibration does the rest.
+FRAME, TOOL_FRAME = 4, 16
+# Parts of a block that the model does not read.
+_UNREAD = {"type", "cache_control", "signature", "encrypted_content"}
+
+
+class PromptCounter:
+    """Counts what a content takes in a prompt, with OpenAI's vocabulary.
+
+    A vendor with another tokenizer measures more or less, in a proportion that
+    :class:`condense.Calibration` learns. The vocabulary is loaded at the first count, once per
+    process, and never downloaded.
+    """
+
+    def __init__(self, encoding: EncodingName = "o200k_base") -> None:
+        self.encoding = encoding
+
+    def count(self, content: Content) -> int:
+        """Return the tokens of a text, or of all blocks with their frames."""
+        if isinstance(content, str):
+            return count_text(content, self.encoding)
+        tokens = 0
+        for block in content:
+            match block:
+                case TextBlock(text):
+                    tokens += FRAME + count_text(text, self.encoding)
+                case ToolUseBlock(_, name, input_):
+                    tokens += TOOL_FRAME + self.count(f"{name} {compact(input_)}")
+                case ToolResultBlock(_, inner):
+                    tokens += TOOL_FRAME + self.count(inner or "")
+                case ImageBlock(source):
+                    tokens += FRAME + count_image(source)
+                case OpaqueBlock(data):
+                    tokens += FRAME + self._opaque(data)
+        return tokens
+
+    def _opaque(self, data: Json) -> int:
+        """Count reasoning and documents by what they say, anything else by its JSON."""
+        match data:
+            case {"type": "thinking", "thinking": str(text)}:
+                return self.count(text)
+            case {"type": "document", "source": {"type": "base64"} as source}:
+                return count_pdf(source)
+            case {"type": "document", "source": {"type": "text", "data": str(text)}}:
+                return self.count(text)
+        read = {key: value for key, value in data.items() if key not in _UNREAD}
+        return self.count(compact(read))
+
+
+def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
+    """Return the tokens of tool definitions: each one's JSON and its frame."""
+    return sum([TOOL_FRAME + counter.count(compact(tool)) for tool in tools])
+
+
+def count_media(messages: Iterable[Message]) -> int:
+    """Return the tokens of images and PDFs, by the vendor's rules: no tokenizer changes them."""
+    tokens, blocks = 0, [block for message in messages for block in message.blocks]
+    while blocks:
+        match blocks.pop():
+            case ImageBlock(source):
+                tokens += count_image(source)
+            case OpaqueBlock({"type": "document", "source": {"type": "base64"} as source}):
+                tokens += count_pdf(source)
+            case ToolResultBlock(_, tuple(inner)):
+                blocks += inner
+    return tokens
+
+
+class CharacterCounter:
+    """A counter without dependencies: one token for every four characters begun."""
+
+    def count(self, content: Content) -> int:
+        """Return the characters of all texts divided by four, rounded up."""
+        return math.ceil(_size(content, len, image=4 * UNKNOWN_IMAGE) / 4)
+
+
+class TiktokenCounter:
+    """Counts as Roo Code does, times ``factor`` for tokenizers that need more."""
+
+    def __init__(self, factor: float = 1.5, encoding: EncodingName = "o200k_base") -> None:
+        self.factor = factor
+        self.encoding = encoding
+
+    def count(self, content: Content) -> int:
+        """Return the tokens of all blocks times the factor, rounded up once."""
+
+        def length(text: str) -> int:
+            return count_text(text, self.encoding)
+
+        return math.ceil(_size(content, length, image=UNKNOWN_IMAGE) * self.factor)
+
+
+def _size(content: Content, length: Callable[[str], int], *, image: int) -> int:
+    if isinstance(content, str):
+        return length(content)
+    size = 0
+    for block in content:
+        match block:
+            case ImageBlock({"data": str(data)}):
+                size += math.ceil(math.sqrt(len(data)))
+            case ImageBlock() | OpaqueBlock({"type": "image"}):
+                size += image
+            case _:
+                size += length("\n".join(_lines(block)))
+    return size
+
+
+def _lines(block: Block) -> Iterable[str]:
+    """Return what is counted of a block: nothing for reasoning and documents."""
+    match block:
+        case TextBlock(text):
+            return [text]
+        case ToolUseBlock(_, name, input_):
+            return [f"Tool: {name}", f"Arguments: {compact(input_)}"]
+        case ToolResultBlock():
+            return _result_lines(block)
+        case OpaqueBlock({"type": "tool_use", "name": name}):
+            return [f"Tool: {name}"]
+        case OpaqueBlock({"type": "tool_result", "tool_use_id": id_}):
+            return [f"Tool Result ({id_})"]
+        case _:
+            return []
+
+
+def _result_lines(block: ToolResultBlock) -> Iterator[str]:
+    yield f"Tool Result ({block.tool_use_id})"
+    if block.is_error:
+        yield "[Error]"
+    if isinstance(block.content, str):
+        yield block.content
+        return
+    for item in block.content or ():
+        match item:
+            case TextBlock(text):
+                yield text
+            case ImageBlock():
+                yield "[Image content]"
+            case _:
+                yield f"[Unsupported content block: {item.to_api().get('type')}]"
