@@ -2,22 +2,15 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from chatapp.live.streamed_text import Streaming
-from tests.e2e.conftest import OpenPage
-from tests.e2e.frames import Line, begin
-
-pytestmark = pytest.mark.browser
+from tests.e2e.line import Line, begin
 
 
-def test_a_code_block_grows_in_place(open_page: OpenPage, long_chat: str) -> None:
+def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
     """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
-    page, streaming = open_page(), Streaming()
-    line = Line(page)
-    page.goto(long_chat)
-    page.get_by_role("textbox", name="Message").wait_for()
+    page, streaming = line.hold(addresses["rows"]), Streaming()
     code = page.locator("#streaming code")
     begun = "x = '🦉' # <b>\n" * 6_000  # more than a browser keeps in one node
     streaming.feed("Look:\n\n```python\n" + begun)
@@ -40,13 +33,10 @@ def test_a_code_block_grows_in_place(open_page: OpenPage, long_chat: str) -> Non
 
 
 def test_a_table_that_grows_stays_where_the_reader_has_it(
-    open_page: OpenPage, long_chat: str
+    line: Line, addresses: dict[str, str]
 ) -> None:
     """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
-    page, streaming = open_page(width=360), Streaming()
-    line = Line(page)
-    page.goto(long_chat)
-    page.get_by_role("textbox", name="Message").wait_for()
+    page, streaming = line.hold(addresses["rows"], width=360), Streaming()
     columns = [f"heading{number}" for number in range(12)]
     row = f"| {' | '.join(columns)} |\n"
     streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")
