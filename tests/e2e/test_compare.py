@@ -20,7 +20,7 @@ def test_what_was_condensed_is_compared_and_other_settings_are_tried(
     page.get_by_text("What you asked to be kept to").click()
     page.get_by_role("link", name="You must never touch file_7.py.", exact=True).click()
     expect(page.locator("li:target")).to_contain_text("You must never touch file_7.py.")
-    assert problems(page) == []
+    assert problems(page, 360) == []
     page.goto(chat)
     page.get_by_role("button", name="Keep especially…").click()
     expect(page.locator("#keep")).to_contain_text("It costs")

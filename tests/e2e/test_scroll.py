@@ -1,5 +1,7 @@
 """What is being read stays where it is, whatever opens, closes, comes or is being written."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -63,7 +65,7 @@ WATCH = """
 """
 
 
-def pieces(text: str, count: int = 1_000) -> list[str]:
+def pieces(text: str, count: int) -> list[str]:
     """Return the text in ``count`` pieces, of the same length but for one."""
     size = len(text) / count
     return [text[round(i * size) : round((i + 1) * size)] for i in range(count)]
@@ -75,13 +77,13 @@ def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
     return line.hold(addresses["rows"]), line
 
 
-def write(page: Page, line: Line) -> None:
-    """Have the answer written in 1,000 pieces, watched, and finished."""
+def write(page: Page, line: Line, count: int) -> None:
+    """Have the answer written in so many pieces, watched, and finished."""
     streaming = Streaming()
     line.show(begin(page, streaming))
     page.locator("#streaming").wait_for(state="attached")
     page.evaluate(WATCH)
-    for piece in pieces(ANSWER):
+    for piece in pieces(ANSWER, count):
         streaming.feed(piece)
         line.show(streaming.news())
     streaming.feed("\n\n")
@@ -94,7 +96,7 @@ def write(page: Page, line: Line) -> None:
     # Two frames, so that the last one was painted.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.evaluate("scroller.scrollTop") == place
-    assert page.evaluate("window.looks") > 1_000
+    assert page.evaluate("window.looks") > count
 
 
 def top(one: Locator) -> float:
@@ -110,7 +112,7 @@ def top(one: Locator) -> float:
 def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line]) -> None:
     """Nothing that was written moves on the page, a heading first included; 1,000 pieces, 0 px."""
     page, line = chat
-    write(page, line)
+    write(page, line, 1_000)
     assert page.evaluate("window.jumps") == []
     assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
 
@@ -118,12 +120,12 @@ def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line]) -> None:
 def test_a_reader_stays_where_they_are_while_an_answer_is_written(
     chat: tuple[Page, Line],
 ) -> None:
-    """1,000 pieces arrive below; the page does not scroll by a pixel."""
+    """Pieces arrive below; the page does not scroll by a pixel."""
     page, line = chat
     scroll(page, -400)
     expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
     place = page.evaluate("scroller.scrollTop")
-    write(page, line)
+    write(page, line, 250)
     assert page.evaluate("window.jumps") == []
     assert page.evaluate("scroller.scrollTop") == place
 
@@ -197,3 +199,51 @@ def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
             """() => !document.getElementById("end").offsetHeight
                 && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= 1"""
         )
+
+
+def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
+    """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
+    page, streaming = line.hold(addresses["rows"]), Streaming()
+    code = page.locator("#streaming code")
+    begun = "x = '🦉' # <b>\n" * 6_000  # more than a browser keeps in one node
+    streaming.feed("Look:\n\n```python\n" + begun)
+    line.show(begin(page, streaming), streaming.snapshot(), streaming.news())
+    expect(code).to_have_text(begun, use_inner_text=False)
+    copy = page.locator("#streaming").get_by_role("button", name="Copy code")
+    copy.focus()
+    streaming.feed("y = '漢' & 2\nz = ")
+    grown = streaming.news()
+    assert grown["type"] == "code.streamed"
+    line.show(grown, grown)
+    expect(code).to_have_text(re.compile(r"y = '漢' & 2\s+z =\s*$"))
+    assert code.text_content() == begun + "y = '漢' & 2\nz = "
+    expect(copy).to_be_focused()
+    streaming.feed("3\n```\n\nThat is all. ")
+    # Older news that come after newer ones are left alone.
+    line.show(streaming.snapshot(), grown, streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("That is all.")
+    assert code.text_content() == begun + "y = '漢' & 2\nz = 3\n"
+
+
+def test_a_table_that_grows_stays_where_the_reader_has_it(
+    line: Line, addresses: dict[str, str]
+) -> None:
+    """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
+    page, streaming = line.hold(addresses["rows"], width=360), Streaming()
+    columns = [f"heading{number}" for number in range(12)]
+    row = f"| {' | '.join(columns)} |\n"
+    streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")
+    line.show(begin(page, streaming), streaming.snapshot())
+    table = page.locator("#streaming").get_by_role("group", name="Table")
+    table.focus()
+    table.evaluate("one => { one.scrollLeft = 150 }")
+    streaming.feed(row)
+    line.show(streaming.news())
+    expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
+    streaming.feed("\nThat is all. ")
+    line.show(streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("That is all.")
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
