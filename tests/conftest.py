@@ -39,7 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Have hypothesis try the same in each run, however busy the machine is; ``make soak`` more."""
     ci, settings = hypothesis.settings.get_profile("ci"), hypothesis.settings
-    settings.register_profile("tests", ci, derandomize=not config.getoption("--soak"))
+    soak = config.getoption("--soak")
+    settings.register_profile("tests", ci, derandomize=not soak, max_examples=500 if soak else 40)
     settings.load_profile("tests")
 
 

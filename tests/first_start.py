@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -17,14 +18,19 @@ class FirstStart:
     """
 
     def __init__(self, place: Path) -> None:
-        """Make it in ``place``, unless another of the run's processes has done so."""
-        self.data = place / "first-start"
-        with (place / "first-start.lock").open("w") as lock:
+        self.place = place
+        self.data = self.once("first-start", _start)
+
+    def once(self, name: str, make: Callable[[Path], None]) -> Path:
+        """Return a folder that the first of the run's processes makes for all of them."""
+        made = self.place / name
+        with (self.place / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not self.data.exists():
-                draft = place / "first-start-draft"
-                _start(draft)
-                draft.rename(self.data)
+            if not made.exists():
+                draft = self.place / f"{name}-draft"
+                make(draft)
+                draft.rename(made)
+        return made
 
     def copy(self, data: Path) -> Path:
         """Put it into a folder, as the one that a server was started in before; return that."""

@@ -11,7 +11,7 @@ export class Changes {
   #last = 0;
   // Whether this line has said where it begins.
   #settled = false;
-  #waiting = new Map();
+  #early = new Map();
   #timer = 0;
 
   /** `show` gets each frame; `miss` is called when one does not come. */
@@ -27,7 +27,7 @@ export class Changes {
 
   /** A new line: what the old one brought too early is gone, and nothing is shown before its word. */
   begin() {
-    this.#waiting.clear();
+    this.#early.clear();
     this.#settled = false;
     this.#rest();
   }
@@ -51,25 +51,25 @@ export class Changes {
 
   #settle(frame) {
     this.#settled = true;
-    for (const change of this.#waiting.keys()) if (change <= this.#last) this.#waiting.delete(change);
+    for (const change of this.#early.keys()) if (change <= this.#last) this.#early.delete(change);
     this.#show(frame);
     this.#drain();
   }
 
   #queue(frame) {
     if (this.#settled && frame.change <= this.#last) return;
-    this.#waiting.set(frame.change, frame);
+    this.#early.set(frame.change, frame);
     this.#drain();
   }
 
   #drain() {
-    while (this.#settled && this.#waiting.has(this.#last + 1)) {
+    while (this.#settled && this.#early.has(this.#last + 1)) {
       this.#last += 1;
-      const frame = this.#waiting.get(this.#last);
-      this.#waiting.delete(this.#last);
+      const frame = this.#early.get(this.#last);
+      this.#early.delete(this.#last);
       this.#show(frame);
     }
-    if (this.#waiting.size) this.#wait();
+    if (this.#early.size) this.#wait();
     else this.#rest();
   }
 
@@ -83,7 +83,7 @@ export class Changes {
     this.#timer ||= setTimeout(() => {
       this.#timer = 0;
       if (this.#last === had) this.#miss();
-      else if (this.#waiting.size) this.#wait();
+      else if (this.#early.size) this.#wait();
     }, PATIENCE);
   }
 

@@ -1,7 +1,7 @@
 // A conversation's page: the socket's frames go to the parts that show them.
 import { Changes } from "./changes.js";
 import { carryOut } from "./commands.js";
-import { commandSource, pathSource } from "./completing.js";
+import { commandSource, pathSource } from "./completions.js";
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
@@ -22,10 +22,10 @@ import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { showOutput, showWaiting, startWaiting } from "./waiting.js";
+import { showOutput, showWaiting, startActivity } from "./activity.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
-const changes = new Changes(showInTurn, () => socket.open());
+const changes = new Changes(showInOrder, () => socket.open());
 const socket = new Socket(url, () => changes.place);
 const scroll = new Scroll(toLatest);
 const transcript = new Transcript(scroll);
@@ -92,17 +92,17 @@ const show = {
 };
 
 // Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
-// fetches rows takes its turn too, so that none is replaced by an older state.
-let turn = Promise.resolve();
+// fetches rows waits in the same line, so that none is replaced by an older state.
+let last = Promise.resolve();
 
-function inTurn(work) {
-  const done = turn.then(work);
-  turn = done.catch((error) => console.error(error));
+function inOrder(work) {
+  const done = last.then(work);
+  last = done.catch((error) => console.error(error));
   return done;
 }
 
-function showInTurn(frame) {
-  return inTurn(() => show[frame.type]?.(frame));
+function showInOrder(frame) {
+  return inOrder(() => show[frame.type]?.(frame));
 }
 
 socket.addEventListener("line", () => changes.begin());
@@ -119,7 +119,7 @@ socket.addEventListener("forbidden", () => {
 
 async function toLatest() {
   try {
-    if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+    if (transcript.goesOn) await inOrder(() => transcript.showLatest());
   } catch {
     toast(text("unreachable"), "error");
   }
@@ -128,10 +128,10 @@ async function toLatest() {
 
 /** Go where an address leads in this conversation: its hash names a row, `at` a place. */
 function goTo({ hash, search }) {
-  return inTurn(() => places.go(hash.slice(1), new URLSearchParams(search).get("at")));
+  return inOrder(() => places.go(hash.slice(1), new URLSearchParams(search).get("at")));
 }
 
-const find = new Find(scroll, (at) => inTurn(() => places.go("", at, { focus: false })));
+const find = new Find(scroll, (at) => inOrder(() => places.go("", at, { focus: false })));
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");
@@ -174,11 +174,11 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-document.body.addEventListener("transcript-changed", () => inTurn(() => transcript.refetch()));
+document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
 startTitle();
-startWaiting();
+startActivity();
 startTodo();
 startPinning();
 startInspector();

@@ -1,5 +1,5 @@
 // Built-in commands of a conversation, which its page carries out.
-import { calledIn } from "./completing.js";
+import { calledIn } from "./completions.js";
 import { condenseNow } from "./panel.js";
 import { text } from "./text.js";
 

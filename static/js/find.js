@@ -25,10 +25,10 @@ export class Find {
   constructor(scroll, goTo) {
     this.#scroll = scroll;
     this.#goTo = goTo;
-    let waiting;
+    let timer;
     this.#box.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => this.#ask(), PAUSE);
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#ask(), PAUSE);
     });
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     this.#form.addEventListener("keydown", (event) => {

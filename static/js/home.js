@@ -1,7 +1,7 @@
 // The first page's composer: Enter sends, commands complete, and files can be attached, as in a
 // conversation.
 import { Attachments } from "./attachments.js";
-import { calledIn, commandSource } from "./completing.js";
+import { calledIn, commandSource } from "./completions.js";
 import { Suggestions } from "./suggestions.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";

@@ -54,10 +54,10 @@ function watch(part) {
     area.dispatchEvent(new Event("input", { bubbles: true }));
     area.focus();
   });
-  let waiting = 0;
+  let timer = 0;
   area.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(show, 120);
+    clearTimeout(timer);
+    timer = setTimeout(show, 120);
   });
   show();
 }

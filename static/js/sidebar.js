@@ -28,12 +28,12 @@ function toggle() {
   show();
 }
 
-let waiting = 0;
+let timer = 0;
 
 /** Fetch the list of conversations again, once for all news of a moment, unless somebody searches in it. */
 export function refreshList() {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
     const form = document.querySelector(".sidebar-search");
     if (!form.elements.q.value) window.htmx.trigger(form, "submit");
   }, 100);

@@ -1,5 +1,5 @@
 // The title: a click or the menu turns it into a field; Enter keeps, Esc leaves.
-import { nameTab } from "./waiting.js";
+import { nameTab } from "./activity.js";
 
 function parts() {
   const form = document.getElementById("title");

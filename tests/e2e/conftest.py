@@ -1,185 +1,177 @@
-"""A real browser against a real server, started the way people start it."""
+"""A real browser against a real server, started the way people start it.
 
+The server lives as long as the run, the browser as long as this folder's tests: its event loop
+must not meet those of others. The tests share a tab, because the first page of a new one takes two
+seconds of the processor and each further page a fifth of that. What a tab keeps (its clock, its
+listeners, its language) belongs into one of the test's own.
+"""
+
+import json
 import os
-import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http.cookiejar import CookieJar
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
-from django.conf import settings
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Page,
-    StorageState,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from chatapp.providers import provider_specs
+from tests.chatapp.providers.doors import DOORS, Door
+from tests.e2e.chat import Chat
+from tests.e2e.line import Line
+from tests.e2e.server import ROOT, Desk, Server, serving
+from tests.e2e.tabs import FLAGS, PATIENCE, Tabs
 from tests.first_start import FirstStart
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-ADDRESS = re.compile(r"(http://\S+?)(/sign-in/\S+)")
-TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
-PATIENCE = 60_000  # milliseconds; the machine may be busy
+from tests.standin.server import Standin
 
 expect.set_options(timeout=PATIENCE)
 
-MANAGE = Path(settings.BASE_DIR) / "manage.py"
+OpenChat = Callable[..., Chat]
+OpenPage = Callable[..., Page]
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A running server: where it is, how to sign in, and the environment of its data."""
-
-    base: str
-    sign_in: str
-    environment: dict[str, str]
-
-    def run(self, script: str) -> str:
-        """Run Python in the server's project and return what it prints."""
-        command = [sys.executable, str(MANAGE), "shell", "-v0", "-c", script]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder as one that needs a browser."""
+    for item in items:
+        if "tests/e2e/" in item.path.as_posix():
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Server]:
-    """`manage.py serve` on a free port, over a folder of its own."""
-    folder = first_start.copy(tmp_path_factory.mktemp("data"))
-    environment = {**os.environ, "DATA_DIR": str(folder), "HOST": "127.0.0.1", "PORT": "0"}
-    keys = {spec.key_variable for spec in provider_specs().values()}
-    urls = {spec.url_variable for spec in provider_specs().values()}
-    for name in (*keys, *urls, "WORKSPACES_ROOT"):
-        environment.pop(name, None)
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-u", str(MANAGE), "serve"],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=log,
+def seeded(first_start: FirstStart) -> Path:
+    """A server's folder, with the conversations of `seeds` and a file that says where they are."""
+
+    def make(folder: Path) -> None:
+        first_start.copy(folder)
+        code = "from tests.e2e import seeds; seeds.print_addresses()"
+        done = subprocess.run(
+            [sys.executable, "manage.py", "shell", "-v0", "-c", code],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
+            capture_output=True,
             text=True,
+            check=False,
         )
-        assert process.stdout
-        line = process.stdout.readline()
-        found = ADDRESS.search(line)
-        assert found, (line, (folder / "log").read_text())
-        yield Server(found[1], found[2], environment)
-        process.terminate()
-        process.wait(timeout=PATIENCE / 1000)
-        process.stdout.close()
+        assert done.returncode == 0, done.stderr
+        (folder / "addresses.json").write_text(done.stdout)
+
+    return first_start.once("e2e", make)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def addresses(seeded: Path) -> dict[str, str]:
+    """The address of each of those conversations, by its name."""
+    known: dict[str, str] = json.loads((seeded / "addresses.json").read_text())
+    return known
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, seeded: Path) -> Iterator[Server]:
+    """One server for all tests; its settings are put back by whoever changes them."""
+    folder = tmp_path_factory.mktemp("server")
+    shutil.copytree(seeded, folder / "data")
+    with serving(folder, ALLOW_COMMANDS="true") as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
-    """Debian's chromium; it lives as long as a file's tests, for its event loop bears no other."""
+    """One browser for all tests."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def session(server: Server) -> StorageState:
-    """The cookies of the owner, who followed the printed link."""
-    cookies = CookieJar()
-    opener, link = build_opener(HTTPCookieProcessor(cookies)), server.base + server.sign_in
-    with opener.open(link) as page:
-        token = TOKEN.search(page.read().decode())
-    assert token
-    opener.open(link, urlencode({"csrfmiddlewaretoken": token[1]}).encode()).close()
-    host = str(urlsplit(server.base).hostname)
-    return {
-        "cookies": [
-            {"name": cookie.name, "value": cookie.value or "", "domain": host, "path": "/"}
-            for cookie in cookies
-        ],
-    }
+@pytest.fixture(scope="package")
+def window(browser: Browser, server: Server) -> Tabs:
+    """The tabs of all tests, signed in with the printed link."""
+    return Tabs(browser, server)
 
 
-OpenPage = Callable[..., Page]
+@pytest.fixture(scope="package")
+def desk(window: Tabs) -> Desk:
+    """Arranges what a test begins with."""
+    return Desk(window.page.request)
 
 
 @pytest.fixture
-def open_page(browser: Browser, server: Server, session: StorageState) -> Iterator[OpenPage]:
-    """Open pages of the owner: ``open_page("/", width=360, theme="dark")``.
+def tabs(window: Tabs, server: Server) -> Iterator[Tabs]:
+    """The tabs, in which no script may fail, and nor may the server."""
+    known = len(server.errors())
+    yield window
+    complaints = window.tidy()
+    assert not complaints
+    assert not server.errors()[known:]
 
-    With ``known=False`` they are a stranger's, who has no session.
 
-    An error in a page's script, or a refused inline style, fails the test.
+@pytest.fixture
+def page(tabs: Tabs) -> Page:
+    """The tab that all tests share, as a person would find it."""
+    return tabs.page
+
+
+@pytest.fixture
+def own_page(tabs: Tabs) -> Page:
+    """A tab of the test's own."""
+    return tabs.open()
+
+
+@pytest.fixture
+def line(tabs: Tabs) -> Line:
+    """The sockets of a tab, which the test holds: ``line.page``."""
+    return Line(tabs)
+
+
+@pytest.fixture
+def open_page(tabs: Tabs, desk: Desk) -> OpenPage:
+    """Open a page where Offline answers: ``open_page("/", width=360)``.
+
+    With ``own`` it has a tab of its own, in which ``theme`` and ``locale`` can be others, too.
     """
-    contexts: list[BrowserContext] = []
-    problems: list[str] = []
 
     def open_one(
-        path: str = "/",
-        *,
-        width: int = 1280,
-        theme: str = "light",
-        known: bool = True,
-        locale: str = "en-US",
+        path: str = "/", *, width: int = 1280, own: bool = False, theme: str = "", locale: str = ""
     ) -> Page:
-        context = browser.new_context(
-            base_url=server.base,
-            storage_state=session if known else None,
-            viewport={"width": width, "height": 800},
-            color_scheme="dark" if theme == "dark" else "light",
-            locale=locale,
-            # Nothing is looked at halfway.
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console",
-            lambda line: problems.append(line.text) if "Content Security" in line.text else None,
-        )
+        desk.choose_default("Offline")
+        page = tabs.open(theme=theme, locale=locale) if own or theme or locale else tabs.page
+        page.set_viewport_size({"width": width, "height": 800})
         page.goto(path)
         return page
 
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert not problems
+    return open_one
 
 
 @pytest.fixture
-def page(open_page: OpenPage) -> Page:
-    """The first page, signed in."""
-    return open_page("/")
+def first_page(open_page: OpenPage) -> Page:
+    """The first page, where Offline answers."""
+    return open_page()
 
 
-SEED = Path(__file__).with_name("seed.py")
+@pytest.fixture
+def standin() -> Iterator[Standin]:
+    """A provider; in the end, every request must have satisfied its rules."""
+    with Standin() as server:
+        yield server
+    assert not server.problems
+    assert not server.unused
 
 
-@pytest.fixture(scope="session")
-def long_chat(server: Server) -> str:
-    """The address of a conversation that has every kind of row."""
-    return f"/c/{server.run(SEED.read_text('utf-8'))}/"
+@pytest.fixture
+def open_chat(tabs: Tabs, desk: Desk, standin: Standin) -> OpenChat:
+    """Open a conversation that the stand-in answers: ``open_chat(window=6_000)``."""
 
+    def start(
+        *,
+        page: Page | None = None,
+        door: Door = DOORS[0],
+        window: int = 200_000,
+        max_output: int = 400,
+        threshold: str = "",
+    ) -> Chat:
+        limits = {"window": window, "max_output": max_output}
+        desk.use_profile(door.url(standin), door, threshold=threshold, **limits)
+        return Chat(page or tabs.page, desk.new_conversation())
 
-@pytest.fixture(scope="session")
-def turns_chat(server: Server) -> str:
-    """The address of a conversation whose turns failed, were cut, and were answered again."""
-    return f"/c/{server.run(SEED.with_name('seed_turns.py').read_text('utf-8'))}/"
-
-
-HISTORY_SEED = Path(__file__).with_name("seed_history.py")
-
-
-@pytest.fixture(scope="session")
-def history(server: Server) -> str:
-    """The address of a conversation of hundreds of messages, in which nothing more is said."""
-    return f"/c/{server.run(HISTORY_SEED.read_text('utf-8'))}/"
+    return start

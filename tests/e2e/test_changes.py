@@ -7,11 +7,9 @@ and with clocks of its own. What it shows in the end must be what was sent, each
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Page
 
-from tests.e2e.conftest import Server
-
-pytestmark = pytest.mark.browser
+from tests.e2e.server import Server
 
 RUNS = 400
 
@@ -120,24 +118,22 @@ async (address) => {
 """
 
 
-def test_what_comes_twice_is_dropped_and_nothing_is_missed(
-    browser: Browser, server: Server
-) -> None:
+@pytest.fixture
+def module(page: Page, server: Server) -> str:
+    """The address of the script, on a page without scripts of its own."""
+    page.goto("/static/js/uuid.js")
+    return f"{server.url}/static/js/changes.js"
+
+
+def test_what_comes_twice_is_dropped_and_nothing_is_missed(page: Page, module: str) -> None:
     """No second line is asked for, and no clock is set."""
-    page = browser.new_page()
-    page.goto(f"{server.base}/sign-in/")
-    told = page.evaluate(DOUBLED, f"{server.base}/static/js/changes.js")
-    page.close()
+    told = page.evaluate(DOUBLED, module)
     assert told == {"shown": ["all", 8, 9, 10], "timers": 0, "place": "1.10"}
 
 
 def test_whatever_a_line_does_each_frame_is_shown_once_and_in_order(
-    browser: Browser, server: Server
+    page: Page, module: str
 ) -> None:
     """As many times as the line breaks, and as often as the server begins anew."""
-    page = browser.new_page()
-    page.goto(f"{server.base}/sign-in/")
-    address = f"{server.base}/static/js/changes.js"
-    failed: list[dict[str, Any]] = page.evaluate(SCRIPT, [address, [*range(RUNS)]])
-    page.close()
+    failed: list[dict[str, Any]] = page.evaluate(SCRIPT, [module, [*range(RUNS)]])
     assert failed == []

@@ -2,16 +2,12 @@
 
 from decimal import Decimal
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from chatapp.models import ModelCall
 from chatapp.transcript.message_parts import TextPart
 from chatapp.transcript.rows import TurnCost
-from tests.e2e.conftest import OpenPage
-from tests.e2e.frames import LINE_OF_FILE, Line, card, message
-
-pytestmark = pytest.mark.browser
+from tests.e2e.line import LINE_OF_FILE, Line, card, message
 
 COST = ModelCall(
     model="some-model",
@@ -25,12 +21,9 @@ COST = ModelCall(
 TURN = TurnCost(7, 20_000, 3_400, Decimal("0.0281"))
 
 
-def show_turn(open_page: OpenPage, address: str, *, width: int = 1280) -> tuple[Page, Line]:
+def show_turn(line: Line, address: str, *, width: int = 1280) -> Page:
     """Show a turn of seven steps, of which one failed, below the long conversation."""
-    page = open_page(width=width)
-    line = Line(page)
-    page.goto(address)
-    page.get_by_role("textbox", name="Message").wait_for()
+    page = line.hold(address, width)
     names = ("a.md", "b.md", "c.md", "gone.md", "d.md", "a.md")
     for seq, name in enumerate(names, start=900):
         state = "failed" if name == "gone.md" else "done"
@@ -39,29 +32,49 @@ def show_turn(open_page: OpenPage, address: str, *, width: int = 1280) -> tuple[
     answer = TextPart(html="<p>All read.</p>")
     line.show(message(answer, seq=906, call=COST, turn=TURN))
     page.locator("#message-906").wait_for()
-    return page, line
+    return page
 
 
-def test_calls_in_a_row_are_one_line_that_opens(open_page: OpenPage, long_chat: str) -> None:
-    """It says what was done and how much came back; the cards are below it, in their places."""
-    page, _ = show_turn(open_page, long_chat)
+def test_calls_in_a_row_are_one_line_that_opens(line: Line, addresses: dict[str, str]) -> None:
+    """It says what was done and how much came back; the cards are below it, in their places.
+
+    There is no blank row for actions: they are in the margin. Figures are a keypress away.
+    """
+    page = show_turn(line, addresses["rows"])
     kilo = round(len(LINE_OF_FILE) * 300 / 1_000, 1)
-    line = page.get_by_role("button", name=f"Read 3 files · {kilo:g} k characters", exact=True)
-    expect(line).to_have_attribute("aria-expanded", "false")
+    folded = page.get_by_role("button", name=f"Read 3 files · {kilo:g} k characters", exact=True)
+    expect(folded).to_have_attribute("aria-expanded", "false")
     cards = page.locator("#transcript .tool[id*='call-90']")
     expect(cards.filter(visible=True)).to_have_count(1)
-    expect(page.locator("#message-901")).to_be_hidden()
-    line.press("Enter")
-    expect(line).to_be_focused()
-    expect(line).to_have_attribute("aria-expanded", "true")
+    row = page.locator("#message-901")
+    expect(row).to_be_hidden()
+    folded.press("Enter")
+    expect(folded).to_be_focused()
+    expect(folded).to_have_attribute("aria-expanded", "true")
     expect(cards.filter(visible=True)).to_have_count(4)
-    line.press("Enter")
-    expect(page.locator("#message-901")).to_be_hidden()
+    size = "one => one.getBoundingClientRect().height"
+    assert row.evaluate(size) - row.locator(".tool").evaluate(size) <= 6
+    row.get_by_role("button", name="Actions").press("Enter")
+    expect(row.get_by_role("button", name="Rewind to here")).to_be_visible()
+    row.get_by_role("button", name="Cost and tokens: $0.004").click()
+    expect(row.get_by_text("some-model")).to_be_visible()
+    page.keyboard.press("Escape")
+    folded.press("Enter")
+    expect(row).to_be_hidden()
+    answer = page.locator("#message-906")
+    total = answer.get_by_role("button", name="Cost and tokens: 7 calls · $0.0281")
+    expect(answer.get_by_text("20,000")).to_be_hidden()
+    total.press("Enter")
+    for figure in ("20,000", "3,400", "2,000", "4.2 s", "some-model"):
+        expect(answer.get_by_text(figure, exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(answer.get_by_text("20,000")).to_be_hidden()
+    expect(total).to_be_focused()
 
 
-def test_a_call_that_failed_or_runs_stays_open(open_page: OpenPage, long_chat: str) -> None:
+def test_a_call_that_failed_or_runs_stays_open(line: Line, addresses: dict[str, str]) -> None:
     """It stands between what is folded before it and after it."""
-    page, line = show_turn(open_page, long_chat)
+    page = show_turn(line, addresses["rows"])
     failed = page.locator("#message-903 details")
     expect(failed).to_have_attribute("open", "")
     expect(failed.get_by_text("failed")).to_be_visible()
@@ -72,41 +85,11 @@ def test_a_call_that_failed_or_runs_stays_open(open_page: OpenPage, long_chat: s
     expect(page.get_by_role("button", name="Read 2 files").last).to_be_visible()
 
 
-def test_a_step_takes_no_more_room_than_its_card(open_page: OpenPage, long_chat: str) -> None:
-    """There is no blank row for actions: they are in the margin."""
-    page, _ = show_turn(open_page, long_chat)
-    page.get_by_role("button", name="Read 3 files").press("Enter")
-    row = page.locator("#message-901")
-    size = "one => one.getBoundingClientRect().height"
-    assert row.evaluate(size) - row.locator(".tool").evaluate(size) <= 6
-    row.get_by_role("button", name="Actions").press("Enter")
-    expect(row.get_by_role("button", name="Rewind to here")).to_be_visible()
-    row.get_by_role("button", name="Cost and tokens: $0.004").click()
-    expect(row.get_by_text("some-model")).to_be_visible()
-
-
-def test_figures_are_a_keypress_away_and_the_turns_total_stays(
-    open_page: OpenPage, long_chat: str
-) -> None:
-    """Esc closes them and gives the focus back."""
-    page, _ = show_turn(open_page, long_chat)
-    answer = page.locator("#message-906")
-    total = answer.get_by_role("button", name="Cost and tokens: 7 calls · $0.0281")
-    expect(total).to_be_visible()
-    expect(answer.get_by_text("20,000")).to_be_hidden()
-    total.press("Enter")
-    for figure in ("20,000", "3,400", "2,000", "4.2 s", "some-model"):
-        expect(answer.get_by_text(figure, exact=True)).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(answer.get_by_text("20,000")).to_be_hidden()
-    expect(total).to_be_focused()
-
-
 def test_on_a_phone_a_messages_actions_are_behind_a_tap(
-    open_page: OpenPage, long_chat: str
+    line: Line, addresses: dict[str, str]
 ) -> None:
     """In a menu, which the chosen action closes."""
-    page, _ = show_turn(open_page, long_chat, width=360)
+    page = show_turn(line, addresses["rows"], width=360)
     answer = page.locator("#message-906")
     rewind = answer.get_by_role("button", name="Rewind to here")
     expect(answer.get_by_role("button", name="Copy")).to_be_hidden()

@@ -3,13 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import FilePayload, expect
 
+from tests.e2e.accessibility import complaints, problems
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_axe import WIDTHS, complaints
-
-pytestmark = pytest.mark.browser
+from tests.e2e.tabs import Tabs
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "src"}'}}
 TALK = [
@@ -26,25 +24,19 @@ FILE: FilePayload = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 def test_a_file_is_imported_read_and_shared(
-    open_page: OpenPage, tmp_path: Path, width: int
+    open_page: OpenPage, tabs: Tabs, tmp_path: Path
 ) -> None:
     """By names that people read; each page is accessible, and scrolls sideways nowhere."""
-
-    def check() -> None:
-        assert complaints(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-    page = open_page("/", width=width)
+    page = open_page("/")
     page.get_by_role("link", name="Import a conversation").click()
     expect(page.get_by_role("heading", name="Import a conversation")).to_be_visible()
-    check()
+    assert problems(page) == []
     page.get_by_label("File, or the files of a task's folder").set_input_files(FILE)
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_text("4 messages from “talk.json”.")).to_be_visible()
     expect(page.get_by_text("A system message is used at the beginning only")).to_be_visible()
-    check()
+    assert problems(page) == []
     page.get_by_role("link", name="Open the conversation").click()
     expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
@@ -57,9 +49,10 @@ def test_a_file_is_imported_read_and_shared(
     page.get_by_label("Show what tools were given").check()
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
-    check()
-    stranger = open_page(link, known=False, width=width)
-    assert complaints(stranger) == []
+    assert problems(page) == []
+    stranger = tabs.open(known=False)
+    stranger.goto(link)
+    assert problems(stranger) == []
     for address in (link, copy.as_uri()):
         stranger.goto(address)
         expect(stranger.get_by_text("Two files:")).to_be_visible()

@@ -1,11 +1,8 @@
 """Every place of a long conversation can be reached: by scrolling, by links, and back again."""
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import HISTORY_SEED, OpenPage, Server
-
-pytestmark = pytest.mark.browser
+from tests.e2e.conftest import OpenPage
 
 
 def log(page: Page) -> Locator:
@@ -20,9 +17,11 @@ def scroll_through(page: Page, loader: str) -> None:
         expect(page.locator(f'[data-cut="{cut}"]')).to_have_count(0)
 
 
-def test_the_first_message_is_reached_by_scrolling_up(open_page: OpenPage, history: str) -> None:
+def test_the_first_message_is_reached_by_scrolling_up(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
     """Past every run of results, with each row once and in order."""
-    page = open_page(history)
+    page = open_page(addresses["history"])
     scroll_through(page, ".older")
     expect(page.locator("#message-1")).to_contain_text("Question 1:")
     seqs = page.eval_on_selector_all(
@@ -33,10 +32,10 @@ def test_the_first_message_is_reached_by_scrolling_up(open_page: OpenPage, histo
 
 
 def test_a_link_leads_to_its_place_and_the_end_is_reached_from_there(
-    open_page: OpenPage, history: str
+    open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """By scrolling down, with each row once."""
-    page = open_page(f"{history}?at=43")
+    page = open_page(f"{addresses['history']}?at=43")
     expect(page.locator("#message-43")).to_be_focused()
     expect(page.locator("#message-43")).to_be_in_viewport()
     expect(page.locator("#message-365")).to_have_count(0)
@@ -49,28 +48,27 @@ def test_a_link_leads_to_its_place_and_the_end_is_reached_from_there(
     assert seqs == sorted(set(seqs))
 
 
-def test_jump_to_latest_leads_back_from_the_middle(open_page: OpenPage, history: str) -> None:
+def test_what_hides_a_message_and_the_latest_are_a_click_away(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
     """Also where what lies between is not on the page."""
-    page = open_page(f"{history}?at=43")
+    page = open_page(f"{addresses['history']}?at=43")
     page.get_by_role("button", name="Jump to latest").click()
     expect(page.locator("#message-365")).to_be_in_viewport()
     expect(page.locator("#message-43")).to_have_count(0)
     expect(page.get_by_role("button", name="Jump to latest")).to_be_hidden()
-
-
-def test_what_hides_a_message_is_a_click_away(open_page: OpenPage, history: str) -> None:
-    """Even where its row is not on the page yet."""
-    page = open_page(f"{history}?at=43")
+    page.goto(f"{addresses['history']}?at=43")
     log(page).get_by_role("link", name="Hidden by a condensation").first.click()
     fold = log(page).get_by_role("article", name="Context condensed")
     expect(fold).to_be_focused()
     expect(fold).to_be_in_viewport()
 
 
-def test_a_message_sent_from_the_middle_is_seen(open_page: OpenPage, server: Server) -> None:
+def test_a_message_sent_from_the_middle_is_seen(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
     """With its answer, at the end."""
-    own = HISTORY_SEED.read_text("utf-8").replace("The logbook", "Another logbook")
-    page = open_page(f"/c/{server.run(own)}/?at=43")
+    page = open_page(f"{addresses['another history']}?at=43")
     page.get_by_role("textbox", name="Message").fill("Is the ship still afloat?")
     page.keyboard.press("Enter")
     mine = log(page).get_by_role("article", name="You").last

@@ -1,29 +1,17 @@
 """A profile's form in a real browser: choosing a server, trying it, picking a model."""
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
 from tests.standin.server import Standin
-
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def standin() -> Iterator[Standin]:
-    """A server on this machine with two models."""
-    with Standin() as server:
-        models = [{"id": "small", "max_model_len": 8_192}, {"id": "large", "max_model_len": 32_768}]
-        server.served["/v1/models"] = {"data": models}
-        yield server
 
 
 def test_a_server_is_chosen_tried_and_its_model_picked(
     open_page: OpenPage, standin: Standin
 ) -> None:
     """What it says of its models fills the form."""
+    models = [{"id": "small", "max_model_len": 8_192}, {"id": "large", "max_model_len": 32_768}]
+    standin.served["/v1/models"] = {"data": models}
     page = open_page("/profiles/new/")
     page.get_by_label("Provider", exact=True).select_option("openai")
     page.get_by_label("Server", exact=True).select_option("Ollama")
@@ -42,3 +30,27 @@ def test_a_server_is_chosen_tried_and_its_model_picked(
     page.get_by_label("Models at this address").select_option("large")
     expect(page.get_by_label("Model", exact=True)).to_have_value("large")
     expect(window).to_have_value("32768")
+
+
+def test_a_profile_asks_only_for_what_its_provider_needs(open_page: OpenPage) -> None:
+    """A stand-in has neither key nor address; a known model fills in its limits and prices."""
+    page = open_page("/profiles/new/")
+    provider, key = page.get_by_label("Provider"), page.get_by_label("API key")
+    address, model = page.get_by_label("Base URL"), page.get_by_label("Model", exact=True)
+    expect(key).to_be_visible()
+    expect(address).to_have_attribute("placeholder", "https://api.anthropic.com")
+    provider.select_option("Offline")
+    expect(key).to_be_hidden()
+    expect(address).to_be_hidden()
+    model.fill("claude-haiku-5-5")
+    expect(provider).to_have_value("anthropic")
+    expect(address).to_be_visible()
+    expect(page.get_by_text("Above 100,000 tokens of prompt")).to_be_visible()
+    model.fill("claude-opus-5-5")
+    expect(page.get_by_text("Above 100,000 tokens of prompt")).to_be_hidden()
+    page.reload()
+    model.fill("claude-opus-5")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Claude Opus 5")
+    expect(page.get_by_label("Output", exact=True)).to_have_value("25")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("“Claude Opus 5” was saved.")).to_be_visible()

@@ -7,8 +7,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import OpenPage
 
-pytestmark = pytest.mark.browser
-
 # What is marked on the page; the browser draws it without any element.
 MARKED = """
     () => [...CSS.highlights.get("found") ?? []]
@@ -36,10 +34,10 @@ def expect_marked(page: Page, *words: str) -> None:
 
 @pytest.mark.parametrize("words", ["heliotrope comp", "罗盘", "盘"])
 def test_what_is_hidden_far_above_is_found_beside_the_page(
-    open_page: OpenPage, history: str, words: str
+    open_page: OpenPage, addresses: dict[str, str], words: str
 ) -> None:
     """A click leads to its place, where the words are marked; so does the address alone."""
-    page = open_page(history)
+    page = open_page(addresses["history"])
     expect(page.locator("#message-48")).to_have_count(0)
     page.get_by_role("searchbox", name="Search conversations").fill(words)
     hits = page.get_by_role("list", name="The logbook")
@@ -60,9 +58,11 @@ def test_what_is_hidden_far_above_is_found_beside_the_page(
     expect(page.locator("#message-365")).to_be_in_viewport()
 
 
-def test_a_hit_in_collapsed_messages_opens_them(open_page: OpenPage, history: str) -> None:
+def test_a_hit_in_collapsed_messages_opens_them(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
     """What was folded away was so for reading, not for finding."""
-    page = open_page(f"{history}?at=43")
+    page = open_page(f"{addresses['history']}?at=43")
     page.locator(".margin-line").first.get_by_role("button", name="Collapse").click()
     expect(page.locator("#message-48")).to_be_hidden()
     page.keyboard.press("Control+Shift+F")
@@ -72,9 +72,9 @@ def test_a_hit_in_collapsed_messages_opens_them(open_page: OpenPage, history: st
     expect_marked(page, "heliotrope")
 
 
-def test_a_conversation_is_stepped_through(open_page: OpenPage, history: str) -> None:
+def test_a_conversation_is_stepped_through(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """From what is being read on, and around; places that are not on the page are fetched."""
-    page = open_page(history)
+    page = open_page(addresses["history"])
     page.get_by_role("button", name="Search in conversation").click()
     expect(bar(page)).to_be_focused()
     bar(page).fill('"page 3"')
@@ -99,10 +99,10 @@ def test_a_conversation_is_stepped_through(open_page: OpenPage, history: str) ->
 
 
 def test_what_was_rewound_and_what_tools_said_is_shown_where_it_is(
-    open_page: OpenPage, history: str
+    open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """The rewind opens, and so does the card of the call."""
-    page = open_page(history)
+    page = open_page(addresses["history"])
     page.locator("#transcript").click(position={"x": 5, "y": 5})
     page.keyboard.press("/")
     bar(page).fill("astrolabe")
@@ -118,9 +118,9 @@ def test_what_was_rewound_and_what_tools_said_is_shown_where_it_is(
     expect(page.get_by_role("button", name="Next match")).to_be_disabled()
 
 
-def test_a_phone_searches_too(open_page: OpenPage, history: str) -> None:
+def test_a_phone_searches_too(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """From the menu; nothing scrolls sideways."""
-    page = open_page(history, width=360)
+    page = open_page(addresses["history"], width=360)
     page.get_by_role("button", name="More").first.click()
     page.locator("#chat-menu").get_by_role("button", name="Search in conversation").click()
     bar(page).fill("heliotrope")

@@ -1,0 +1,42 @@
+"""axe-core's complaints about a page, in either theme and at either width."""
+
+from typing import Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+WIDTHS = (360, 1280)
+
+
+def complaints(page: Page) -> list[str]:
+    """Return one line for each violation; what a theme changes is looked at in both."""
+    dark = _complaints(page, "dark", runOnly=["color-contrast", "link-in-text-block"])
+    return dark + _complaints(page, "light")
+
+
+def _complaints(page: Page, theme: Literal["light", "dark"], **options: list[str]) -> list[str]:
+    page.emulate_media(color_scheme=theme)
+    found = (
+        Axe().run(page, options={"resultTypes": ["violations"], **options}).response["violations"]
+    )
+    return [
+        f"{theme}: {one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+def problems(page: Page, *widths: int) -> list[str]:
+    """Return complaints at each width, and where the page scrolls sideways."""
+    found = []
+    for width in widths or WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        found += complaints(page)
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"The page scrolls sideways at {width} px.")
+    return found
+
+
+def open_all(page: Page) -> None:
+    """Open everything on the page that can be opened."""
+    page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")

@@ -1,0 +1,153 @@
+"""The chat page as a person knows it: by roles and names."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.standin.rules import blocks_of
+
+SUMMARY_WANTED = "<summary>"
+AROUND = "<environment_details>"
+HEADING = "## Conversation Summary"
+WATCH_WHEEL = """() => {
+    const before = scroller.scrollTop;
+    window.isAtRest = false;
+    scroller.addEventListener("scrollend", () => {
+        window.isAtRest ||= scroller.scrollTop !== before;
+    });
+}"""
+
+
+class Chat:
+    """One tab that shows one conversation."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.open()
+
+    def open(self) -> None:
+        """Load the page and wait until it has heard from the server, and can send."""
+        self.page.goto(self.url)
+        expect(self.meter).to_be_visible()
+        # Where the page keeps its own words is written with the first frame.
+        expect(self.page.locator("#condense-tip[data-words]")).to_be_attached()
+
+    # What is on the page
+
+    @property
+    def box(self) -> Locator:
+        """The composer."""
+        return self.page.get_by_role("textbox", name="Message", exact=True)
+
+    @property
+    def send(self) -> Locator:
+        """The button that is there while nothing runs."""
+        return self.button("Send")
+
+    @property
+    def stop(self) -> Locator:
+        """The button that is there while something runs."""
+        return self.button("Stop")
+
+    @property
+    def log(self) -> Locator:
+        """The transcript."""
+        return self.page.get_by_role("log", name="Conversation")
+
+    @property
+    def meter(self) -> Locator:
+        """The context bar."""
+        return self.page.get_by_role("meter", name="Context window")
+
+    @property
+    def alert(self) -> Locator:
+        """What went wrong, in words."""
+        return self.page.get_by_role("alert")
+
+    def button(self, name: str) -> Locator:
+        """A button of that exact name."""
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def status(self, text: str) -> Locator:
+        """What is announced as going on, where it says ``text``; the band says it too."""
+        return self.page.get_by_role("status").filter(has_text=text).first
+
+    def rows(self, name: str) -> Locator:
+        """Articles of the transcript: "You", "Agent", "Context condensed" and so on."""
+        return self.log.get_by_role("article", name=name, exact=True)
+
+    def color(self, row: Locator) -> str:
+        """The colour in which a row's words are written."""
+        return str(row.locator("p").first.evaluate("one => getComputedStyle(one).color"))
+
+    # What a person does
+
+    def type(self, text: str) -> None:
+        """Write a message and send it with Enter."""
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def finished(self, status: str = "Done.") -> None:
+        """Wait until nothing runs any more."""
+        expect(self.status(status)).to_be_visible()
+        expect(self.send).to_be_visible()
+
+    def ask(self, text: str) -> None:
+        """Send a message and wait for the whole answer."""
+        self.type(text)
+        self.finished()
+
+    def condense(self) -> Locator:
+        """Press the button, wait until it is done, and return the row that it leaves."""
+        self.button("Condense context").click()
+        row = self.rows("Context condensed")
+        expect(row.last).to_be_visible()
+        self.finished()
+        return row
+
+    def second(self) -> "Chat":
+        """Open the same conversation in another tab."""
+        return Chat(self.page.context.new_page(), self.url)
+
+    def act(self, row: Locator, name: str) -> None:
+        """Use a button of a row, which may show only while pointed at."""
+        row.hover()
+        row.get_by_role("button", name=name, exact=True).click()
+
+
+def freeze(page: Page) -> None:
+    """Let no more time pass on the page: what it shows for a moment stays."""
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 60)
+
+
+def texts(body: Mapping[str, Any]) -> list[str]:
+    """Return the text of each message of a request, without what was so at its moment."""
+    said = [[block.get("text", "") for block in blocks_of(one)] for one in body["messages"]]
+    return ["\n".join(text for text in one if not text.startswith(AROUND)) for one in said]
+
+
+def wants_summary(body: Mapping[str, Any]) -> bool:
+    """Whether a request asks for a summary instead of an answer."""
+    return SUMMARY_WANTED in texts(body)[-1]
+
+
+def figures(row: Locator) -> tuple[int, int]:
+    """Return N and M of a row's "N → M tokens"."""
+    # A row out of view has no inner text: the browser has not laid it out.
+    text = row.text_content() or ""
+    found = re.search(r"([\d,]+) → ([\d,]+) tokens", text)
+    assert found, text
+    before, after = (int(number.replace(",", "")) for number in found.groups())
+    return before, after
+
+
+def scroll(page: Page, pixels: int) -> None:
+    """Turn the wheel over the transcript, and return once the page has come to rest."""
+    page.locator("#scroller").hover()
+    page.evaluate(WATCH_WHEEL)
+    page.mouse.wheel(0, pixels)
+    page.wait_for_function("() => window.isAtRest")

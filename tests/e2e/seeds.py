@@ -1,0 +1,204 @@
+"""Conversations on which the tests of pages look: made once for a run, in the server's project."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+import condense
+from chatapp.accounts import accounts
+from chatapp.composer.file_types import block_for
+from chatapp.conversations import conversations, rewind
+from chatapp.models import (
+    AuditEntry,
+    Conversation,
+    ModelCall,
+    hidden_messages,
+    message_store,
+)
+from tests.chatapp.conftest import summarise
+from tests.chatapp.pictures import make_png
+from tests.e2e.seed_rows import make_rows
+from tests.e2e.seed_turns import make_turns
+from tests.records import append_many, put_on_record
+
+TITLE = "Which of the parsers is slow, and what would make it fast?!?"
+QUESTION = "Question {number}: what is on page {number} of the logbook?"
+ANSWER = "Page {number} tells of the {number}th day at sea, of the wind, the sails and the crew."
+SECRET = "The captain hid the heliotrope compass under the third plank. 船长把罗盘藏起来了。"
+
+PROSE = "Long documents, and questions where the first answer that comes to mind is the wrong one."
+RICH = rf"""
+| Model | Context | Price | Good for |
+|:------|--------:|:-----:|----------|
+| Claude Opus 4.1 | 1,200,000 | $15.00 / $75.00 | {PROSE} |
+
+```python
+answer = 42  # {"long " * 30}
+```
+
+\[ x = {" + ".join(f"a_{{{number}}}" for number in range(40))} \]
+
+A line with \( {" + ".join(f"b_{{{number}}}" for number in range(40))} \) and [a link](https://a.example/x).
+
+- פריט ראשון
+"""
+
+
+def start(title: str = "") -> Conversation:
+    """Return a new conversation of the owner's."""
+    return conversations.start_conversation(owner=accounts.prepare_owner(), title=title)
+
+
+def append(
+    talk: Conversation, *said: tuple[condense.Role, str | tuple[condense.Block, ...]]
+) -> None:
+    """Store messages at the end of a conversation."""
+    append_many(talk.pk, [(condense.Message(role, content), 20) for role, content in said])
+
+
+def make_history(title: str = "The logbook") -> str:
+    """A conversation of hundreds of messages.
+
+    Its first 150 messages are hidden behind a summary, and its last ones were rewound.
+    """
+    talk = start(title)
+    for number in range(1, 61):
+        names = [f"call-{number}-{place}" for place in range(3)]
+        lines = "A line of wind and waves.\n" * (200 if number == 9 else 0)
+        calls = [condense.ToolUseBlock(one, "read_file", {"path": f"{one}.txt"}) for one in names]
+        results = [condense.ToolResultBlock(one, f"{lines}The text of {one}.") for one in names]
+        append(
+            talk,
+            ("user", QUESTION.format(number=number)),
+            ("assistant", tuple(calls)),
+            *[("user", (one,)) for one in results],
+            ("assistant", SECRET if number == 8 else ANSWER.format(number=number)),
+        )
+    made = summarise(talk, keep=210)
+    put_on_record(
+        talk,
+        message=made,
+        at_seq=360,
+        tokens_after=100,
+        messages_hidden=150,
+        summary="Something was hidden on board.",
+    )
+    append(
+        talk,
+        ("user", "Forget the compass."),
+        ("assistant", "Nobody speaks of the astrolabe any more."),
+    )
+    hidden_messages.rewind(talk.pk, to_seq=362)
+    append(talk, ("user", "What was the last entry?"), ("assistant", "It says: land in sight."))
+    return f"/c/{talk.pk}/"
+
+
+def make_titled() -> str:
+    """A conversation whose title has 60 characters."""
+    return f"/c/{start(TITLE).pk}/"
+
+
+def make_rich() -> str:
+    """A conversation with one answer that has a table, code and formulas."""
+    talk = start("Reading")
+    append(talk, ("user", "Show me."), ("assistant", RICH))
+    return f"/c/{talk.pk}/"
+
+
+def make_attached() -> str:
+    """A conversation in which a picture and a program were attached."""
+    talk = start()
+    files = (("photo.png", make_png(300, 200)), ("a.py", b"print(1)"))
+    blocks = [block_for(name, data) for name, data in files]
+    append(talk, ("user", (condense.TextBlock("Look"), *blocks)))
+    return f"/c/{talk.pk}/"
+
+
+def make_stacked() -> str:
+    """A conversation in which one condensation stands on another."""
+    talk = start()
+    for text in ("One", "Two"):
+        append(talk, ("user", text), ("assistant", text))
+        made = summarise(talk)
+        put_on_record(talk, message=made, at_seq=made.seq - 1)
+    return f"/c/{talk.pk}/"
+
+
+def make_compared() -> str:
+    """The page that compares a conversation's second condensation with what it hid."""
+    talk = start("Two summaries")
+    for part in range(3):
+        for number in range(40):
+            text = f"You must never touch file_{number}.py. Part {part}. " * 4
+            append(talk, ("user", text), ("assistant", f"It took {number}.5 s. " * 20))
+        if part == 2:
+            break
+        hidden = message_store.read_effective(talk.pk)
+        made = summarise(talk)
+        text = f"Nothing was touched. Part {part} is done."
+        attempt = put_on_record(
+            talk,
+            message=made,
+            at_seq=made.seq - 1,
+            summary=text,
+            messages_hidden=len(hidden),
+            receipt=condense.receipt(hidden, text, searchable=False),
+        )
+    return f"/c/{talk.pk}/condensations/{attempt.pk}/compare/"
+
+
+def make_course() -> str:
+    """The list of the condensations of a conversation that was condensed twice."""
+    talk, begun = start("Two drops"), timezone.now()
+    for number, tokens in enumerate([9, 60, 172, 0, 15, 90, 165, 0, 22, 40]):
+        when = begun + timedelta(minutes=number)
+        if tokens:
+            call = {"purpose": "chat", "tokens_input": tokens * 1000, "created_at": when}
+            ModelCall.objects.create(conversation=talk, profile_name="Offline", **call)
+            continue
+        put_on_record(
+            talk,
+            at_seq=1,
+            strategy="ledger",
+            trigger="auto",
+            tokens_before=172_340,
+            tokens_before_measured=True,
+            tokens_after=9_120,
+            cost="0.0123",
+            started_at=when,
+            finished_at=when + timedelta(seconds=8),
+        )
+    return f"/condensations/?conversation={talk.pk}&sort=cost"
+
+
+def make_tampered() -> str:
+    """The audit record of a conversation in which an entry was changed."""
+    talk = start("Tampered with")
+    for number in range(1, 13):
+        append(talk, ("user", f"text {number}"))
+        rewind.rewind_conversation(conversation=talk, to_seq=number)
+    QuerySet(AuditEntry).filter(conversation=talk, number=7).update(kind="seal")
+    return f"/c/{talk.pk}/audit/"
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "rows": make_rows,
+    "turns": make_turns,
+    "history": make_history,
+    "another history": lambda: make_history("Another logbook"),
+    "titled": make_titled,
+    "rich": make_rich,
+    "attached": make_attached,
+    "stacked": make_stacked,
+    "compared": make_compared,
+    "course": make_course,
+    "tampered": make_tampered,
+}
+
+
+def print_addresses() -> None:
+    """Make all and print the address of each, as JSON."""
+    print(json.dumps({name: make() for name, make in MAKERS.items()}))

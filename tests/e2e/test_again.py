@@ -1,0 +1,130 @@
+"""What failed is tried again, what was cut goes on, and an answer has versions."""
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.chat import texts
+from tests.e2e.conftest import OpenChat
+from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
+from tests.standin.server import Standin
+
+
+def versions(row: Locator) -> Locator:
+    """What a row says of its versions."""
+    return row.get_by_role("group", name="Versions")
+
+
+def test_a_failed_turn_is_a_row_that_outlives_what_comes_after(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """It leads to the profile, can be tried again, and then stays on record without its buttons."""
+    chat = open_chat()
+    standin.then(UNAUTHORIZED, Reply("Welcome."))
+    chat.type("Hello.")
+    failed = chat.rows("Turn failed")
+    expect(failed).to_contain_text("did not accept the API key. Check it in Profiles.")
+    chat.finished("Failed.")
+    chat.alert.get_by_text("Details").click()
+    expect(chat.alert.get_by_text("HTTP status: 401")).to_be_visible()
+    chat.page.reload()
+    expect(chat.alert).to_contain_text("did not accept the API key")
+    expect(failed).to_contain_text("did not accept the API key")
+    address = failed.get_by_role("link", name="Open profile").get_attribute("href")
+    assert re.fullmatch(r"/profiles/\d+/", address or "")
+    failed.get_by_role("button", name="Try again").press("Enter")
+    chat.finished()
+    expect(chat.rows("Agent")).to_contain_text("Welcome.")
+    expect(chat.rows("You")).to_have_count(1)
+    expect(failed).to_contain_text("did not accept the API key")
+    expect(failed.get_by_role("button", name="Try again")).to_have_count(0)
+    assert texts(standin.requests[1].body) == ["Hello."]
+
+
+def test_a_stopped_answer_goes_on(open_chat: OpenChat, standin: Standin) -> None:
+    """With what was written of it; the wish to go on is a quiet line."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("One, two, three. " * 30, gate=gate), Reply("And four."))
+    chat.type("Count.")
+    expect(chat.rows("Agent")).to_contain_text("One")
+    chat.stop.click()
+    chat.finished("Stopped.")
+    gate.open()
+    answer = chat.rows("Agent")
+    expect(answer).to_contain_text("Stopped here.")
+    answer.get_by_role("button", name="Continue").click()
+    chat.finished()
+    expect(chat.rows("Continued")).to_be_visible()
+    expect(chat.rows("Agent").last).to_contain_text("And four.")
+    expect(chat.button("Continue")).to_have_count(0)
+    expect(chat.rows("You")).to_have_count(1)
+    asked = texts(standin.requests[1].body)
+    assert asked[:1] == ["Count."]
+    assert asked[1].startswith("One")
+    assert asked[2].startswith("Continue.")
+
+
+def test_another_answer_keeps_the_first_one_click_away(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The conversation goes on from the version that is shown; the keyboard reaches each."""
+    chat = open_chat()
+    tools = Reply("I look.", [ToolCall("list_files", {})])
+    standin.then(Reply("First."), tools, Reply("Second."))
+    chat.ask("What is here?")
+    chat.act(chat.rows("Agent"), "Regenerate")
+    expect(chat.rows("Agent").last).to_contain_text("Second.")
+    chat.finished()
+    expect(versions(chat.rows("Agent").last)).to_contain_text("2/2")
+    expect(chat.rows("Version 1 of 2")).to_contain_text("1 message")
+    chat.button("Previous version").press("Enter")
+    expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
+    expect(chat.box).to_be_focused()
+    chat.button("Next version").press("Enter")
+    expect(versions(chat.rows("Agent").last)).to_contain_text("2/2")
+    chat.act(chat.rows("Agent").last, "Previous version")
+    expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
+    expect(chat.rows("Agent").last).to_contain_text("First.")
+    expect(chat.rows("Version 2 of 2")).to_contain_text("2 messages, 1 tool result")
+    chat.page.reload()
+    expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
+    standin.reply("Third.")
+    chat.ask("Go on.")
+    assert texts(standin.requests[-1].body) == ["What is here?", "First.", "Go on."]
+
+
+def test_what_takes_the_place_of_a_clicked_answer_is_in_view(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The answer is folded away with the button that was clicked, twice even; nothing holds on."""
+    chat = open_chat()
+    standin.then(Reply("First. " * 900), Reply("I look.", [ToolCall("list_files", {})]))
+    standin.then(Reply("Second."))
+    chat.ask("What is here?")
+    chat.rows("Agent").get_by_role("button", name="Regenerate").dblclick()
+    expect(versions(chat.rows("Agent").last)).to_contain_text("2/2")
+    chat.finished()
+    expect(chat.rows("Agent").last).to_be_in_viewport()
+    expect(chat.rows("You")).to_be_in_viewport()
+    chat.button("Previous version").click()
+    expect(chat.rows("Agent").last).to_contain_text("First.")
+    expect(chat.rows("Agent").last).to_be_in_viewport()
+    chat.button("Next version").click()
+    expect(chat.rows("Agent").last).to_contain_text("Second.")
+    expect(chat.rows("Agent").last).to_be_in_viewport()
+
+
+def test_an_answer_that_did_not_come_can_be_left_for_the_old_one(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The failure is told with the version that stayed empty."""
+    chat = open_chat()
+    standin.then(Reply("First."), UNAUTHORIZED)
+    chat.ask("What is here?")
+    chat.act(chat.rows("Agent"), "Regenerate")
+    chat.finished("Failed.")
+    expect(chat.rows("Turn failed")).to_be_visible()
+    chat.rows("Version 1 of 2").get_by_role("button", name="Use this version").click()
+    expect(chat.rows("Agent")).to_contain_text("First.")
+    expect(chat.rows("Turn failed")).to_be_hidden()
+    expect(chat.rows("Version 2 of 2")).to_contain_text("nothing was written")

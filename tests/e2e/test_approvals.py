@@ -1,0 +1,94 @@
+"""What the agent asks: seen with what would change, answered once, in whichever tab."""
+
+import re
+
+from playwright.sync_api import Route, expect
+
+from tests.e2e.conftest import OpenChat
+from tests.e2e.server import Server
+from tests.standin.behaviours import Reply, ToolCall
+from tests.standin.server import Standin
+
+WRITE = ToolCall("write_file", {"path": "a.txt", "content": "new\n"})
+MARK = re.compile("^● ")
+
+
+def test_a_write_is_allowed_in_one_tab_and_goes_on_in_all(
+    open_chat: OpenChat, standin: Standin, server: Server
+) -> None:
+    """Each shows the difference and marks its title, also after it was loaded again."""
+    chat = open_chat()
+    file = server.workspace(chat.url) / "a.txt"
+    file.write_text("old\n")
+    standin.then(Reply("I write.", tools=(WRITE,)), Reply("Written."))
+    other = chat.second()
+    late = list[str]()
+
+    def name_late(route: Route) -> None:
+        # The title that the conversation gave itself comes when the mark is there already.
+        expect(chat.page).to_have_title(MARK)
+        late.append(route.request.url)
+        route.continue_()
+
+    chat.page.route("**/rename/", name_late)
+    chat.type("Write it.")
+    for tab in (chat, other):
+        expect(tab.button("Allow once")).to_be_visible()
+        expect(tab.log.get_by_text("-old")).to_be_visible()
+        expect(tab.log.get_by_text("+new")).to_be_visible()
+        expect(tab.page.get_by_role("img", name="Waits for you")).to_be_visible()
+        expect(tab.page).to_have_title(MARK)
+    expect(chat.page).to_have_title(re.compile("^● Write it."))
+    assert len(late) == 1
+    assert file.read_text() == "old\n"
+    other.open()
+    expect(other.status("Waiting for you.")).to_be_visible()
+    other.button("Allow once").click()
+    for tab in (chat, other):
+        tab.finished()
+        expect(tab.rows("Agent").last).to_contain_text("Written.")
+        expect(tab.page).not_to_have_title(MARK)
+    assert file.read_text() == "new\n"
+
+
+def test_enter_in_the_reason_denies(open_chat: OpenChat, standin: Standin, server: Server) -> None:
+    """It is never an approval, and the model hears the reason."""
+    chat = open_chat()
+    standin.then(Reply("I write.", tools=(WRITE,)), Reply("All right."))
+    chat.type("Write it.")
+    reason = chat.page.get_by_role("textbox", name="Reason for the model")
+    reason.fill("Not this file.")
+    reason.press("Enter")
+    chat.finished()
+    card = chat.rows("Agent").locator("summary").filter(has_text="write_file")
+    expect(card).to_contain_text("denied")
+    assert not (server.workspace(chat.url) / "a.txt").exists()
+    assert "They say: Not this file." in str(standin.requests[-1].body["messages"][-1])
+
+
+def test_a_question_is_answered_by_a_button_or_in_words(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """And the to-do list stands beside the chat; on a phone a long answer is a button of lines."""
+    answers = f"Tabs\nSpaces\nLeave it as it is{', and change nothing' * 6}"
+    asked = ToolCall("ask_user", {"question": "Tabs or spaces?", "answers": answers})
+    todo = ToolCall("update_todo_list", {"todos": "[x] Ask\n[ ] Format"})
+    chat = open_chat()
+    again = ToolCall("ask_user", {"question": "Everywhere?"})
+    standin.then(Reply(tools=(todo, asked)), Reply(tools=(again,)), Reply("Both, then."))
+    chat.type("Format it.")
+    expect(chat.page.get_by_text("1 of 2")).to_be_visible()
+    chat.page.set_viewport_size({"width": 360, "height": 740})
+    assert chat.page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
+    chat.button("Spaces").click()
+    answer = chat.page.get_by_role("textbox", name="Your answer")
+    expect(answer).to_have_value("")
+    expect(chat.log.get_by_text("Spaces", exact=True).first).to_be_attached()
+    expect(chat.page.get_by_text("Everywhere?").last).to_be_visible()
+    expect(chat.button("Spaces")).to_have_count(0)
+    answer.fill("Both")
+    answer.press("Enter")
+    chat.finished()
+    results = [str(request.body["messages"][-1]) for request in standin.requests[1:]]
+    assert "'Spaces'" in results[0]
+    assert "'Both'" in results[1]

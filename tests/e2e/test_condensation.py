@@ -1,0 +1,287 @@
+"""Condensing as a person sees it: by itself, by hand, put off, drafted, cancelled, and undone."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.e2e.chat import HEADING, Chat, figures, texts, wants_summary
+from tests.e2e.conftest import OpenChat
+from tests.e2e.server import SETTINGS, Desk
+from tests.e2e.words import PASSWORD, SMALL, long, summary
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
+
+
+def due(chat: Chat) -> Locator:
+    """What the composer says of the next condensation."""
+    return chat.page.get_by_role("group", name="Condensing")
+
+
+def test_a_long_conversation_condenses_by_itself_and_goes_on(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The band shows while it runs, a row with its figures remains, and the summary is sent."""
+    chat, gate = open_chat(**SMALL), Gate()
+    standin.then(Reply("Noted."), summary(gate), Reply("It is heliotrope-42."))
+    chat.ask(long(PASSWORD))
+    chat.type(long("What is the password?"))
+    expect(chat.status("Condensing context…")).to_be_visible()
+    expect(chat.page.get_by_text("tokens written")).to_be_visible()
+    gate.open()
+    chat.finished()
+    expect(chat.rows("Agent").last).to_contain_text("It is heliotrope-42.")
+    assert wants_summary(standin.requests[1].body)
+    asked = texts(standin.requests[2].body)
+    assert asked[0].startswith(HEADING)
+    assert PASSWORD in asked[0]
+    assert asked[0].endswith(long("What is the password?"))
+    row = chat.rows("Context condensed")
+    expect(row).to_have_count(1)
+    before, after = figures(row)
+    assert after < before
+    for fact in (r"\$0\.0*[1-9]", r"\d s\b", r"automatic at 30 %: [\d,]+ of 10,000"):
+        expect(row).to_contain_text(re.compile(fact))
+    row.get_by_text("Summary", exact=True).click()
+    expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
+    expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(1)
+    assert chat.color(chat.rows("You").first) != chat.color(chat.rows("You").last)
+
+
+def test_an_answer_stands_once_where_the_transcript_is_fetched_late(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """The rows that a condensation changed may have the reply before its text has arrived."""
+    chat = open_chat(**SMALL)
+    standin.then(Reply("Noted."), summary(), Reply("The flower is heliotrope-42."))
+    chat.ask(long(PASSWORD))
+    late, held = Gate(), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route) if not late.is_open else route.continue_()
+
+    page.route("**/transcript/", hold)
+    other = chat.second()
+    chat.type(long("What is the password?"))
+    other.finished()
+    expect(other.rows("Agent").last).to_contain_text("The flower is")
+    page.evaluate(
+        """() => {
+            window.most = 0;
+            const look = () => {
+                const rows = [...document.querySelectorAll("article.message-assistant")];
+                const said = rows.filter((row) => row.textContent.includes("The flower is"));
+                window.most = Math.max(window.most, said.length);
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    late.open()
+    for route in held:
+        route.continue_()
+    chat.finished()
+    expect(chat.rows("Agent").last).to_contain_text("The flower is")
+    expect(chat.log.locator("[data-finished]")).to_have_count(0)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("window.most") == 1
+
+
+def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """On hover and on focus, also to those who hear the page; Esc puts the words away."""
+    chat, gate = open_chat(), Gate()
+    button, tip = chat.button("Condense context"), chat.page.get_by_role("tooltip")
+    expect(button).to_be_disabled()
+    expect(button).to_have_accessible_description(re.compile("^There is nothing to condense yet"))
+    expect(tip).to_be_hidden()
+    button.hover()
+    expect(tip).to_contain_text("There is nothing to condense yet")
+    chat.page.mouse.move(300, 300)
+    expect(tip).to_be_hidden()
+    button.press("Enter")
+    expect(tip).to_be_visible()
+    chat.page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    expect(chat.rows("Condensation failed")).to_have_count(0)
+    button.hover()
+    expect(tip).to_contain_text("Hides up to 2 messages from the model")
+    expect(tip).to_contain_text("Nothing is deleted, and it can be undone.")
+    mark = chat.page.locator("#chat-head").get_by_text("Condensing…")
+    expect(mark).to_be_hidden()
+    # Pressed twice is the same wish.
+    button.dblclick()
+    expect(mark).to_be_visible()
+    button.hover()
+    expect(tip).to_have_text("The context is being condensed now.")
+    chat.button("Cancel").focus()
+    cancel = chat.button("Cancel").element_handle()
+    for seen in ("tokens written", "1 s", "2 s"):
+        expect(chat.page.locator("#condensing").get_by_text(seen, exact=False)).to_be_visible()
+    expect(chat.button("Cancel")).to_be_focused()
+    assert cancel.evaluate("button => button.isConnected")
+    announced = chat.page.get_by_role("status").filter(has_text="Condensing context…")
+    expect(announced).to_have_count(1)
+    gate.open()
+    chat.finished()
+    expect(chat.box).to_be_focused()
+    expect(mark).to_be_hidden()
+    expect(chat.rows("Context condensed")).to_have_count(1)
+    expect(chat.alert).to_have_count(0)
+    assert len(standin.requests) == 2
+    expect(button).to_be_disabled()
+    button.hover()
+    expect(tip).to_contain_text("Too little was said since the last condensation")
+
+
+def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Each is on record; in the end the model gets the originals, word for word."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("Noted."), summary(gate), Reply("Still here."), summary(), Reply("All."))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    assert gate.wait_until_reached()
+    chat.page.reload()
+    expect(chat.status("Condensing context…")).to_be_visible()
+    expect(chat.button("Condense context")).to_be_disabled()
+    chat.button("Cancel").click()
+    expect(chat.rows("Condensation cancelled")).to_be_visible()
+    expect(chat.button("Cancel")).to_have_count(0)
+    chat.finished()
+    chat.ask("Are you there?")
+    assert PASSWORD in texts(standin.requests[2].body)[0]
+    row = chat.condense()
+    expect(row).to_contain_text("by you")
+    chat.act(row, "Undo condensation")
+    expect(row).to_contain_text("Undone")
+    expect(chat.button("Undo condensation")).to_have_count(0)
+    expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
+    chat.ask("And now?")
+    sent = texts(standin.requests[-1].body)
+    assert [sent[0], *sent[-1:]] == [long(PASSWORD), "And now?"]
+
+
+def test_a_condensation_by_hand_can_have_a_focus(open_chat: OpenChat, standin: Standin) -> None:
+    """It is typed beside the button and reaches the model; the bar goes on meanwhile."""
+    chat = open_chat()
+    standin.then(Reply("Noted."))
+    chat.ask(long(PASSWORD))
+    chat.button("Keep especially…").click()
+    words = chat.page.get_by_role("textbox", name="Keep especially")
+    expect(words).to_be_focused()
+    words.fill("the vault's password")
+    before = chat.meter.get_attribute("aria-valuetext") or ""
+    other = chat.second()
+    standin.reply("And this.")
+    other.ask(long("One more thing."))
+    expect(chat.meter).not_to_have_attribute("aria-valuetext", before)
+    chat.page.bring_to_front()
+    if not words.is_visible():
+        chat.button("Keep especially…").click()
+    expect(words).to_have_value("the vault's password")
+    standin.then(summary())
+    chat.button("Condense, keeping this").click()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    chat.finished()
+    assert "the vault's password" in texts(standin.requests[-1].body)[-1]
+
+
+def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_there(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """It is put off by a turn with "Not now"; pressed while a turn runs, it follows the step."""
+    chat, gate = open_chat(**SMALL), Gate()
+    standin.then(Reply("Noted."), Reply("All of it is heliotrope.", gate=gate), summary())
+    chat.ask(long(PASSWORD))
+    expect(due(chat)).to_contain_text("Condenses in about")
+    expect(chat.button("Now")).to_be_visible()
+    chat.button("Not now").press("Enter")
+    expect(due(chat)).to_contain_text("Condensing is put off by one turn.")
+    expect(chat.button("Now")).to_be_focused()
+    chat.type(long("What is the password?"))
+    expect(chat.rows("Agent").last).to_contain_text("All")
+    expect(chat.button("Now")).to_be_hidden()
+    chat.button("After this step").click()
+    band = chat.page.locator("#condensing")
+    expect(band).to_contain_text("Condenses after this step.")
+    expect(due(chat)).to_have_count(0)
+    gate.open()
+    expect(chat.rows("Context condensed")).to_contain_text("by you")
+    chat.finished()
+    expect(chat.rows("Agent").last).to_contain_text("All of it is heliotrope.")
+    assert [wants_summary(one.body) for one in standin.requests] == [False, False, True]
+
+
+# With what was said before, it is over the threshold.
+MEANWHILE = f"Can we go on? {' '.join(map(str, range(100, 200)))}"
+
+
+@pytest.fixture
+def wish(desk: Desk) -> Iterator[Callable[[str], None]]:
+    """Have summaries drafted early, or not; in the end it is as it was."""
+
+    def choose(drafts: str, share: str = "60") -> None:
+        desk.post("/settings/", **SETTINGS, draft_ahead=drafts, draft_share=share)
+
+    yield choose
+    choose("free", "80")
+
+
+def test_a_person_sees_a_summary_drafted_swapped_in_and_go_stale(
+    open_chat: OpenChat, desk: Desk, standin: Standin, wish: Callable[[str], None]
+) -> None:
+    """The conversation goes on meanwhile; a draft that cannot be used is in the history."""
+    wish("always")
+    chat, gate = open_chat(**SMALL), Gate()
+    standin.then(Reply("Noted."), summary(gate), Reply("Of course."), Reply("heliotrope-42"))
+    chat.ask(long(PASSWORD))
+    expect(due(chat)).to_contain_text("drafted")
+    assert gate.wait_until_reached()
+    chat.ask(MEANWHILE)
+    expect(chat.rows("Agent").last).to_contain_text("Of course.")
+    expect(due(chat)).to_contain_text("Condenses once the summary is drafted")
+    gate.open()
+    expect(due(chat)).to_contain_text("Condenses before the model is asked next, without a wait.")
+    expect(chat.rows("Context condensed")).to_have_count(0)
+    # One draft is enough here.
+    wish("never")
+    chat.type("What is the password?")
+    expect(chat.rows("Agent").last).to_contain_text("heliotrope-42")
+    chat.finished()
+    expect(chat.rows("Context condensed")).to_contain_text("drafted in the background")
+    assert [wants_summary(one.body) for one in standin.requests] == [False, True, False, False]
+    wish("always")
+    other = Chat(chat.page, desk.new_conversation())
+    standin.then(Reply("Noted."), summary())
+    other.ask(long(PASSWORD))
+    expect(due(other)).to_contain_text("without a wait")
+    other.act(other.rows("You").first, "Pin")
+    expect(due(other)).not_to_contain_text("without a wait")
+    expect(due(other)).to_contain_text("Condenses")
+    other.page.goto("/condensations/?outcome=unused")
+    expect(other.page.get_by_text("What the draft stands for was changed").first).to_be_visible()
+
+
+def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin: Standin) -> None:
+    """Open and with the focus in it, it takes every change, and stays open where the focus is."""
+    chat = open_chat(window=6_000)
+    standin.then(Reply("Noted. " * 200), Reply("Again. " * 200))
+    meter = chat.meter
+    meter.click()
+    opened = chat.page.locator("#context-bar details[open]")
+    other = chat.second()
+    for _ in range(2):
+        before = meter.get_attribute("aria-valuetext") or ""
+        other.ask("Say it.")
+        # What it shows in the end; meanwhile there were others.
+        other.open()
+        now = other.meter.get_attribute("aria-valuetext") or ""
+        assert now != before
+        expect(meter).to_have_attribute("aria-valuetext", now)
+        expect(opened.locator("summary")).to_be_focused()

@@ -1,0 +1,65 @@
+"""From the printed link to the first answer, with no key and nothing set up."""
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, WebSocket, expect
+
+from tests.e2e.chat import figures
+from tests.e2e.server import serving
+from tests.first_start import FirstStart
+
+
+def test_the_printed_link_leads_to_an_answer_and_a_condensation(
+    browser: Browser, first_start: FirstStart, tmp_path: Path
+) -> None:
+    """Offline answers at once and says what it is; the conversation names itself."""
+    first_start.copy(tmp_path / "data")
+    with serving(tmp_path) as server:
+        context = browser.new_context(base_url=server.url)
+        visitor = context.new_page()
+        visitor.goto(server.link)
+        visitor.get_by_role("button", name="Sign in").click()
+        ask_the_first_question(visitor)
+        see_a_condensation(visitor)
+        context.close()
+
+
+def ask_the_first_question(visitor: Page) -> None:
+    """See the answer written, and the conversation named after the question."""
+    expect(visitor.get_by_role("heading", name="Three things to try")).to_be_visible()
+    frames: list[str | bytes] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda frame: frames.append(frame))  # noqa: PLW0108 - Playwright asks a listener for its code, which a built-in lacks
+
+    visitor.on("websocket", listen)
+    box = visitor.get_by_role("textbox", name="Message")
+    box.fill("Write 600 words about folding paper.")
+    box.press("Enter")
+    log = visitor.get_by_role("log", name="Conversation")
+    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible()
+    assert sum("text.streamed" in str(frame) for frame in frames) > 1
+    expect(log.get_by_role("article", name="Agent")).to_contain_text("offline stand-in")
+    sidebar = visitor.get_by_role("complementary", name="Sidebar")
+    expect(sidebar.get_by_role("link", name="Write 600 words about folding")).to_be_visible()
+    heading = visitor.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("Write 600 words about folding")
+
+
+def see_a_condensation(visitor: Page) -> None:
+    """Without a key, and in less time than it takes to read about it."""
+    visitor.goto("/")
+    visitor.get_by_role("button", name="See a condensation").click()
+    log = visitor.get_by_role("log", name="Conversation")
+    row = log.get_by_role("article", name="Context condensed").first
+    expect(row).to_be_attached()
+    assert figures(row)[1] < figures(row)[0]
+    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible()
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("hidden from the model, not gone")
+    expect(log.get_by_role("article", name="Agent").last).to_be_in_viewport()
+    row.get_by_text("Summary", exact=True).click()
+    expect(row).to_contain_text("Primary Request and Intent")
+    row.get_by_role("button", name="Undo condensation").click()
+    expect(row).to_contain_text("Undone")
+    expect(row).not_to_contain_text("hidden from the model, not gone")

@@ -1,0 +1,89 @@
+"""Pins: messages that outlive a condensation, and conversations kept in sight or in folders."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.chat import texts
+from tests.e2e.conftest import OpenChat
+from tests.e2e.words import PASSWORD, long, summary
+from tests.standin.behaviours import Reply
+from tests.standin.server import Standin
+
+MARK = "Pinned: the model keeps this word for word"
+
+
+def test_what_is_pinned_is_sent_word_for_word_after_a_condensation(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The mark comes at once and stays, also on the hidden message, until it is unpinned."""
+    chat = open_chat()
+    rule = "Port 8080 must never change."
+    standin.then(Reply("Understood."), Reply("Noted."), summary(), Reply("As you said."))
+    chat.ask(rule)
+    chat.ask(long(PASSWORD))
+    said = chat.rows("You").first
+    chat.act(said, "Pin")
+    expect(said.get_by_text(MARK)).to_be_visible()
+    chat.condense()
+    chat.ask("Which port?")
+    sent = "\n".join(texts(standin.requests[-1].body))
+    assert "## Pinned Message, Verbatim (user, " in sent
+    assert f")\n{rule}" in sent
+    chat.open()
+    chat.act(said, "Unpin")
+    expect(said.get_by_text(MARK)).to_have_count(0)
+
+
+def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin: Standin) -> None:
+    """What is selected has a button below it; rules are typed where all pins are listed."""
+    chat = open_chat()
+    standin.then(Reply("The port is **8080**, and it stays."), Reply("As you said."))
+    chat.ask("Which port?")
+    said = chat.rows("Agent").locator(".prose p")
+    button = chat.button("Pin selection")
+    expect(button).to_be_hidden()
+    said.evaluate("one => getSelection().selectAllChildren(one)")
+    button.click()
+    passage = chat.rows("You").last
+    expect(passage).to_contain_text("A passage of message 2")
+    expect(passage).to_contain_text("The port is **8080**, and it stays.")
+    expect(button).to_be_hidden()
+    chat.button("More").click()
+    chat.button("Pins and rules").click()
+    dialog = chat.page.get_by_role("dialog", name="Pins and rules")
+    expect(dialog.get_by_role("listitem")).to_have_count(1)
+    dialog.get_by_role("textbox", name="A rule of your own").fill("Never use port 80.")
+    dialog.get_by_role("button", name="Pin rule").click()
+    expect(dialog).to_be_hidden()
+    expect(chat.rows("You").last).to_contain_text("Your rule")
+    chat.ask("Why?")
+    sent = "\n".join(texts(standin.requests[-1].body))
+    assert "\nThe port is **8080**, and it stays.\n" in sent
+    assert "\nNever use port 80.\n" in sent
+
+
+def test_a_folder_is_made_renamed_and_removed_from_the_keyboard(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The list follows at once, and the conversation that is open stays in sight."""
+    chat = open_chat()
+    chat.ask("Nobody else asks this.")
+    page, dialog = chat.page, chat.page.get_by_role("dialog")
+    row = page.locator(".conversation.is-current")
+    row.get_by_role("button", name="Pin, archive or move").press("Enter")
+    dialog.get_by_role("button", name="Pin", exact=True).press("Enter")
+    expect(page.get_by_role("list", name="Pinned")).to_contain_text("Nobody else")
+    row.get_by_role("button", name="Pin, archive or move").press("Enter")
+    dialog.get_by_label("Or a new one").fill("Work of mine")
+    dialog.get_by_role("button", name="Move").press("Enter")
+    folder = page.locator("details.folder").filter(has_text="Work of mine")
+    expect(folder).to_contain_text("Nobody else")
+    folder.get_by_role("button", name="Rename or remove").press("Enter")
+    dialog.get_by_label("Name").fill("Play")
+    dialog.get_by_role("button", name="Rename").press("Enter")
+    expect(folder).to_have_count(0)
+    folder = page.locator("details.folder").filter(has_text="Play")
+    expect(folder).to_contain_text("Nobody else")
+    folder.get_by_role("button", name="Rename or remove").press("Enter")
+    dialog.get_by_role("button", name="Remove folder").press("Enter")
+    expect(folder).to_have_count(0)
+    expect(row).to_have_count(1)

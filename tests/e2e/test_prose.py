@@ -1,0 +1,87 @@
+"""What a model wrote, as it is read on a wide screen and on a phone."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.accessibility import complaints
+from tests.e2e.conftest import OpenPage
+
+# How many lines each word of the table takes.
+WORDS = """
+() => [...document.querySelectorAll(".table-box :is(th, td)")].flatMap((cell) => {
+  const node = cell.firstChild;
+  return [...node.data.matchAll(/\\S+/g)].map((word) => {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return [word[0], range.getClientRects().length];
+  });
+})
+"""
+
+
+def is_scrollable(page: Page, selector: str) -> bool:
+    """Whether the element scrolls sideways."""
+    return bool(page.eval_on_selector(selector, "one => one.scrollWidth > one.clientWidth"))
+
+
+def test_words_and_numbers_of_a_table_stay_whole(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """However narrow the screen is, and the page itself does not scroll sideways.
+
+    A link shows where it leads, also to those who cannot hover, and who listen.
+    """
+    page = open_page(addresses["rich"])
+    expect(page.get_by_role("link", name=re.compile(r"a link\s+a\.example"))).to_be_visible()
+    box = page.get_by_role("group", name="Table: Model, Context, Price, Good for")
+    expect(box).to_be_visible()
+    for width in (1440, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        words = dict(page.evaluate(WORDS))
+        assert "1,200,000" in words
+        assert set(words.values()) == {1}
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert is_scrollable(page, ".table-box") == (width == 360)
+        expect(box.get_by_role("cell", name="1,200,000")).to_have_css("text-align", "right")
+
+
+def test_what_is_wide_scrolls_in_its_own_box_by_keyboard(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """Tables, code and formulas; a formula begins at its left end."""
+    page = open_page(addresses["rich"], width=360)
+    assert complaints(page) == []
+    for selector in (".table-box", ".code-block pre", ".formula"):
+        page.locator(selector).focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "selector => document.querySelector(selector).scrollLeft > 0", arg=selector
+        )
+    assert is_scrollable(page, "p math")
+    page.eval_on_selector(".formula", "one => one.scrollLeft = 0")
+    start = page.locator(".formula mi").first.bounding_box()
+    assert start
+    assert start["x"] >= 0
+
+
+def test_a_code_block_has_a_head_that_is_not_part_of_its_text(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """It names the language and holds the button, above the code and not on it."""
+    page = open_page(addresses["rich"], width=360)
+    block = page.locator(".code-block")
+    button = block.get_by_role("button", name="Copy code")
+    expect(button).to_be_visible()
+    head = page.eval_on_selector(".code-block", "one => getComputedStyle(one, '::before').content")
+    assert head == '"python"'
+    above, code = button.bounding_box(), block.locator("code").bounding_box()
+    assert above
+    assert code
+    assert above["y"] + above["height"] <= code["y"]
+    selected = page.evaluate(
+        "() => { getSelection().selectAllChildren(document.querySelector('.code-block'));"
+        " return getSelection().toString(); }"
+    )
+    assert selected.strip().startswith("answer = 42")

@@ -1,0 +1,255 @@
+"""A turn belongs to the server: pages come and go, and each shows the same."""
+
+import re
+
+from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
+
+from tests.e2e.chat import Chat, freeze, texts
+from tests.e2e.conftest import OpenChat
+from tests.e2e.line import Line
+from tests.e2e.words import PASSWORD, long, summary
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
+
+STORY = "Once upon a time there was a **folded** sheet.\n\nThe end of it."
+TOLD = "Once upon a time there was a folded sheet."
+
+
+def told_once(chat: Chat) -> None:
+    """Expect the whole story, exactly once, in one finished reply."""
+    expect(chat.rows("Agent")).to_have_count(1)
+    expect(chat.rows("Agent")).to_contain_text("The end of it.")
+    expect(chat.log.get_by_text(TOLD, exact=True)).to_have_count(1)
+    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def test_a_lost_connection_is_said_and_the_answer_is_whole_afterwards(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """What was streamed meanwhile is there, once."""
+    page, gate = line.page, Gate()
+    chat = open_chat(page=page)
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    expect(chat.status("Writing…")).to_be_visible()
+    line.cut()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    expect(chat.status("Writing…")).to_have_count(0)
+    gate.open()
+    line.dead = False
+    chat.finished()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_hidden()
+    told_once(chat)
+
+
+def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """At the composer, with what to do; the focus that was typed is kept, and works later."""
+    page, gate = line.page, Gate()
+    chat = open_chat(page=page)
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    line.cut()
+    chat.button("Keep especially…").click()
+    focus = page.get_by_role("textbox", name="Keep especially")
+    focus.fill("the password")
+    chat.button("Condense, keeping this").click()
+    said = page.get_by_text("The context was not condensed.")
+    expect(said).to_contain_text("Try again once the connection is back.")
+    expect(focus).to_have_value("the password")
+    line.dead = False
+    expect(said).to_contain_text("The connection is back.")
+    chat.button("Condense, keeping this").click()
+    assert gate.wait_until_reached()
+    expect(said).to_be_hidden()
+    assert "the password" in texts(standin.requests[1].body)[-1]
+    expect(chat.button("Cancel")).to_be_visible()
+    line.cut()
+    chat.button("Cancel").click()
+    expect(page.get_by_text("Condensing was not cancelled.")).to_be_visible()
+    chat.stop.click()
+    expect(page.get_by_text("The agent was not stopped.")).to_be_visible()
+    line.dead = False
+    expect(page.get_by_text(re.compile("^The connection is back."))).to_be_visible()
+    chat.button("Cancel").click()
+    expect(chat.rows("Condensation cancelled")).to_be_visible()
+
+
+def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """By itself, as the page has said, and once; also by one who had to sign in again."""
+    page, cookies = line.page, line.page.context.cookies()
+    chat = open_chat(page=page)
+    standin.then(Reply(STORY), Reply("And another one."))
+    line.cut()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    chat.type("Tell me a story.")
+    expect(chat.status("Not sent yet.")).to_be_visible()
+    expect(chat.box).to_have_value("Tell me a story.")
+    line.dead = False
+    chat.finished()
+    expect(chat.box).to_have_value("")
+    told_once(chat)
+    line.cut()
+    page.context.clear_cookies()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    chat.type("And now?")
+    expect(chat.status("It will be sent when the connection is back.")).to_be_visible()
+    line.dead = False
+    page.get_by_role("link", name="Sign in again").click()
+    page.wait_for_url(re.compile("/sign-in/"))
+    page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
+    page.goto(chat.url)
+    expect(chat.rows("Agent").last).to_contain_text("And another one.")
+    chat.finished()
+    expect(chat.box).to_have_value("")
+    expect(chat.rows("You")).to_have_count(2)
+
+
+def test_a_conversation_that_is_deleted_elsewhere_runs_no_more_on_this_page(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """It says so; what was shown stays, and so does what is typed."""
+    page, gate = line.page, Gate()
+    chat = open_chat(page=page)
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    expect(chat.stop).to_be_visible()
+    line.cut(4403)
+    expect(page.get_by_text("You can't see this conversation.")).to_be_visible()
+    expect(chat.stop).to_be_hidden()
+    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    chat.type("Go on.")
+    expect(chat.box).to_have_value("Go on.")
+    gate.open()
+
+
+def test_an_edit_made_without_a_connection_outlives_a_reload(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """It is sent, as an edit, once the connection is back."""
+    page = line.page
+    chat = open_chat(page=page)
+    standin.reply("Hello.")
+    chat.ask("My name is Ada.")
+    line.cut()
+    chat.box.press("ArrowUp")
+    page.get_by_role("textbox", name="Your edit").fill("My name is Grace.")
+    chat.button("Save").click()
+    expect(chat.status("Not sent yet.")).to_be_visible()
+    page.reload()
+    standin.reply("Hello, Grace.")
+    line.dead = False
+    expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
+    expect(chat.rows("Version 1 of 2")).to_be_visible()
+    expect(chat.box).to_have_value("")
+
+
+def test_a_reload_and_a_second_tab_show_what_was_streamed_and_the_rest(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The turn went on without the page, and began before the other one was opened."""
+    one, gate = open_chat(), Gate()
+    standin.reply(STORY, gate=gate)
+    one.type("Tell me a story.")
+    expect(one.rows("Agent")).to_contain_text("Once upon")
+    one.page.reload()
+    expect(one.rows("Agent")).to_contain_text("Once upon")
+    expect(one.stop).to_be_visible()
+    two = one.second()
+    expect(two.rows("Agent")).to_contain_text("Once upon")
+    gate.open()
+    for chat in (one, two):
+        chat.finished()
+        told_once(chat)
+    standin.reply("A second answer.")
+    two.ask("And then?")
+    expect(one.rows("You")).to_have_count(2)
+    expect(one.rows("Agent").last).to_contain_text("A second answer.")
+
+
+def test_rows_that_could_not_be_fetched_are_fetched_again(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """After a pause; the page says so, whether the server failed or was not reached."""
+    failures = [Route.abort, lambda route: route.fulfill(status=503, body="Not now.")]
+
+    def answer(route: Route) -> None:
+        do = failures.pop() if failures else Route.continue_
+        do(route)
+
+    chat = open_chat()
+    standin.reply(STORY)
+    chat.ask("Tell me a story.")
+    chat.act(chat.rows("You"), "Rewind to here")
+    page.route(re.compile("/transcript/"), answer)
+    page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
+    said = page.get_by_text("The newest messages could not be loaded. Trying again…")
+    expect(said.first).to_be_visible()
+    expect(chat.button("Undo rewind")).to_be_visible()
+    assert not failures
+
+
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_page_that_nobody_sees_lets_go_of_its_line(
+    own_page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """What runs goes on, and is there, whole, when somebody looks again."""
+    lines: list[WebSocket] = []
+    own_page.on("websocket", lambda line: lines.append(line))  # noqa: PLW0108 - playwright marks what it calls
+    own_page.clock.install()
+    chat, gate = open_chat(page=own_page), Gate()
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    own_page.evaluate(HIDE, True)
+    own_page.clock.fast_forward(10_000)
+    own_page.evaluate(HIDE, False)
+    own_page.evaluate(HIDE, True)
+    assert [line.is_closed() for line in lines] == [False]
+    with lines[0].expect_event("close"):
+        own_page.clock.fast_forward(31_000)
+    gate.open()
+    own_page.clock.fast_forward(60_000)
+    assert len(lines) == 1
+    own_page.evaluate(HIDE, False)
+    told_once(chat)
+    expect(chat.send).to_be_visible()
+
+
+def test_a_line_that_died_without_a_word_is_noticed_within_fifteen_seconds(
+    own_page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """The page asks for a sign of life, and gets itself another line."""
+    lines: list[WebSocketRoute] = []
+
+    def stand_between(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        lines.append(socket)
+        if len(lines) > 1:
+            return
+        # The first line takes what the page says, and nothing comes back after the snapshot.
+        socket.on_message(lambda _text: None)
+        server.on_message(socket.send)
+
+    own_page.route_web_socket(re.compile("/ws/"), stand_between)
+    freeze(own_page)
+    chat = open_chat(page=own_page)
+    for seconds in (8, 5, 1):
+        assert len(lines) == 1
+        own_page.clock.fast_forward(seconds * 1_000)
+    own_page.clock.resume()
+    standin.reply(STORY)
+    chat.ask("Tell me a story.")
+    assert len(lines) == 2
+    told_once(chat)

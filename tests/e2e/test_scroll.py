@@ -1,0 +1,249 @@
+"""What is being read stays where it is, whatever opens, closes, comes or is being written."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from chatapp.live import outgoing_frames
+from chatapp.live.streamed_text import Streaming
+from chatapp.markdown import render_markdown
+from chatapp.transcript.message_parts import TextPart
+from tests.e2e.chat import scroll
+from tests.e2e.conftest import OpenPage
+from tests.e2e.line import Line, begin, card, message
+
+PARAGRAPH = "Every fold of the paper keeps a word of what was written before it. "
+# Every kind of block, a heading first; 1,000 pieces of it.
+ANSWER = "\n\n".join(
+    [
+        "# What the folds keep",
+        PARAGRAPH * 6,
+        "## In short\n\n- one\n- two\n- three",
+        "```python\n" + "fold(paper)\n" * 30 + "```",
+        "| fold | words |\n|---|---|\n| first | 12 |\n| second | 9 |",
+        "1. " + PARAGRAPH * 4 + "\n2. " + PARAGRAPH * 4,
+        "> " + PARAGRAPH * 5,
+        "### At last\n\n" + PARAGRAPH * 40,
+    ]
+)
+
+# Notes after each change, and in each frame, where everything stands that stood there before.
+WATCH = """
+    () => {
+        const scroller = document.getElementById("scroller");
+        const transcript = document.getElementById("transcript");
+        const seen = new Map();
+        window.jumps = [];
+        window.looks = 0;
+        window.place = scroller.scrollTop;
+        const look = () => {
+            window.looks += 1;
+            const top = transcript.getBoundingClientRect().top;
+            const rows = [...transcript.querySelectorAll(":scope > .row")];
+            const blocks = [...transcript.querySelectorAll(
+                ":is(#streaming, [data-finished], #message-900) :is(h1, h2, h3, p, li, pre, tr)"
+            )].filter((one) => !one.matches(".thinking"));
+            for (const [index, one] of [...rows, ...blocks].entries()) {
+                const name = rows.includes(one) ? index : `${index - rows.length} ${one.tagName}`;
+                const now = one.getBoundingClientRect().top - top;
+                const known = seen.get(name);
+                if (known !== undefined && known !== now)
+                    window.jumps.push([name, known, now]);
+                seen.set(name, now);
+            }
+            if (scroller.scrollTop < window.place)
+                window.jumps.push(["scrolled back", window.place, scroller.scrollTop]);
+            window.place = scroller.scrollTop;
+        };
+        new MutationObserver(look).observe(transcript, {
+            childList: true, characterData: true, subtree: true,
+        });
+        const frame = () => { look(); requestAnimationFrame(frame); };
+        frame();
+    }
+"""
+
+
+def pieces(text: str, count: int) -> list[str]:
+    """Return the text in ``count`` pieces, of the same length but for one."""
+    size = len(text) / count
+    return [text[round(i * size) : round((i + 1) * size)] for i in range(count)]
+
+
+@pytest.fixture
+def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
+    """The long conversation, with the test at the other end of its socket."""
+    return line.hold(addresses["rows"]), line
+
+
+def write(page: Page, line: Line, count: int) -> None:
+    """Have the answer written in so many pieces, watched, and finished."""
+    streaming = Streaming()
+    line.show(begin(page, streaming))
+    page.locator("#streaming").wait_for(state="attached")
+    page.evaluate(WATCH)
+    for piece in pieces(ANSWER, count):
+        streaming.feed(piece)
+        line.show(streaming.news())
+    streaming.feed("\n\n")
+    line.show(streaming.news())
+    place = page.evaluate("scroller.scrollTop")
+    stored = message(TextPart(html=render_markdown(ANSWER)))
+    line.show(outgoing_frames.article_removed(Streaming.id), stored)
+    page.locator("#message-900").wait_for(state="attached")
+    page.locator("#streaming, [data-finished]").wait_for(state="detached")
+    # Two frames, so that the last one was painted.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("scroller.scrollTop") == place
+    assert page.evaluate("window.looks") > count
+
+
+def top(one: Locator) -> float:
+    """Return where an element's top edge is in the window, once the page is at rest."""
+    return float(
+        one.evaluate(
+            """one => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
+                done(one.getBoundingClientRect().top))))"""
+        )
+    )
+
+
+def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line]) -> None:
+    """Nothing that was written moves on the page, a heading first included; 1,000 pieces, 0 px."""
+    page, line = chat
+    write(page, line, 1_000)
+    assert page.evaluate("window.jumps") == []
+    assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+
+
+def test_a_reader_stays_where_they_are_while_an_answer_is_written(
+    chat: tuple[Page, Line],
+) -> None:
+    """Pieces arrive below; the page does not scroll by a pixel."""
+    page, line = chat
+    scroll(page, -400)
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
+    place = page.evaluate("scroller.scrollTop")
+    write(page, line, 250)
+    assert page.evaluate("window.jumps") == []
+    assert page.evaluate("scroller.scrollTop") == place
+
+
+@pytest.mark.parametrize("name", ["Details", "read_file"])
+def test_what_is_opened_at_the_end_stays_under_the_pointer(
+    chat: tuple[Page, Line], name: str
+) -> None:
+    """Opening and closing; a record, and a tool's card as well as all of its output."""
+    page, line = chat
+    line.show(message(card("notes.md", 300))) if name == "read_file" else None
+    summary = page.locator("#transcript summary").filter(has_text=name).last
+    summary.wait_for()
+    place = top(summary)
+    assert 0 < place < 800
+    summary.click()
+    assert top(summary) == place
+    for more in page.get_by_role("button", name="Show all").filter(visible=True).all():
+        more.evaluate("one => one.scrollIntoView({ block: 'center' })")
+        shown = top(more.locator("xpath=.."))
+        more.click()
+        assert top(page.locator(".tool-result:not(.is-cut)").last) == shown
+    summary.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    place = top(summary)
+    summary.click()
+    assert top(summary) == place
+
+
+def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> None:
+    """What arrives then is counted, and moves nothing; the button leads to it, and to writing."""
+    page, line = chat
+    last = page.locator("#transcript > .band-failure").last
+    last.click(position={"x": 400, "y": 5})
+    place = top(last)
+    line.show(message(card("notes.md")), message(TextPart(html="<p>x</p>" * 90), seq=901))
+    latest = page.get_by_role("button", name="2 new messages")
+    latest.wait_for()
+    assert top(last) == place
+    latest.focus()
+    page.keyboard.press("Enter")
+    expect(latest).to_be_hidden()
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+
+
+def test_nothing_is_left_to_jump_to_after_a_rewind(first_page: Page) -> None:
+    """The button goes with the rows that it led to."""
+    page = first_page
+    page.get_by_role("textbox", name="Message").fill("Write 900 words about folding paper.")
+    page.keyboard.press("Enter")
+    page.get_by_role("status").filter(has_text="Done.").wait_for()
+    asked = page.get_by_role("article", name="You")
+    asked.scroll_into_view_if_needed()
+    jump = page.get_by_role("button", name="Jump to latest")
+    expect(jump).to_be_visible()
+    asked.hover()
+    asked.get_by_role("button", name="Rewind to here").click()
+    page.get_by_role("button", name="Rewind", exact=True).click()
+    page.get_by_role("article", name="Rewound").wait_for()
+    expect(jump).to_be_hidden()
+
+
+def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """Whatever height the browser first took its rows to have."""
+    for width in (1280, 360):
+        page = open_page(addresses["history"], width=width)
+        expect(page.get_by_role("article", name="Agent").last).to_be_in_viewport()
+        page.wait_for_function(
+            """() => !document.getElementById("end").offsetHeight
+                && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= 1"""
+        )
+
+
+def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
+    """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
+    page, streaming = line.hold(addresses["rows"]), Streaming()
+    code = page.locator("#streaming code")
+    begun = "x = '🦉' # <b>\n" * 6_000  # more than a browser keeps in one node
+    streaming.feed("Look:\n\n```python\n" + begun)
+    line.show(begin(page, streaming), streaming.snapshot(), streaming.news())
+    expect(code).to_have_text(begun, use_inner_text=False)
+    copy = page.locator("#streaming").get_by_role("button", name="Copy code")
+    copy.focus()
+    streaming.feed("y = '漢' & 2\nz = ")
+    grown = streaming.news()
+    assert grown["type"] == "code.streamed"
+    line.show(grown, grown)
+    expect(code).to_have_text(re.compile(r"y = '漢' & 2\s+z =\s*$"))
+    assert code.text_content() == begun + "y = '漢' & 2\nz = "
+    expect(copy).to_be_focused()
+    streaming.feed("3\n```\n\nThat is all. ")
+    # Older news that come after newer ones are left alone.
+    line.show(streaming.snapshot(), grown, streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("That is all.")
+    assert code.text_content() == begun + "y = '漢' & 2\nz = 3\n"
+
+
+def test_a_table_that_grows_stays_where_the_reader_has_it(
+    line: Line, addresses: dict[str, str]
+) -> None:
+    """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
+    page, streaming = line.hold(addresses["rows"], width=360), Streaming()
+    columns = [f"heading{number}" for number in range(12)]
+    row = f"| {' | '.join(columns)} |\n"
+    streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")
+    line.show(begin(page, streaming), streaming.snapshot())
+    table = page.locator("#streaming").get_by_role("group", name="Table")
+    table.focus()
+    table.evaluate("one => { one.scrollLeft = 150 }")
+    streaming.feed(row)
+    line.show(streaming.news())
+    expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
+    streaming.feed("\nThat is all. ")
+    line.show(streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("That is all.")
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
