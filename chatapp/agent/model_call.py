@@ -26,15 +26,10 @@ class _Block:
         self.names = names
         self.pieces: list[str] = []
 
-    @property
-    def text(self) -> str:
-        """What was written of it; joined once, and then only what is new."""
-        self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0]
-
     def to_json(self) -> dict[str, str]:
-        """Return the block so far."""
-        return {"type": self.type, **self.names, "text": self.text}
+        """Return the block so far; its pieces are joined once, and then only what is new."""
+        self.pieces[:] = ["".join(self.pieces)]
+        return {"type": self.type, **self.names, "text": self.pieces[0]}
 
 
 class Call:

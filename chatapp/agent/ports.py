@@ -37,12 +37,12 @@ class Draft:
     @property
     def written(self) -> str:
         """All that was written, and has to be paid for."""
-        return "".join(block["text"] for block in self.blocks)
+        return "".join([block["text"] for block in self.blocks])
 
     @property
     def content(self) -> tuple[condense.Block, ...]:
         """What the model may be sent of it: neither half a call, nor thinking without its end."""
-        said = "".join(block["text"] for block in self.blocks if block["type"] == "text").strip()
+        said = "".join([one["text"] for one in self.blocks if one["type"] == "text"]).strip()
         return (condense.TextBlock(said),) if said else ()
 
     @property

@@ -85,7 +85,13 @@ class Scene:
         if changed:
             await self._show_transcript()
         async with self._panels:
-            panel = await self._panel_or_notice() if self.watchers else None
+            panel = None
+            if self.watchers:
+                try:
+                    panel = await self.panel()
+                except Exception:
+                    log.exception("the context could not be shown")
+                    panel = render_panel(None, self.band, self.notice)
             self.turn = ""
             waited, self.waits = self.waits, False
             self._show_status(status)
@@ -113,14 +119,6 @@ class Scene:
             spending = await reading(read_spending)(run.conversation.pk) if limited else ()
             return panel_of(run, context, self.band, self.notice, spending)
         return await reading(read_panel)(self.conversation_id, self.band, self.notice)
-
-    async def _panel_or_notice(self) -> outgoing_frames.Frame:
-        """Return the panel, without the context bar where that can't be shown."""
-        try:
-            return await self.panel()
-        except Exception:
-            log.exception("the context could not be shown")
-            return render_panel(None, self.band, self.notice)
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""

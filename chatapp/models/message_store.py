@@ -141,8 +141,8 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     history = list(history)
     said = [message for message in history if not (message.is_summary or message.is_marker)]
     return {
-        "messages_hidden": sum(not _holds_results(message) for message in said),
-        "results_hidden": sum(len(message.tool_results) for message in said),
+        "messages_hidden": len([one for one in said if not _holds_results(one)]),
+        "results_hidden": sum([len(message.tool_results) for message in said]),
         "condensations_hidden": len(history) - len(said),
     }
 

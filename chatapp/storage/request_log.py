@@ -56,12 +56,12 @@ def stored(seq: int, role: str, content: object) -> Stored:
         return Stored(seq, text, [(start, len(text) - 2)])
     lengths = [len(request_bytes.encode(block).decode()) + 1 for block in content]
     starts = accumulate(lengths, initial=start)
-    places = (
+    places = [
         (first + begin, first + end)
         for first, block in zip(starts, content, strict=False)
         for begin, end in _sent_of(block)
-    )
-    return Stored(seq, text, list(places))
+    ]
+    return Stored(seq, text, places)
 
 
 def _sent_of(block: Mapping[str, object]) -> Iterator[tuple[int, int]]:
@@ -230,7 +230,12 @@ class RequestLog:
         before = self._written
         if request is None:
             return before
-        known = self._recognise(request)
+        keys = zip(request.seqs, request.fragments, strict=True)
+        # None for what is nothing that is stored.
+        known: dict[Key, Item | None] = {
+            key: before.known.get(key) or self._item(*key, end)
+            for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)
+        }
         loose = [bytes_ for (_, bytes_), item in known.items() if item is None]
         fragments = {**before.fragments, **self._store([request.head, *loose], before.fragments)}
         found: dict[Key, Item] = {
@@ -238,7 +243,7 @@ class RequestLog:
             for key, item in known.items()
         }
         items = tuple(found[key] for key in zip(request.seqs, request.fragments, strict=True))
-        kept = sum(1 for _ in takewhile(bool, map(operator.eq, before.items, items)))
+        kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
         whole = not kept or before.length >= LONGEST_CHAIN
         manifest = Manifest(
             call_id=call,
@@ -251,16 +256,6 @@ class RequestLog:
         insert(manifest)
         length = 1 if whole else before.length + 1
         return Written(call, length, items, found, {**fragments})
-
-    def _recognise(self, request: SentRequest) -> dict[Key, Item | None]:
-        """Return what each message of a request is, None where it is nothing that is stored."""
-        known = self._written.known
-        keys = zip(request.seqs, request.fragments, strict=True)
-        ends = (*request.seqs[1:], 0)
-        return {
-            key: known.get(key) or self._item(*key, end)
-            for key, end in zip(keys, ends, strict=True)
-        }
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
         """Return a message of a request, which may be made of all that are stored up to ``end``."""
