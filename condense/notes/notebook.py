@@ -12,7 +12,7 @@ from condense.notes.ledger_text import ledger_of, render
 from condense.notes.sentences import estimate, plain_text
 from condense.notes.statements import Statements
 from condense.notes.todos import TodoList
-from condense.notes.token_packing import choose, fit
+from condense.notes.token_budget import choose, fit
 from condense.notes.tool_calls import Call, read_calls
 from condense.notes.user_words import Requests, said
 from condense.notes.work import Work

@@ -1,4 +1,4 @@
-"""Token packing: a budget of tokens spent on facts, by what each kind weighs."""
+"""Token budget: tokens spent on facts, by what each kind weighs."""
 
 import itertools
 import re
