@@ -94,12 +94,16 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
     replies = [one for one in reversed(facts.requests) if one.to or one.replaced]
     probes = [finding.probe for finding in condense.receipt(own, "").findings]
+    results = []
+    for one in condense.pair_calls(own).answered:
+        about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
+        results.append(f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}")
     found: tuple[Sequence[str], ...] = (
         asked if alone else [*asked[:1], *asked[-1:]],
         [one.text for one in probes if one.kind == "constraints"],
         [" / ".join(filter(None, (one.to, one.text, one.replaced))) for one in replies],
         [f"{one.subject}: {one.message}" for one in facts.failures],
-        [*map(_result, condense.pair_calls(own).answered), *facts.statements],
+        [*results, *facts.statements],
         [],
         [one.text for one in facts.todos],
         [*newest, *(f"The agent answered: “{one.text}”" for one in own[-1:] if _replies(one))],
@@ -119,12 +123,6 @@ def _own(message: condense.Message) -> condense.Message:
 
 def _replies(message: condense.Message) -> bool:
     return message.role == "assistant" and not message.tool_uses
-
-
-def _result(one: condense.AnsweredCall) -> str:
-    """Return what was called, and what its result is about."""
-    about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
-    return f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}"
 
 
 def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
