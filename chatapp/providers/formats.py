@@ -1,4 +1,4 @@
-"""How a request that was sent is read: as what it told the model, whatever its API is called.
+"""Formats of requests that were sent: what each told the model, whatever its API is called.
 
 A provider names the class that reads its own; one that names none sends messages as they are
 shaped for it.

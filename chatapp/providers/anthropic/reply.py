@@ -1,4 +1,4 @@
-"""Put a streamed reply together, block by block, whatever a server sends."""
+"""Streamed replies, put together block by block, whatever a server sends."""
 
 import json
 import logging

@@ -39,7 +39,6 @@ _SECTION = re.compile(r"^ *([1-9])\. +[A-Z][\w /]+:", re.MULTILINE)
 _CALL = re.compile(r"\[Tool Use: ([^\]\n]+)\]\n?")
 _RESULT = re.compile(r"\[Tool Result( \(Error\))?\]\n?")
 _ARGUMENT = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
-_FOCUS = re.compile(r"<focus>\n(.*)\n</focus>", re.DOTALL)
 
 
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
@@ -57,8 +56,8 @@ def summarise(messages: Sequence[condense.Message], count: Callable[[str], int])
     size = count("\n".join([*(one.text for one in talk), *results]))
     limit = min(MOST_TOKENS, max(size * SHARE, min(SHORT_TOKENS, size * SHORT_SHARE)))
     sections = _sections(talk, alone=condense.load_prompt("ledger_follows") not in instruction)
-    if focus := _FOCUS.search(instruction):
-        sections[0].insert(0, f"To be kept above all: {focus[1]}")
+    if focus := instruction.partition("<focus>\n")[2].rpartition("\n</focus>")[0]:
+        sections[0].insert(0, f"To be kept above all: {focus}")
     text = ""
     for items, characters in SIZES:
         text = _written(sections, len(talk), items, characters)

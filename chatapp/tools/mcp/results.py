@@ -1,4 +1,4 @@
-"""What a tool of a server has returned, made fit for a model."""
+"""Results of a server's tools, made fit for a model."""
 
 import base64
 import binascii
