@@ -57,7 +57,11 @@ class Guard:
     def check(self, url: str) -> None:
         """Raise AddressRefused for what can be told without asking a name server."""
         host = _split(url).hostname or ""
-        if not self.allow_private and _is_plainly_private(host):
+        literal = _literal(host)
+        public = (
+            _is_public(literal) if literal else not f".{host.rstrip('.')}".endswith(".localhost")
+        )
+        if not (self.allow_private or public):
             raise AddressRefused(PRIVATE)
 
     async def addresses(self, url: str) -> tuple[str, ...] | None:
@@ -104,14 +108,6 @@ def _split(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise AddressRefused(WITH_USERINFO)
     return parts
-
-
-def _is_plainly_private(host: str) -> bool:
-    """Whether a host is this machine or its network by the looks of it."""
-    literal = _literal(host)
-    if literal is None:
-        return f".{host.rstrip('.')}".endswith(".localhost")
-    return not _is_public(literal)
 
 
 def _literal(host: str) -> IPv4Address | IPv6Address | None:

@@ -1,4 +1,4 @@
-"""How a request that was sent is read: as what it told the model, whatever its API is called.
+"""Formats of requests that were sent: what each told the model, whatever its API is called.
 
 A provider names the class that reads its own; one that names none sends messages as they are
 shaped for it.
@@ -31,8 +31,11 @@ class MessagesFormat:
     def frame(self, body: Json) -> Frame:
         """Return what a body says that has no messages but those that are no conversation's."""
         known = {"system", "tools", "messages"}
+        system = body.get("system")
+        if not isinstance(system, str):
+            system = "\n\n".join([str(block.get("text", "")) for block in listed(system)])
         return Frame(
-            system=_text(body.get("system")),
+            system=system,
             tools={str(tool.get("name", "")): unmarked(tool) for tool in listed(body.get("tools"))},
             parameters={name: value for name, value in body.items() if name not in known},
         )
@@ -67,9 +70,3 @@ def listed(value: object) -> Sequence[Json]:
 def unmarked(value: Json) -> Json:
     """Return an object without its mark for the cache."""
     return {name: inner for name, inner in value.items() if name != _MARK}
-
-
-def _text(system: object) -> str:
-    if isinstance(system, str):
-        return system
-    return "\n\n".join(str(block.get("text", "")) for block in listed(system))

@@ -1,7 +1,7 @@
 """The tools of a conversation: whether they may run, and what they work with."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
     return policies
 
 
-def specs_for(own: Sequence[McpServer]) -> dict[str, ToolSpec]:
+def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
     """Return all tools that there are for whom these servers are, by name."""
     return tool_specs() | mcp_servers.specs_of(own) if own else tool_specs()
 

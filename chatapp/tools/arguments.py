@@ -1,9 +1,8 @@
 """Arguments of a tool: a dataclass says what they are, for the model and for the check."""
 
-import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from chatapp.agent.errors import ToolError
 
@@ -70,10 +69,7 @@ def _check(declared: "Field[Any]", kind: type, value: Any) -> Any:
 
 def _types_of(declared: type[Any]) -> dict[str, type]:
     """Return each field's type; "or None" only says that it may be left out."""
-    return {name: _without_none(hint) for name, hint in get_type_hints(declared).items()}
-
-
-def _without_none(hint: Any) -> type:
-    if get_origin(hint) in (Union, types.UnionType):
-        hint = next(kind for kind in get_args(hint) if kind is not type(None))
-    return hint  # type: ignore[no-any-return]
+    return {
+        name: next(kind for kind in (*get_args(hint), hint) if kind is not type(None))
+        for name, hint in get_type_hints(declared).items()
+    }

@@ -104,19 +104,15 @@ async def _fetch(url: str, guard: Guard) -> _Page:
     """Return a page; raise ToolError, or AddressRefused, or OSError where a name leads nowhere."""
     try:
         async with asyncio.timeout(TIMEOUT):
-            return await _follow(url, guard)
+            for _ in range(MAX_REDIRECTS + 1):
+                fetched, next_url = await _fetch_one(url, guard)
+                if fetched:
+                    return fetched
+                url = urljoin(url, next_url)
     except TimeoutError as error:
         raise ToolError(f"The server took longer than {TIMEOUT:.0f} s.") from error
     except httpx2.HTTPError as error:
         raise ToolError(f"The server could not be reached. {why_unreached(error)}") from error
-
-
-async def _follow(url: str, guard: Guard) -> _Page:
-    for _ in range(MAX_REDIRECTS + 1):
-        fetched, next_url = await _fetch_one(url, guard)
-        if fetched:
-            return fetched
-        url = urljoin(url, next_url)
     raise ToolError(f"The server redirects more than {MAX_REDIRECTS} times.")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.workspace import SKIPPED, Entry, Workspace, show_size
+from chatapp.tools.workspace import SKIPPED, Workspace, show_size
 
 # Lines, and characters in all: a listing is for finding the way, not for reading.
 MAX_LINES = 500
@@ -39,17 +39,14 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
     lines: list[str] = []
     length = 0
     for entry in itertools.islice(entries, MAX_LINES + 1):
-        line = _describe(entry, arguments)
+        line = f"{entry.path}/" if entry.kind == "folder" else f"{entry.path} ({entry.kind})"
+        if entry.kind == "file":
+            line = f"{entry.path} ({show_size(entry.size)})"
+        elif entry.closed and arguments.recursive:
+            line += " (not listed)"
         length += len(line) + 1
         if len(lines) == MAX_LINES or length > MAX_TEXT:
             lines.append(f"[Only the first {len(lines):,} entries. List a folder inside instead.]")
             break
         lines.append(line)
     return "\n".join(lines) or "The folder is empty."
-
-
-def _describe(entry: Entry, arguments: Arguments) -> str:
-    path = entry.path
-    if entry.kind == "folder":
-        return f"{path}/ (not listed)" if entry.closed and arguments.recursive else f"{path}/"
-    return f"{path} ({show_size(entry.size)})" if entry.kind == "file" else f"{path} ({entry.kind})"

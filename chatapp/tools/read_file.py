@@ -47,8 +47,21 @@ def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
 def _lines(lines: list[str], arguments: Arguments) -> str:
     if lines == [""]:
         return "The file is empty."
-    first, last = _choose(arguments, len(lines))
-    numbered = _number(lines[first - 1 : last], first)
+    first, last = arguments.start_line, min(arguments.end_line or len(lines), len(lines))
+    if first > len(lines):
+        raise ToolError(f"{quote(arguments.path)} has only {len(lines):,} lines.")
+    if first > last:
+        raise ToolError("The argument 'end_line' must not be before 'start_line'.")
+    numbered: list[str] = []
+    room = MAX_TEXT
+    for number, line in enumerate(lines[first - 1 : last][:MAX_LINES], start=first):
+        rest = len(line) - MAX_LINE
+        more = f"… [{rest:,} more characters in this line]" if rest > 0 else ""
+        one = f"{number:>6}\t{line[:MAX_LINE]}{more}"
+        room -= len(one) + 1
+        if room < 0 and numbered:
+            break
+        numbered.append(one)
     reached = first + len(numbered) - 1
     if reached < last:
         numbered.append(
@@ -56,29 +69,3 @@ def _lines(lines: list[str], arguments: Arguments) -> str:
             f"Read on with start_line={reached + 1}.]"
         )
     return "\n".join(numbered)
-
-
-def _choose(arguments: Arguments, total: int) -> tuple[int, int]:
-    """Return the first and the last line to read; raise ToolError when there is none."""
-    first, last = arguments.start_line, min(arguments.end_line or total, total)
-    if first > total:
-        raise ToolError(f"{quote(arguments.path)} has only {total:,} lines.")
-    if first > last:
-        raise ToolError("The argument 'end_line' must not be before 'start_line'.")
-    return first, last
-
-
-def _number(lines: list[str], first: int) -> list[str]:
-    numbered: list[str] = []
-    room = MAX_TEXT
-    for number, line in enumerate(lines[:MAX_LINES], start=first):
-        numbered.append(f"{number:>6}\t{_shorten(line)}")
-        room -= len(numbered[-1]) + 1
-        if room < 0 and len(numbered) > 1:
-            return numbered[:-1]
-    return numbered
-
-
-def _shorten(line: str) -> str:
-    rest = len(line) - MAX_LINE
-    return f"{line[:MAX_LINE]}… [{rest:,} more characters in this line]" if rest > 0 else line

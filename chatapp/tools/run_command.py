@@ -6,7 +6,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.long_outputs import cut_in_the_middle
-from chatapp.tools.shell import Ran, Shell
+from chatapp.tools.shell import Shell
 from chatapp.tools.workspace import WritableWorkspace
 
 MAX_COMMAND = 20_000
@@ -46,12 +46,9 @@ async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
     seconds = min(arguments.timeout, LONGEST)
     ran = await shell.run(command, seconds)
     text = cut_in_the_middle(ran.output).rstrip("\n")
-    return ToolOutcome(f"{text}\n[{_how(ran, seconds)}]".lstrip(), is_error=ran.code != 0)
-
-
-def _how(ran: Ran, seconds: int) -> str:
+    how = f"Exit code {ran.code} after {ran.seconds:.1f} s."
     if ran.timed_out:
-        return f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
-    if ran.code < 0:
-        return "Ended, with all that it had started: it has killed what holds its limits."
-    return f"Exit code {ran.code} after {ran.seconds:.1f} s."
+        how = f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
+    elif ran.code < 0:
+        how = "Ended, with all that it had started: it has killed what holds its limits."
+    return ToolOutcome(f"{text}\n[{how}]".lstrip(), is_error=ran.code != 0)

@@ -178,9 +178,6 @@ def _with_context(lines: list[str], numbers: list[int]) -> Iterator[str]:
         if shown >= 0 and first > shown + 1:
             yield "--"
         for one in range(first, min(number + CONTEXT, last) + 1):
-            yield f"{one + 1}{':' if one in matching else '-'} {_shorten(lines[one])}"
+            more = "…" if len(lines[one]) > MAX_LINE else ""
+            yield f"{one + 1}{':' if one in matching else '-'} {lines[one][:MAX_LINE]}{more}"
             shown = one
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"

@@ -9,21 +9,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.standin.behaviours import OVERFLOW, Failure, Gate, Raw, Rest
-from tests.standin.chat_reading import as_messages
+from tests.standin.behaviours import OVERFLOW, Failure
 from tests.standin.chat_rules import violations
 from tests.standin.chat_writing import Completion
 from tests.standin.metering import measure
-from tests.standin.receiving import key_of, read_json, received
+from tests.standin.receiving import key_of, read_json, received, stream
 
 if TYPE_CHECKING:
     from tests.standin.server import Standin
 
+Body = Mapping[str, Any]
+
+# Every beginning of a prompt is cached here, unasked.
+MARK = {"cache_control": {"type": "ephemeral"}}
+
 WRONG_KEY = Failure(401, "invalid_request_error", "Incorrect API key provided.")
-
-
-class ConnectionCut(Exception):
-    """Ends a response in the middle, as a broken line does."""
 
 
 def routes(standin: "Standin") -> list[Route]:
@@ -83,17 +83,58 @@ def _fail(standin: "Standin", failure: Failure, code: str | None = None) -> JSON
 
 
 async def _stream(written: Completion) -> AsyncIterator[str]:
-    for chunk in written.chunks():
-        if isinstance(chunk, Gate):
-            await asyncio.to_thread(chunk.pass_through)
-        elif isinstance(chunk, Raw):
-            yield chunk.text
-        elif isinstance(chunk, Rest):
-            await asyncio.sleep(chunk.seconds)
-        elif chunk.get("type") == "cut":
-            raise ConnectionCut
-        else:
-            yield f"data: {json.dumps(chunk)}\n\n"
-            if "error" in chunk:
-                return
-    yield "data: [DONE]\n\n"
+    last = ""
+    async for last in stream(written.chunks(), lambda chunk: f"data: {json.dumps(chunk)}\n\n"):
+        yield last
+    if not last.startswith('data: {"error"'):
+        yield "data: [DONE]\n\n"
+
+
+def as_messages(body: Body) -> dict[str, Any]:
+    """Return a valid request in the other API's shape, every block marked for the cache."""
+    messages: list[dict[str, Any]] = []
+    system = ""
+    for message in body["messages"]:
+        if message["role"] == "system":
+            system = message["content"]
+            continue
+        role = "assistant" if message["role"] == "assistant" else "user"
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "content": []})
+        messages[-1]["content"] += [{**block, **MARK} for block in _blocks(message)]
+    said = {
+        "model": body["model"],
+        "messages": messages,
+        "tools": [*map(_tool, body.get("tools") or [])],
+    }
+    return {**said, "system": [{"type": "text", "text": system, **MARK}]} if system else said
+
+
+def _tool(tool: Body) -> dict[str, Any]:
+    function = tool["function"]
+    return {
+        "name": function["name"],
+        "description": function.get("description", ""),
+        "input_schema": function["parameters"],
+    }
+
+
+def _blocks(message: Body) -> list[dict[str, Any]]:
+    if message["role"] == "tool":
+        answer = {"type": "tool_result", "tool_use_id": message["tool_call_id"]}
+        return [{**answer, "content": message["content"]}]
+    content = message.get("content") or []
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else []
+    blocks += [_part(part) for part in content] if isinstance(content, list) else []
+    for call in message.get("tool_calls", ()):
+        name, text = call["function"]["name"], call["function"]["arguments"]
+        use = {"type": "tool_use", "id": call["id"], "name": name, "input": json.loads(text)}
+        blocks.append(use)
+    return blocks
+
+
+def _part(part: Body) -> dict[str, Any]:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    kind, _, data = part["image_url"]["url"].partition(";base64,")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind[5:], "data": data}}

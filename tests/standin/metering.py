@@ -1,4 +1,4 @@
-"""Measured tokens and the prompt cache of the stand-in, both deterministic."""
+"""Measured tokens, the prompt cache, and why it was of no use: all of it deterministic."""
 
 import base64
 import hashlib
@@ -12,6 +12,7 @@ from typing import Any
 
 import condense
 from tests.standin.rules import blocks_of
+from tests.standin.thinking import unmarked
 
 UNKNOWN_IMAGE = 1_500  # tokens of one that is given by address
 LOOK_BACK = 20
@@ -123,3 +124,33 @@ def _digests(model: str, parts: list[Part]) -> Iterator[str]:
     for part in parts:
         digest.update(part.json.encode())
         yield digest.copy().hexdigest()
+
+
+class Diagnosis:
+    """Compares each request with the one before it, by the id of the reply to that."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, Mapping[str, Any]] = {}
+
+    def compare(self, body: Mapping[str, Any], id_: str) -> dict[str, Any] | None:
+        """Return the reply's ``diagnostics``, and remember the request that it answers."""
+        self._bodies[id_] = body
+        previous = (body.get("diagnostics") or {}).get("previous_message_id")
+        if previous is None:
+            return None
+        reason = self._reason(self._bodies.get(previous), body)
+        return {"cache_miss_reason": reason} if reason else None
+
+    def _reason(
+        self, before: Mapping[str, Any] | None, body: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        if before is None:
+            return {"type": "previous_message_not_found"}
+        known, asked = unmarked(before["messages"]), unmarked(body["messages"])
+        missed = count_text(json.dumps(known))
+        for name in ("model", "system", "tools"):
+            if unmarked(before.get(name)) != unmarked(body.get(name)):
+                return {"type": f"{name}_changed", "cache_missed_input_tokens": missed}
+        if asked[: len(known)] != known:
+            return {"type": "messages_changed", "cache_missed_input_tokens": missed}
+        return None

@@ -1,11 +1,18 @@
-"""What the stand-in keeps of a request, and how it reads one."""
+"""Requests as the stand-in reads and keeps them, and streams as it writes them."""
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
+
+from tests.standin.behaviours import Gate, Raw, Rest
+
+
+class ConnectionCut(Exception):
+    """Ends a response in the middle, as a broken line does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +55,20 @@ def key_of(request: Request) -> str:
     """Return the API key from either header that the APIs read."""
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
     return request.headers.get("x-api-key") or bearer.strip()
+
+
+async def stream(
+    events: Iterable[dict[str, Any] | Gate | Raw | Rest], write: Callable[[dict[str, Any]], str]
+) -> AsyncIterator[str]:
+    """Yield what is sent of a reply; at a gate it waits, and at a "cut" the connection ends."""
+    for event in events:
+        if isinstance(event, Gate):
+            await asyncio.to_thread(event.pass_through)
+        elif isinstance(event, Raw):
+            yield event.text
+        elif isinstance(event, Rest):
+            await asyncio.sleep(event.seconds)
+        elif event.get("type") == "cut":
+            raise ConnectionCut
+        else:
+            yield write(event)

@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -23,31 +23,16 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, chat_door, compaction, thinking
-from tests.standin.behaviours import (
-    OVERFLOW,
-    PATIENCE,
-    Behaviour,
-    Failure,
-    Gate,
-    Raw,
-    Reply,
-    Rest,
-    ToolCall,
-)
-from tests.standin.diagnosis import Diagnosis
+from tests.standin.behaviours import OVERFLOW, PATIENCE, Behaviour, Failure, Gate, Reply, ToolCall
 from tests.standin.listening import Listening
-from tests.standin.metering import PromptCache, measure
-from tests.standin.receiving import Received, key_of, read_json, received
+from tests.standin.metering import Diagnosis, PromptCache, measure
+from tests.standin.receiving import Received, key_of, read_json, received, stream
 from tests.standin.rules import violations
 from tests.standin.writing import Written
 
 NO_KEY = Failure(401, "authentication_error", "x-api-key header is required")
 WRONG_KEY = Failure(401, "authentication_error", "invalid x-api-key")
 VERSIONS = {"2023-06-01", "2026-10-21"}
-
-
-class ConnectionCut(Exception):
-    """Ends a response in the middle, as a broken line does."""
 
 
 @dataclass(repr=False)
@@ -118,7 +103,6 @@ class Standin:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        """Listen, and return once requests are served."""
         listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
         # A line that rests is closed by no clock: a request may be on its way at that moment.
@@ -138,7 +122,6 @@ class Standin:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Open all gates and stop."""
         for gate in self._gates:
             gate.open()
         self._server.over.set_result(None)
@@ -199,7 +182,9 @@ class Standin:
         )
         headers = {"request-id": f"req_{number:06}"}
         if body.get("stream"):
-            return StreamingResponse(_stream(written), 200, headers, "text/event-stream")
+            return StreamingResponse(
+                stream(written.events(), _event), 200, headers, "text/event-stream"
+            )
         return JSONResponse(written.message(), headers=headers)
 
     def next(self, body: Mapping[str, Any]) -> Behaviour:
@@ -245,15 +230,5 @@ class Standin:
         )
 
 
-async def _stream(written: Written) -> AsyncIterator[str]:
-    for event in written.events():
-        if isinstance(event, Gate):
-            await asyncio.to_thread(event.pass_through)
-        elif isinstance(event, Raw):
-            yield event.text
-        elif isinstance(event, Rest):
-            await asyncio.sleep(event.seconds)
-        elif event["type"] == "cut":
-            raise ConnectionCut
-        else:
-            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+def _event(event: Mapping[str, Any]) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"

@@ -2,61 +2,22 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import cache
+from typing import Any, Required, get_args, get_origin, get_type_hints
+
+from anthropic.types import ContentBlockParam
+from anthropic.types.beta import BetaCompactionBlockParam
+from anthropic.types.tool_result_block_param import Content
 
 Body = Mapping[str, Any]
 Block = Mapping[str, Any]
 
 MOST_MARKS = 4
 TOP_LEVEL = {
-    *(
-        "cache_control",
-        "compaction",
-        "container",
-        "context_management",
-        "diagnostics",
-        "inference_geo",
-    ),
-    *("max_tokens", "mcp_servers", "messages", "metadata", "model", "output_config"),
-    *("service_tier", "speed", "stop_sequences", "stream", "system", "thinking"),
+    *("cache_control", "compaction", "container", "context_management", "diagnostics"),
+    *("inference_geo", "max_tokens", "mcp_servers", "messages", "metadata", "model"),
+    *("output_config", "service_tier", "speed", "stop_sequences", "stream", "system", "thinking"),
     *("tool_choice", "tools"),
-}
-BLOCK_KEYS = {
-    "text": "text citations",
-    "image": "source transformations",
-    "document": "source title context citations",
-    "search_result": "source title content citations",
-    "tool_use": "id name input caller toolset_name",
-    "tool_result": "tool_use_id content is_error toolset_name",
-    "thinking": "thinking signature",
-    "redacted_thinking": "data",
-    "server_tool_use": "id name input caller",
-    "web_search_tool_result": "tool_use_id content caller",
-    "web_fetch_tool_result": "tool_use_id content caller",
-    "code_execution_tool_result": "tool_use_id content",
-    "bash_code_execution_tool_result": "tool_use_id content",
-    "text_editor_code_execution_tool_result": "tool_use_id content",
-    "tool_search_tool_result": "tool_use_id content",
-    "container_upload": "file_id",
-    "tool_reference": "tool_name",
-    "browser_state": "tabs state_changes",
-    "compaction": "content encrypted_content signature tool_changes",
-}
-REQUIRED = {
-    "text": "text",
-    "image": "source",
-    "tool_use": "id name input",
-    "tool_result": "tool_use_id",
-    "thinking": "thinking signature",
-    "redacted_thinking": "data",
-    "document": "source",
-    "search_result": "source title content",
-    "server_tool_use": "id name input",
-    "container_upload": "file_id",
-    "tool_reference": "tool_name",
-    "browser_state": "tabs",
-    "compaction": "",
-    **{kind: "tool_use_id content" for kind in BLOCK_KEYS if kind.endswith("_tool_result")},
 }
 ONLY_IN_RESULT = {"tool_reference", "browser_state"}
 THINKING = ("thinking", "redacted_thinking")
@@ -64,6 +25,18 @@ IN_RESULT = {"text", "image", "document", "search_result", *ONLY_IN_RESULT}
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+
+
+@cache
+def blocks() -> Mapping[str, tuple[set[str], set[str]]]:
+    """Return the fields of each kind of block that the SDK declares, and those that it requires."""
+    found = {}
+    for kind in {*get_args(ContentBlockParam), *get_args(Content), BetaCompactionBlockParam}:
+        hints = get_type_hints(kind, include_extras=True)
+        required = {key for key, hint in hints.items() if get_origin(hint) is Required}
+        (name,) = get_args(get_type_hints(kind)["type"])
+        found[name] = ({*hints}, required)
+    return found
 
 
 def _keys(body: Body) -> Iterator[str]:
@@ -142,12 +115,13 @@ def _shape(where: str, message: Any) -> Iterator[str]:
 
 def _block(where: str, block: Any) -> Iterator[str]:
     kind = block.get("type") if isinstance(block, Mapping) else None
-    if not isinstance(kind, str) or kind not in BLOCK_KEYS:
+    if not isinstance(kind, str) or kind not in blocks():
         yield f"{where}: Input tag {kind!r} does not match any of the expected tags"
         return
-    for key in block.keys() - {"type", "cache_control", *BLOCK_KEYS[kind].split()}:
+    known, required = blocks()[kind]
+    for key in block.keys() - {*known, "cache_control"}:
         yield f"{where}.{kind}.{key}: Extra inputs are not permitted"
-    for key in REQUIRED.get(kind, "").split():
+    for key in required:
         if block.get(key) is None:
             yield f"{where}.{kind}.{key}: Field required"
     if kind == "tool_use":
@@ -175,7 +149,7 @@ def _tool_result(where: str, block: Block) -> Iterator[str]:
         inside = f"{where}.content.{index}"
         yield from _block(inside, inner)
         kind = inner.get("type") if isinstance(inner, Mapping) else None
-        if kind in BLOCK_KEYS and kind not in IN_RESULT:
+        if kind in blocks() and kind not in IN_RESULT:
             yield f"{inside}: `{kind}` blocks cannot be in a `tool_result` block"
         if kind == "text" and not str(inner.get("text", "")).strip():
             yield "messages: text content blocks must be non-empty"

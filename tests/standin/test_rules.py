@@ -1,14 +1,10 @@
 import copy
 from collections.abc import Callable
-from typing import Any, Required, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pytest
-from anthropic.types import ContentBlockParam
-from anthropic.types.beta import BetaCompactionBlockParam
-from anthropic.types.tool_result_block_param import Content
 
 from tests.standin.rules import violations
-from tests.standin.shapes import BLOCK_KEYS, REQUIRED
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -187,15 +183,3 @@ def test_a_reply_may_be_begun_for_the_model() -> None:
         body = good()
         messages("user", "Hi", "assistant", content)(body)
         assert violations(body) == []
-
-
-def test_the_stand_in_knows_the_blocks_that_the_sdk_declares() -> None:
-    """A newer SDK with other blocks or fields is noticed here."""
-    known, required = {}, {}
-    for kind in {*get_args(ContentBlockParam), *get_args(Content), BetaCompactionBlockParam}:
-        hints = get_type_hints(kind, include_extras=True)
-        (name,) = get_args(get_type_hints(kind)["type"])
-        known[name] = set(hints) - {"type", "cache_control"}
-        required[name] = {key for key in known[name] if get_origin(hints[key]) is Required}
-    assert known == {kind: set(keys.split()) for kind, keys in BLOCK_KEYS.items()}
-    assert required == {kind: set(REQUIRED[kind].split()) for kind in BLOCK_KEYS}

@@ -1,4 +1,4 @@
-"""Put a streamed reply together, block by block, whatever a server sends."""
+"""Streamed replies, put together block by block, whatever a server sends."""
 
 import json
 import logging
@@ -60,8 +60,14 @@ class Reply(StreamedReply):
     @property
     def content(self) -> tuple[condense.Block, ...]:
         """The blocks so far; blank text, which the API would not take back, is left out."""
-        blocks = (self._block(index) for index in sorted(self._blocks))
-        return tuple(block for block in blocks if not _is_blank(block))
+        blocks = [self._block(index) for index in sorted(self._blocks)]
+        return tuple(
+            [
+                block
+                for block in blocks
+                if not isinstance(block, condense.TextBlock) or block.text.strip()
+            ]
+        )
 
     def completed(self) -> events.ReplyCompleted:
         """Return the whole reply as an event."""
@@ -202,10 +208,6 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
             yield events.TextStreamed(text)
 
 
-def _is_blank(block: condense.Block) -> bool:
-    return isinstance(block, condense.TextBlock) and not block.text.strip()
-
-
 def _facts(event: Data) -> dict[str, Any]:
     """Return the fields of ``CallFacts`` that a message's beginning or end tells."""
     facts: dict[str, Any] = {}
@@ -219,10 +221,11 @@ def _facts(event: Data) -> dict[str, Any]:
             facts |= {} if missed is None else {"missed_tokens": missed}
     match event:
         case {"input_transformations": [*found]} if found:
-            kept = [one for one in found[:MOST_TRANSFORMATIONS] if _is_small(one)]
-            facts["transformations"] = tuple(kept)
+            facts["transformations"] = tuple(
+                [
+                    one
+                    for one in found[:MOST_TRANSFORMATIONS]
+                    if isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION
+                ]
+            )
     return facts
-
-
-def _is_small(one: object) -> bool:
-    return isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION

@@ -65,12 +65,10 @@ class RequestWriter:
         messages = self._messages(request, thinking=thinking)
         asked = thinking_parameters(self.model, shown=thinking) | _compaction(request)
         head = {"max_tokens": max(1, self.model.max_output), **asked}
-        return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
-
-    def _diagnosis(self, request: ModelRequest) -> dict[str, Any]:
-        if not self.diagnoses:
-            return {}
-        return {"diagnostics": {"previous_message_id": request.previous_reply or None}}
+        after: dict[str, Any] = {"stream": True}
+        if self.diagnoses:
+            after["diagnostics"] = {"previous_message_id": request.previous_reply or None}
+        return self._join(request, head, messages, after)
 
     def write_count(self, request: ModelRequest) -> SentRequest:
         """Return the bytes of the request to count tokens."""
@@ -94,7 +92,9 @@ class RequestWriter:
         messages: Sequence[condense.Message],
         after: Mapping[str, Any],
     ) -> SentRequest:
-        head = {"model": self.model.name, **parameters, **_system(request)}
+        head = {"model": self.model.name, **parameters}
+        if request.system.strip():
+            head["system"] = [{"type": "text", "text": request.system, **_MARK}]
         head |= _tools(request.tools, messages)
         fragments = self._bytes.of(messages)
         users = [index for index, message in enumerate(messages) if message.role == "user"]
@@ -109,18 +109,12 @@ def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
     return b",".join(map(request_bytes.encode, (_marked(said) if marked else said, *rules)))
 
 
-def _system(request: ModelRequest) -> dict[str, Any]:
-    if not request.system.strip():
-        return {}
-    return {"system": [{"type": "text", "text": request.system, **_MARK}]}
-
-
 def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:
     if specs:
         tools = [spec.to_api() for spec in specs]
         tools[-1] |= _MARK
         return {"tools": tools}
-    names = sorted(_tool_names(messages))
+    names = sorted({use.name for message in messages for use in message.tool_uses})
     if not names:
         return {}
     tools = [
@@ -128,10 +122,6 @@ def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> d
         for name in names
     ]
     return {"tools": tools, "tool_choice": {"type": "none"}}
-
-
-def _tool_names(messages: Sequence[condense.Message]) -> set[str]:
-    return {use.name for message in messages for use in message.tool_uses}
 
 
 def _without_marks(value: Any) -> Any:

@@ -25,10 +25,17 @@ MOST_CALLS, MOST_WORDS, DEFAULT_WORDS = 200, 20_000, 1_200
 MOST_SEEN, LONGEST_QUOTE, QUOTED_LINES = 6, 160, 6
 
 # Each sentence is read once, however often it names the first of the words.
-_READ_ALL = re.compile(r"\bread\b(?>[^.?!]*?\b(?:all|every|each)\b)[^.?!]*\bfiles?\b", re.I)
-_LIST = re.compile(r"\b(?:list|show|which|what)\b(?>[^.?!]*?\b(?:files|folder|workspace)\b)", re.I)
+_READ_ALL = re.compile(
+    r"(?:^|[.?!])(?>[^.?!]*?\bread\b)(?>[^.?!]*?\b(?:all|every|each)\b)[^.?!]*\bfiles?\b", re.I
+)
+_LIST = re.compile(
+    r"(?:^|[.?!])(?>[^.?!]*?\b(?:list|show|which|what)\b)[^.?!]*?\b(?:files|folder|workspace)\b",
+    re.I,
+)
 _READ = re.compile(r"\bread\b([^?!\n]+)", re.I)
-_WRITE = re.compile(r"\bwrite\b[^.?!\d]*(\d[\d,]{0,8}) words?\b|\bwrite a long\b", re.I)
+_WRITE = re.compile(
+    r"\bwrite\b(?:(?!\bwrite\b)[^.?!\d])*(\d[\d,]{0,8}) words?\b|\bwrite a long\b", re.I
+)
 _READ_BEFORE = re.compile(r"^ *- (\S+) \(read_file\): (.+)$", re.MULTILINE)
 _LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 

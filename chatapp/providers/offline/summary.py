@@ -39,7 +39,6 @@ _SECTION = re.compile(r"^ *([1-9])\. +[A-Z][\w /]+:", re.MULTILINE)
 _CALL = re.compile(r"\[Tool Use: ([^\]\n]+)\]\n?")
 _RESULT = re.compile(r"\[Tool Result( \(Error\))?\]\n?")
 _ARGUMENT = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
-_FOCUS = re.compile(r"<focus>\n(.*)\n</focus>", re.DOTALL)
 
 
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
@@ -57,8 +56,8 @@ def summarise(messages: Sequence[condense.Message], count: Callable[[str], int])
     size = count("\n".join([*(one.text for one in talk), *results]))
     limit = min(MOST_TOKENS, max(size * SHARE, min(SHORT_TOKENS, size * SHORT_SHARE)))
     sections = _sections(talk, alone=condense.load_prompt("ledger_follows") not in instruction)
-    if focus := _FOCUS.search(instruction):
-        sections[0].insert(0, f"To be kept above all: {focus[1]}")
+    if focus := instruction.partition("<focus>\n")[2].rpartition("\n</focus>")[0]:
+        sections[0].insert(0, f"To be kept above all: {focus}")
     text = ""
     for items, characters in SIZES:
         text = _written(sections, len(talk), items, characters)
@@ -94,12 +93,16 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
     replies = [one for one in reversed(facts.requests) if one.to or one.replaced]
     probes = [finding.probe for finding in condense.receipt(own, "").findings]
+    results = []
+    for one in condense.pair_calls(own).answered:
+        about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
+        results.append(f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}")
     found: tuple[Sequence[str], ...] = (
         asked if alone else [*asked[:1], *asked[-1:]],
         [one.text for one in probes if one.kind == "constraints"],
         [" / ".join(filter(None, (one.to, one.text, one.replaced))) for one in replies],
         [f"{one.subject}: {one.message}" for one in facts.failures],
-        [*map(_result, condense.pair_calls(own).answered), *facts.statements],
+        [*results, *facts.statements],
         [],
         [one.text for one in facts.todos],
         [*newest, *(f"The agent answered: “{one.text}”" for one in own[-1:] if _replies(one))],
@@ -119,12 +122,6 @@ def _own(message: condense.Message) -> condense.Message:
 
 def _replies(message: condense.Message) -> bool:
     return message.role == "assistant" and not message.tool_uses
-
-
-def _result(one: condense.AnsweredCall) -> str:
-    """Return what was called, and what its result is about."""
-    about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
-    return f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}"
 
 
 def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Put a streamed reply together, chunk by chunk, whatever a server sends."""
+"""Streamed replies, put together chunk by chunk, whatever a server sends."""
 
 import json
 import uuid

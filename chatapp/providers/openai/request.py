@@ -64,7 +64,8 @@ class RequestWriter:
         if system and self.traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
         elif system:
-            fragments[0] = self._encode(_with_system(messages[0], system))
+            first = (condense.TextBlock(system), *messages[0].blocks)
+            fragments[0] = self._encode(messages[0].with_content(first))
         return request_bytes.join(head, messages, fragments, tail)
 
     def _encode(self, message: condense.Message) -> bytes:
@@ -78,16 +79,11 @@ class RequestWriter:
             after["stream_options"] = {"include_usage": True}
         if tools and self.traits.tools:
             after["tools"] = [_tool(spec) for spec in tools]
-        return {**after, **self._wishes()}
-
-    def _wishes(self) -> dict[str, Any]:
-        """Return what the profile asks of the model, as far as the server takes it."""
-        wishes: dict[str, Any] = {}
         if self.model.temperature is not None and self.traits.temperature:
-            wishes["temperature"] = self.model.temperature
+            after["temperature"] = self.model.temperature
         if self.model.effort and self.traits.effort:
-            wishes["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        return wishes
+            after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
+        return after
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -97,10 +93,6 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
         "parameters": dict(spec.input_schema),
     }
     return {"type": "function", "function": function}
-
-
-def _with_system(message: condense.Message, system: str) -> condense.Message:
-    return message.with_content((condense.TextBlock(system), *message.blocks))
 
 
 def to_chat(message: condense.Message, traits: Traits) -> list[Json]:
@@ -136,7 +128,12 @@ def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
 
 def _of_user(message: condense.Message, traits: Traits) -> Iterator[Json]:
     results = [_result(block, traits) for block in message.tool_results]
-    inside = [image for block in message.tool_results for image in _images(block)]
+    inside = [
+        one
+        for block in message.tool_results
+        for one in (block.content if isinstance(block.content, tuple) else ())
+        if isinstance(one, condense.ImageBlock)
+    ]
     shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
     rest = (one for one in message.blocks if not isinstance(one, condense.ToolResultBlock))
     content = _content([*shown, *_parts(rest, traits)])
@@ -159,12 +156,6 @@ def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
         "tool_call_id": _fit_id(block.tool_use_id, traits),
         "content": f"{ERROR}{text}" if block.is_error else text,
     }
-
-
-def _images(block: condense.ToolResultBlock) -> list[condense.Block]:
-    if not isinstance(block.content, tuple):
-        return []
-    return [one for one in block.content if isinstance(one, condense.ImageBlock)]
 
 
 def _parts(blocks: Iterable[condense.Block], traits: Traits) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What one server takes, as far as its refusals have told: most lack some part of the API."""
+"""Limits of one server, as far as its refusals tell: most lack some part of the API."""
 
 import re
 from dataclasses import dataclass, replace

@@ -70,15 +70,22 @@ class Pool:
     async def _connected(self, key: _Key, root: Path, guard: Guard) -> "Connection":
         opening = self._opening.get(key)
         if opening is None or (opening.done() and opening.result().ended):
-            self._make_room()
+            if len(self._opening) >= MAX_OPEN:
+                resting = next(iter(self._timers), None)
+                if resting is None:
+                    raise ServerFailed(TOO_MANY)
+                self._close(resting)
             opening = asyncio.create_task(self._open(key, root, guard))
-            opening.add_done_callback(_hear)
+            # Whoever waits for it may have been stopped: its failure is heard anyway.
+            opening.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._opening[key] = opening
         try:
             # Whoever waits for it may be stopped; the next one still has it.
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            if opening.cancelled() and not _is_stopped():
+            task = asyncio.current_task()
+            # What this waits for was stopped, rather than the work that waits.
+            if opening.cancelled() and not (task and task.cancelling()):
                 raise ServerFailed(FORGOTTEN.format(name=key[0].name)) from None
             raise
 
@@ -102,13 +109,6 @@ class Pool:
             loop = asyncio.get_running_loop()
             self._timers[key] = loop.call_later(self._idle, self._close, key)
 
-    def _make_room(self) -> None:
-        if len(self._opening) >= MAX_OPEN:
-            resting = next(iter(self._timers), None)
-            if resting is None:
-                raise ServerFailed(TOO_MANY)
-            self._close(resting)
-
     def _close(self, key: _Key) -> None:
         if timer := self._timers.pop(key, None):
             timer.cancel()
@@ -129,18 +129,6 @@ class Pool:
         for key in [*self._opening]:
             self._close(key)
         await asyncio.gather(*self._closing)
-
-
-def _hear(opening: "asyncio.Task[Connection]") -> None:
-    """Take note of how it ended: whoever waited for it may have been stopped."""
-    if not opening.cancelled():
-        opening.exception()
-
-
-def _is_stopped() -> bool:
-    """Whether the work that waits was stopped, rather than what it waits for."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _end(opening: "asyncio.Task[Connection]") -> None:

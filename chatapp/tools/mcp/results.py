@@ -1,4 +1,4 @@
-"""What a tool of a server has returned, made fit for a model."""
+"""Results of a server's tools, made fit for a model."""
 
 import base64
 import binascii
@@ -75,15 +75,12 @@ def _part(block: types.ContentBlock) -> _Part:
         case types.AudioContent():
             return f"[Sound, {block.mime_type}: it can't be heard here.]"
         case types.EmbeddedResource():
-            return _resource(block.resource)
+            found = block.resource
+            if isinstance(found, types.TextResourceContents):
+                return f"[{found.uri}]\n{found.text}"
+            return _image(found.blob, found.mime_type or "", f"{found.uri}, ")
         case types.ResourceLink():
             return f"[{block.name}: {block.uri}] {block.description or ''}".rstrip()
-
-
-def _resource(resource: types.TextResourceContents | types.BlobResourceContents) -> _Part:
-    if isinstance(resource, types.TextResourceContents):
-        return f"[{resource.uri}]\n{resource.text}"
-    return _image(resource.blob, resource.mime_type or "", f"{resource.uri}, ")
 
 
 def _image(encoded: str, kind: str, name: str = "") -> _Part:

@@ -1,5 +1,7 @@
 """However hostile a text is, the built-in model reads it in proportion to its length."""
 
+import pytest
+
 import condense
 from chatapp.providers.offline.answer import answer
 from chatapp.providers.offline.summary import summarise
@@ -35,8 +37,24 @@ def summarised(text: str) -> None:
     summarise([*talk, Message("user", text)], len)
 
 
-@hostile_texts
-def test_the_built_in_model_reads_in_proportion_to_the_length(hostile: Hostile) -> None:
+# What the built-in model itself looks for, and begins with again and again.
+OWN = (
+    "read ", "read all ", "files ", "list ", "which ", "write ", "write a long ", "1,", "7", " ",
+    "\n", "- ", "- a (read_file): ", "1. A", "1. A:\n", "[Tool Use: ", "[Tool Result]", "a: ",
+    "<focus>\n", "<analysis>", ".",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", OWN)
+def test_the_built_in_model_reads_in_proportion_to_the_length(piece: str) -> None:
     """What it looks for, it looks for once in each sentence."""
+    for door in (answered, worked, summarised):
+        assert_linear(door, Hostile(piece).text, door.__name__)
+
+
+@pytest.mark.soak
+@hostile_texts
+def test_no_text_takes_the_built_in_model_longer(hostile: Hostile) -> None:
+    """Of all that is known to make readers start over."""
     for door in (answered, worked, summarised):
         assert_linear(door, hostile.text, door.__name__)
