@@ -82,7 +82,8 @@ class SizeHistory:
     @property
     def line(self) -> str:
         """The path through all steps, as SVG has it."""
-        return "M" + "L".join(f"{one.x:.1f} {y:.1f}" for one in self.steps for y in _ends(one))
+        ends = [(one.x, one.top if one.moment.drop else one.y, one.y) for one in self.steps]
+        return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, *both in ends for y in dict.fromkeys(both))
 
 
 def draw_size_history(conversation: Conversation) -> SizeHistory | None:
@@ -91,10 +92,14 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     # Of a turn's calls in a row, the last stands for all.
     rows = itertools.groupby(moments, lambda one: one.drop or one.turn)
     steps = [[*row][-1] for _key, row in rows]
-    numbers = [*_number(steps)]
-    latest = steps[-STEPS:]
     if not any(one.drop for one in steps):
         return None
+    # Turns and drops are numbered, each on their own.
+    turns, drops = dict[object, int](), itertools.count(1)
+    numbers = [
+        next(drops) if one.drop else turns.setdefault(one.turn, len(turns) + 1) for one in steps
+    ]
+    latest = steps[-STEPS:]
     most = max(max(one.before, one.tokens) for one in latest) or 1
     places = _place(latest, numbers[-STEPS:], most)
     return SizeHistory([*places], most, len(steps) > len(latest))
@@ -119,25 +124,11 @@ def _drops(conversation: Conversation) -> Iterator[Moment]:
         yield Moment(one.applied_at, one.tokens_before, one.tokens_after or 0, drop=one)
 
 
-def _number(moments: Sequence[Moment]) -> Iterator[int]:
-    """Yield the number of each: of its turn, or of its drop."""
-    turns, drops = dict[object, int](), itertools.count(1)
-    for one in moments:
-        yield next(drops) if one.drop else turns.setdefault(one.turn, len(turns) + 1)
-
-
 def _place(moments: Sequence[Moment], numbers: Sequence[int], most: int) -> Iterator[Step]:
     width, taken = WIDTH / len(moments), -float(APART)
     for index, (one, number) in enumerate(zip(moments, numbers, strict=True)):
         x = (index + 0.5) * width
         shown = one.drop is not None and x - taken >= APART
         taken = x if shown else taken
-        yield Step(one, number, x, _height(one.before, most), _height(one.tokens, most), shown)
-
-
-def _height(tokens: int, most: int) -> float:
-    return HEIGHT * (1 - tokens / most)
-
-
-def _ends(step: Step) -> tuple[float, ...]:
-    return (step.top, step.y) if step.moment.drop else (step.y,)
+        top, y = (HEIGHT * (1 - tokens / most) for tokens in (one.before, one.tokens))
+        yield Step(one, number, x, top, y, shown)

@@ -98,7 +98,8 @@ def fixed(value: float) -> str:
 def end_to_end(parts: Iterable[Any]) -> list[tuple[float, Any]]:
     """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
     parts = list(parts)
-    return list(zip(accumulate([one.percent for one in parts], initial=0.0), parts, strict=False))
+    starts = accumulate([one.percent for one in parts], initial=0.0)
+    return list(zip(starts, parts, strict=False))
 
 
 @register.filter

@@ -81,14 +81,8 @@ def _rewind_row(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """Something that happened when ``at_seq`` was the newest message."""
-
-    when: datetime
-    at_seq: int
-    row: Row
-    rewind: UUID | None
+# When it happened, the newest message then, its row, and the rewind that took it along.
+_Event = tuple[datetime, int, Row, UUID | None]
 
 
 class Events:
@@ -113,10 +107,9 @@ class Events:
     def placed(self, rewinds: Iterable[Rewind]) -> Iterator[Placed]:
         """Yield a row for each, after the message that was the newest then."""
         events = [*self._attempts(), *self._turns(), *self._undone(rewinds)]
-        for event in sorted(events, key=lambda one: one.when):
-            before = [row for row in self.messages if row.seq <= event.at_seq]
-            position = before[-1].position if before else event.at_seq
-            yield Placed((position, event.at_seq + 0.5), event.row, event.rewind)
+        for _when, at_seq, row, rewind in sorted(events, key=lambda one: one[0]):
+            before = [message.position for message in self.messages if message.seq <= at_seq]
+            yield Placed((before[-1] if before else at_seq, at_seq + 0.5), row, rewind)
 
     def _within[M: models.Model](self, rows: models.QuerySet[M], column: str) -> models.QuerySet[M]:
         """Return the rows whose ``column`` is a seq of this page."""
@@ -135,7 +128,7 @@ class Events:
         for number, attempt in enumerate(attempts):
             if attempt.message_id is None and not labels.is_unremarkable(attempt):
                 row = _failure_row(attempt, attempts[number:])
-                yield _Event(attempt.started_at, attempt.at_seq, row, attempt.rewind_parent)
+                yield attempt.started_at, attempt.at_seq, row, attempt.rewind_parent
 
     def _turns(self) -> Iterator[_Event]:
         """Yield turns that ended without an answer that says so itself."""
@@ -149,7 +142,7 @@ class Events:
         for turn in found.exclude(finished_at=None):
             if turn.pk not in says_so:
                 row = _turn_row(turn, is_newest=turn == newest, is_cut=turn.pk in is_cut)
-                yield _Event(turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent)
+                yield turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent
 
     def _undone(self, rewinds: Iterable[Rewind]) -> Iterator[_Event]:
         """Yield rewinds that were taken back; going between versions is told by the versions."""
@@ -166,7 +159,7 @@ class Events:
                     words=labels.seen_words(one),
                     slim=True,
                 )
-                yield _Event(one.created_at, one.last_seq, row, one.rewind_parent)
+                yield one.created_at, one.last_seq, row, one.rewind_parent
 
 
 def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:

@@ -266,7 +266,7 @@ def seen_words(counted: Hiding | Preview) -> str:
         (results, ngettext("%s tool result", "%s tool results", results)),
         (condensations, ngettext("%s condensation", "%s condensations", condensations)),
     ]
-    return ", ".join(words % number(count) for count, words in parts if count)
+    return ", ".join([words % number(count) for count, words in parts if count])
 
 
 def cleared_words(count: int) -> str:

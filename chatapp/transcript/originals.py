@@ -102,8 +102,12 @@ def read_descent(attempt: Condensation) -> Descent:
     hidden = Message.objects.hid_by(made)
     behind = Condensation.objects.filter(message__in=hidden, kind=attempt.kind)
     before = behind.order_by("-message__seq").first()
-    lines, cut = _differ(before.summary, attempt.summary) if before else ((), False)
-    return Descent(_generation(made), before, lines, cut)
+    if before is None:
+        return Descent(_generation(made), None)
+    # Sentence by sentence, and of long summaries only the beginnings.
+    old, new = _sentences(before.summary), _sentences(attempt.summary)
+    lines = [*changes(old[:MAX_SENTENCES], new[:MAX_SENTENCES])]
+    return Descent(_generation(made), before, lines, max(len(old), len(new)) > MAX_SENTENCES)
 
 
 def _generation(made: Message) -> int:
@@ -130,13 +134,6 @@ def _generation(made: Message) -> int:
     return depths[made.seq]
 
 
-def _differ(before: str, after: str) -> tuple[Sequence[tuple[str, str]], bool]:
-    """Return what differs, sentence by sentence, and whether only the beginnings were compared."""
-    old, new = _sentences(before), _sentences(after)
-    cut = max(len(old), len(new)) > MAX_SENTENCES
-    return list(changes(old[:MAX_SENTENCES], new[:MAX_SENTENCES])), cut
-
-
 def _sentences(text: str) -> list[str]:
     found = (one.strip() for one in _ENDS.split(text))
     return list(islice(filter(None, found), MAX_SENTENCES + 1))
@@ -144,18 +141,12 @@ def _sentences(text: str) -> list[str]:
 
 def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield what differs between lines, with what stands around it; a long line is cut."""
-    for kind, line in _lines(old, new):
-        yield kind, line[:MAX_SENTENCE]
-
-
-def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     matcher = difflib.SequenceMatcher(None, old, new)
     for number, group in enumerate(matcher.get_grouped_opcodes(AROUND)):
         if number:
             yield "place", "…"
         for tag, first, last, start, end in group:
-            if tag == "equal":
-                yield from (("same", line) for line in old[first:last])
-            else:
-                yield from (("removed", line) for line in old[first:last])
-                yield from (("added", line) for line in new[start:end])
+            kind = "same" if tag == "equal" else "removed"
+            yield from ((kind, line[:MAX_SENTENCE]) for line in old[first:last])
+            if tag != "equal":
+                yield from (("added", line[:MAX_SENTENCE]) for line in new[start:end])

@@ -1,12 +1,14 @@
 """Hits of a search: messages, each with an excerpt, by conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -87,7 +89,7 @@ def _speaker(message: Message) -> str:
 
 
 # By the cause of the rewind that took a message along.
-_SET_ASIDE: dict[object, object] = {
+_SET_ASIDE: Mapping[Any, Promise] = {
     Rewind.Cause.RETRIED: gettext_lazy("set aside to try again"),
     Rewind.Cause.EDITED: gettext_lazy("another version"),
     Rewind.Cause.REGENERATED: gettext_lazy("another version"),

@@ -24,14 +24,25 @@ def answers(conversation: Conversation) -> list[MessageRow]:
     return [row for row in rows if isinstance(row, MessageRow) and row.role == "assistant"]
 
 
-def test_a_failed_turn_is_a_row_that_can_be_tried_again(conversation: Conversation) -> None:
-    """After what was said in it, with the reason."""
-    end(ask(conversation), status=FAILED)
-    said, failed = row_pages.page(conversation).rows
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        (FAILED, ("Turn failed", True, ("turn.retry",))),
+        (INTERRUPTED, ("Interrupted", True, ("turn.continue", "turn.retry"))),
+    ],
+)
+def test_a_turn_without_an_answer_is_a_row_that_can_be_taken_up(
+    conversation: Conversation, status: Turn.Status, shown: tuple[object, ...]
+) -> None:
+    """After what was said in it, with the reason; the buttons go when one was pressed."""
+    end(ask(conversation), status=status)
+    said, row = row_pages.page(conversation).rows
     assert isinstance(said, MessageRow)
-    assert isinstance(failed, TurnRow)
-    assert (failed.name, failed.reason) == ("Turn failed", "No luck.")
-    assert failed.commands == ("turn.retry",)
+    assert isinstance(row, TurnRow)
+    assert (row.name, row.failed, row.commands) == shown
+    assert row.turn.error in row.reason
+    retry(conversation)
+    assert [row.commands for row in turn_rows(conversation)] == [()]
 
 
 def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conversation) -> None:
@@ -44,24 +55,12 @@ def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conver
     assert [row.commands for row in turn_rows(conversation)] == [(), ()]
 
 
-def test_an_interrupted_turn_can_be_continued_and_tried_again(conversation: Conversation) -> None:
-    """An answer that was cut is continued where it ends, so its turn offers the other only."""
-    end(ask(conversation), status=INTERRUPTED)
-    (row,) = turn_rows(conversation)
-    assert (row.name, row.failed) == ("Interrupted", True)
-    assert row.commands == ("turn.continue", "turn.retry")
-    end(retry(conversation), "Well", stop_reason="interrupted", status=INTERRUPTED)
+def test_an_interrupted_answer_is_continued_where_it_ends(conversation: Conversation) -> None:
+    """So its turn offers to try again only."""
+    end(ask(conversation), "Well", stop_reason="interrupted", status=INTERRUPTED)
     assert turn_rows(conversation)[-1].commands == ("turn.retry",)
     (answer,) = answers(conversation)
     assert (answer.cut, answer.continuable) == ("The answer was interrupted here.", True)
-
-
-def test_a_turn_that_runs_again_has_nothing_to_try(conversation: Conversation) -> None:
-    """The button goes when it was pressed."""
-    end(ask(conversation), status=FAILED)
-    retry(conversation)
-    (row,) = turn_rows(conversation)
-    assert row.commands == ()
 
 
 def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(

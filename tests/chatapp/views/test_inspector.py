@@ -18,7 +18,7 @@ from chatapp.condensation.cost_forecast import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.conversations import pins, rewind
-from chatapp.inspector.next_request import read_next_request
+from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.sent_call import read_call
 from chatapp.models import (
@@ -95,6 +95,13 @@ def answered(session: Session, provider: str = "anthropic", **columns: Any) -> M
     return ModelCall.objects.select_related("manifest").get(pk=call.pk)
 
 
+def upcoming(conversation: Conversation) -> NextRequest:
+    """Return the next request of a conversation as it is stored."""
+    seen = read_next_request(Conversation.objects.get(pk=conversation.pk))
+    assert seen is not None
+    return seen
+
+
 def kinds(cards: Any) -> list[str]:
     """Return what the cards are, in order."""
     return [card.kind for card in cards]
@@ -113,8 +120,7 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     session.use_tool(1, "A long result. " * 20)
     condense_all(session)
     session.say("user", condense.TextBlock("And now the parser"))
-    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
-    assert seen is not None
+    seen = upcoming(session.conversation)
     parts = ["summary", "ledger", "files", "environment", "messages", "newest"]
     assert kinds(seen.cards) == ["system", "tools", *parts]
     assert sum(card.tokens for card in seen.cards) == pytest.approx(seen.tokens, abs=8)
@@ -140,8 +146,7 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     address = reverse("inspector", args=[session.conversation.pk])
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
     whole.update(measured_tokens=120, measured_seq=1)
-    seen = read_next_request(whole.get())
-    assert seen is not None
+    seen = upcoming(session.conversation)
     assert sum(card.cached or 0 for card in seen.cards) == pytest.approx(100, abs=8)
     assert "The first 100 should be in the provider's cache" in unescape(
         browser.get(address).content.decode()
@@ -150,27 +155,13 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
 
 
-def test_what_is_hidden_is_named_with_the_record_that_hides_it(
-    session: Session, browser: Client
-) -> None:
-    """And leads to it."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.say("assistant", condense.TextBlock("Yes"))
-    session.say("user", condense.TextBlock("Go on"))
-    attempt = condense_all(session)
-    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
-    assert "1 message hidden" in page
-    assert f"#condensation-{attempt.pk}" in page
-
-
 def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
     """As long as nothing was measured: what the counter says of it."""
     conversation = session.conversation
     conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
     conversation.save()
     session.say("user", condense.TextBlock("Begin"))
-    seen = read_next_request(conversation)
-    assert seen is not None
+    seen = upcoming(conversation)
     assert conversation.profile is not None
     tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
     assert seen.cards[0].kind == "system"
@@ -180,7 +171,7 @@ def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     session: Session, browser: Client
 ) -> None:
-    """Not one that was made later."""
+    """Not one that was made later; the next request names it too, and leads to it."""
     for role in ("user", "assistant", "user"):
         session.say(role, condense.TextBlock("Go on"))
     before = answered(session)
@@ -188,6 +179,9 @@ def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     after = answered(session)
     assert read_call(before).hiders == ()
     assert [one.attempt.pk for one in read_call(after).hiders] == [attempt.pk]
+    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
+    assert "2 messages hidden" in page
+    assert f"#condensation-{attempt.pk}" in page
 
 
 def test_without_a_profile_there_is_no_next_request(session: Session, browser: Client) -> None:
@@ -206,16 +200,14 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
     conversation = session.conversation
     for to_seq in (5, 3):
         rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = read_next_request(Conversation.objects.get(pk=conversation.pk))
-    assert seen is not None
+    seen = upcoming(conversation)
     assert seen.rewound == "2 messages"
 
 
 def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
     """Only what the engine wrote is taken apart."""
     session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
-    assert seen is not None
+    seen = upcoming(session.conversation)
     assert kinds(seen.cards) == ["system", "tools", "newest"]
 
 
@@ -226,8 +218,7 @@ def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provi
     for role in ("user", "assistant"):
         session.say(role, condense.TextBlock("Begin"))
     pins.pin_rule(conversation=session.conversation, text="Answer in one line.")
-    seen = read_next_request(Conversation.objects.get(pk=session.conversation.pk))
-    assert seen is not None
+    seen = upcoming(session.conversation)
     assert kinds(seen.cards)[2:] == ["newest", "since", "pins"]
     session.say("user", condense.TextBlock("And now?"))
     past = read_call(answered(session))
@@ -260,26 +251,16 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_words_that_begin_like_a_summary_are_words_in_a_past_call_too(
+def test_only_what_the_engine_wrote_is_taken_apart_in_a_past_call(
     session: Session, provider: str
 ) -> None:
-    """Whatever its API: a summary is one that is stored as such."""
-    session.writer = FORMATS[provider](MODEL)
-    session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    past = read_call(answered(session, provider))
-    assert kinds(past.cards) == ["system", "tools", "newest"]
-    assert past.hiders == ()
-
-
-@pytest.mark.parametrize("provider", FORMATS)
-def test_what_was_put_beside_a_message_is_no_part_of_it(session: Session, provider: str) -> None:
-    """The environment is a card of its own, whether it was sent as a block or within one text."""
+    """Whatever its API: a summary is stored as such, and the environment is a card of its own."""
     session.writer = FORMATS[provider](MODEL)
     beside = condense.TextBlock(SUMMARY[3], {condense.BESIDE: {"kind": "environment"}})
-    session.say("user", condense.TextBlock("Fix the parser."), beside)
+    session.say("user", *map(condense.TextBlock, SUMMARY[:2]), beside)
     past = read_call(answered(session, provider))
     assert kinds(past.cards) == ["system", "tools", "newest", "environment"]
-    assert past.cards[2].pieces[0].text == "Fix the parser."
+    assert past.hiders == ()
 
 
 def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:
@@ -382,34 +363,25 @@ def test_calls_of_an_older_version_are_read_as_their_profile_s_provider_writes(
     assert kinds(past.cards) == ["system", "tools", "newest"]
 
 
-def test_the_system_prompt_and_the_tools_are_compared_too(session: Session) -> None:
-    """What stands before the messages changes all that follows."""
-    session.say("user", condense.TextBlock("Begin"))
-    answered(session)
-    sent = session.send()
-    changed = SentRequestOf(sent).with_head(sent.head.replace(b"kind", b"rude"))
-    session.record(changed)
-    call = ModelCall.objects.latest("pk")
-    ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
-    found = read_call(ModelCall.objects.get(pk=call.pk)).comparison
-    assert found is not None
-    assert found.system_changed
-    assert "ends in the system prompt" in found.prefix_words
-
-
-def test_other_tools_are_another_beginning(session: Session) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [(b"kind", b"rude", "ends in the system prompt"), (b"read_file", b"read_mail", "in the tools")],
+)
+def test_another_system_prompt_or_tool_is_another_beginning(
+    session: Session, old: bytes, new: bytes, where: str
+) -> None:
     """They stand before the messages, so nothing behind them is read from a cache."""
     session.say("user", condense.TextBlock("Begin"))
     answered(session)
     sent = session.send()
-    session.record(SentRequestOf(sent).with_head(sent.head.replace(b"read_file", b"read_mail")))
+    session.record(SentRequestOf(sent).with_head(sent.head.replace(old, new)))
     call = ModelCall.objects.latest("pk")
     ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
     found = read_call(ModelCall.objects.get(pk=call.pk)).comparison
     assert found is not None
-    assert (found.system_changed, found.same, found.before) == (False, 1, 1)
-    assert found.tools
-    assert not found.begins_the_same
+    assert (found.same, found.before, found.begins_the_same) == (1, 1, False)
+    assert (found.system_changed, bool(found.tools)) == (old == b"kind", old == b"read_file")
+    assert where in found.prefix_words
 
 
 def test_what_people_and_models_write_is_text(session: Session, browser: Client) -> None:
