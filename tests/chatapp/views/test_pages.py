@@ -228,6 +228,7 @@ def test_a_deleted_conversation_can_be_brought_back(
     assert f'action="{restore}"' in page
     assert browser.post(restore)["Location"] == f"/c/{conversation.pk}/"
     assert Conversation.objects.get().deleted_at is None
+    assert restore not in browser.get(f"/?deleted={conversation.pk}").text
 
 
 def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:
