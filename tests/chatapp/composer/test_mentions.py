@@ -150,9 +150,19 @@ def found(workspace: Workspace, typed: str) -> list[str]:
 
 def test_what_begins_so_goes_first(workspace: Workspace) -> None:
     """Then names that begin so, names that hold it, paths that do, and letters in their order."""
-    make(workspace, "api/x.py", "src/api.py", "src/rapid.py", "lib/api/y.py", "a/p/i.txt", "b.py")
+    make(
+        workspace,
+        "api/x.py",
+        "src/api.py",
+        "src/rapid.py",
+        "lib/api/y.py",
+        "a/p/i.txt",
+        "b.py",
+        "rapi.py",
+    )
     assert found(workspace, "api") == [
-        "api/", "api/x.py", "lib/api/", "src/api.py", "src/rapid.py", "lib/api/y.py", "a/p/i.txt",
+        "api/", "api/x.py", "lib/api/", "src/api.py", "rapi.py", "src/rapid.py", "lib/api/y.py",
+        "a/p/i.txt",
     ]  # fmt: skip
     assert found(workspace, "API/X") == ["api/x.py"]
     assert found(workspace, "nothing") == []

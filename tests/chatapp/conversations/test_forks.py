@@ -30,6 +30,7 @@ from chatapp.models import (
 from chatapp.toolbox.toolbox import outputs_of, workspace_of
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
+from tests.chatapp.conversations.test_pins import carrying
 from tests.chatapp.models.test_store import OPERATIONS, Twin, seen
 
 HTMX = {"HX-Request": "true"}
@@ -99,17 +100,13 @@ def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation
     talk(conversation, "East?", "Right.")
     copy = fork(conversation, 7)
     copied = copy.condensations.get()
-    assert (copied.summary, copied.cost) == (attempt_summary(attempt), 0)
+    attempt.refresh_from_db()
+    assert (copied.summary, copied.cost) == (attempt.summary, 0)
     assert [one.seq for one in message_store.read_effective(copy.pk)] == [5, 6, 7]
     undo.undo_condensation(condensation=copied)
     assert [one.seq for one in message_store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]
     assert [one.seq for one in message_store.read_effective(conversation.pk)] == [5, 6, 7]
     assert problems(copy) == problems(conversation) == []
-
-
-def attempt_summary(attempt: Condensation) -> str:
-    """Return the summary on record."""
-    return Condensation.objects.get(pk=attempt.pk).summary
 
 
 def test_a_fork_before_a_condensation_has_the_originals_in_sight(
@@ -159,13 +156,7 @@ def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Sa
     say("user", "Never push.")
     say("assistant", "Understood.")
     pins.pin_message(conversation=conversation, seq=1)
-    effective = message_store.read_effective(conversation.pk)
-    pin = condense.TextBlock(f"## Pinned Message, Verbatim (user, {effective[0].id})\nNever push.")
-    tags = condense.Tags(condense_id=uuid.uuid4().hex)
-    summary = condense.Message("user", (condense.TextBlock("A summary."), pin), tags=tags)
-    hidden_messages.apply_reduction(
-        conversation.pk, reduction_of(summary, tuple(one.id for one in effective))
-    )
+    carrying(conversation, *conversation.messages.order_by("seq"))
     say("user", "Go on.")
     copy = fork(conversation, 4)
     copied = Message.objects.get(conversation=copy, seq=1)
@@ -249,11 +240,18 @@ def test_a_message_is_in_the_fork_column_by_column_what_it_is(conversation: Conv
 def test_both_heads_lead_to_the_other_side(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """And both records tell of the fork; a side that was deleted is not offered."""
+    """And both records tell of the fork; a side that was deleted is not offered.
+
+    A place where no message is is refused, as a sentence where the person is.
+    """
     say("user", "Hello.")
     say("assistant", "Hi.")
     page = reverse("chat", args=[conversation.pk])
     assert "Fork from here" in browser.get(page).text
+    for seq in (0, 3, 999_999_999):
+        answer = browser.post(reverse("fork", args=[conversation.pk, seq]), headers=HTMX)
+        assert (answer.status_code, Fork.objects.count()) == (422, 0)
+        assert "There is no such message any more" in answer.text
     answer = browser.post(reverse("fork", args=[conversation.pk, 1]), headers=HTMX)
     copy = Conversation.objects.exclude(pk=conversation.pk).get()
     other = reverse("chat", args=[copy.pk])
@@ -277,17 +275,6 @@ def test_no_head_leads_to_somebody_elses_conversation(
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert "Forked from" not in page
     assert str(theirs.pk) not in page
-
-
-@pytest.mark.parametrize("seq", [0, 2, 999_999_999])
-def test_a_fork_where_no_message_is_is_refused(
-    browser: Client, conversation: Conversation, say: Say, seq: int
-) -> None:
-    """As a sentence where the person is."""
-    say("user", "Hello.")
-    answer = browser.post(reverse("fork", args=[conversation.pk, seq]), headers=HTMX)
-    assert (answer.status_code, Fork.objects.count()) == (422, 0)
-    assert "There is no such message any more" in answer.text
 
 
 def test_a_rule_of_one_s_own_is_in_the_fork_from_where_it_was_pinned(

@@ -123,6 +123,18 @@ def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, s
     assert entries(conversation) == []
 
 
+def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
+    conversation: Conversation, say: Say
+) -> None:
+    """The model still reads it."""
+    first, second = say("user", RULE), say("assistant", "Noted.")
+    pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first, second)
+    unpin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
+    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
+
+
 def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
     """The agent knows the pins that there were when it began."""
     say("user", RULE)
@@ -151,6 +163,8 @@ def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
         "This message takes about 1 tokens, and what is pinned already 2,500. "
         "Pins may take 2,500, which is 25 % of the window of 10,000."
     )
+    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
+        pin_rule(conversation=conversation, text="word " * 500)
     unpin_message(conversation=conversation, seq=2)
     pin_message(conversation=conversation, seq=3)
     assert pins(conversation) == [1, 3]
@@ -181,19 +195,6 @@ def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, sa
     unpin_message(conversation=conversation, seq=1)
     rewind.undo_rewind(rewind=rewound)
     assert [one.id for one in message_store.read_effective(conversation.pk)] == [str(made.pk)]
-
-
-def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
-    conversation: Conversation, say: Say
-) -> None:
-    """The model still reads it."""
-    first = say("user", RULE)
-    second = say("assistant", "Noted.")
-    pin_message(conversation=conversation, seq=1)
-    carrying(conversation, first, second)
-    unpin_message(conversation=conversation, seq=1)
-    pin_message(conversation=conversation, seq=1)
-    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
 
 
 def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say) -> None:
@@ -327,17 +328,6 @@ def test_what_the_message_does_not_say_is_no_passage_of_it(
     with pytest.raises(errors.Refused, match="can't be found in the message's text"):
         pin_selection(conversation=conversation, seq=1, selected=selected)
     assert not Pin.objects.exists()
-
-
-def test_a_rule_that_takes_too_much_is_refused_with_the_numbers(
-    conversation: Conversation, say: Say
-) -> None:
-    """And leaves nothing behind."""
-    Profile.objects.filter(pk=conversation.profile_id).update(context_window=1_000)
-    say("user", "Hello.")
-    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
-        pin_rule(conversation=conversation, text="word " * 500)
-    assert seen(conversation) == ["Hello."]
 
 
 def test_a_rule_stays_where_a_rewind_goes_to_before_it(

@@ -1,6 +1,7 @@
 """The chat page over HTTP: its rows, its parts, and going back."""
 
 import uuid
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Message, ModelCall, Rewind, message_store
+from chatapp.models import Conversation, Message, ModelCall, Rewind, Turn, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
@@ -233,3 +235,16 @@ def test_what_is_no_first_message_is_refused_in_a_sentence(
     answer = browser.post(reverse("new_conversation"), {"prompt": prompt}, follow=True)
     assert said in answer.text
     assert not Conversation.objects.exists()
+
+
+def test_what_is_only_on_record_as_running_keeps_nobody_from_going_back(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Its process is gone, so it is closed first."""
+    say("user", "One.")
+    say("assistant", "Two.")
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Turn.objects.create(conversation=conversation, owner="there/1/1", heartbeat_at=long_ago)
+    answer = browser.post(f"/c/{conversation.pk}/rewind/", {"to_seq": 2}, headers=HTMX)
+    assert (answer.status_code, answer.text) == (204, "")
+    assert Turn.objects.get().is_over

@@ -1,5 +1,6 @@
 """Trying a profile's server, and being offered one that runs on this machine."""
 
+import re
 from typing import Any
 
 import pytest
@@ -86,6 +87,7 @@ def test_a_stored_key_is_tried_and_not_shown(
     assert "sk-stored" not in page
     page = browser.post(address, form(anthropic_standin, key="sk-other")).content.decode()
     assert "not accepted" in page
+    assert re.search(r'finding-untried"><strong>Streaming</strong> not tried', page)
     anthropic_standin.requests.clear()
 
 

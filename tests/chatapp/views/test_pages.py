@@ -74,6 +74,7 @@ def test_a_link_signs_in_once_and_ends_with_the_next(link: str, alice: User) -> 
     client = Client()
     assert client.post(link)["Location"] == reverse("conversations")
     assert client.get(reverse("conversations")).status_code == 200
+    assert Client().post(link).status_code == 403
     older = reverse("sign_in_with_token", args=[credentials.create_sign_in_token(user=alice)])
     credentials.create_sign_in_token(user=alice)
     for address in (link, older, reverse("sign_in_with_token", args=["made-up"])):
@@ -227,13 +228,15 @@ def test_a_deleted_conversation_can_be_brought_back(
     assert f'action="{restore}"' in page
     assert browser.post(restore)["Location"] == f"/c/{conversation.pk}/"
     assert Conversation.objects.get().deleted_at is None
+    assert restore not in browser.get(f"/?deleted={conversation.pk}").text
 
 
 def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:
     """A blank title is refused in words."""
     address = reverse("rename", args=[conversation.pk])
-    answer = browser.post(address, {"title": "Trieste"}, headers=HTMX)
-    assert "Trieste" in answer.text
+    longest = "Trieste" + "!" * 193
+    answer = browser.post(address, {"title": longest}, headers=HTMX)
+    assert longest in answer.text
     blank = browser.post(address, {"title": " "}, headers=HTMX)
     assert blank.status_code == 422
 
