@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece
-from chatapp.transfer.foreign_blocks import Block, joined_text, text_block
 from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import Transcript, count
+from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, text_block
 
 LABEL = "Claude Code session"
 
