@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece
-from chatapp.transfer.foreign_blocks import (
+from chatapp.transfer.transcript_files import Sample, read_items
+from chatapp.transfer.transcripts import (
     Block,
+    Transcript,
     call_block,
     joined_text,
     listed,
     parts_of,
     result_block,
 )
-from chatapp.transfer.transcript_files import Sample, read_items
-from chatapp.transfer.transcripts import Transcript
 
 LABEL = "OpenAI messages"
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece
-from chatapp.transfer.foreign_blocks import Block, joined_text, text_block
 from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import Transcript, count
+from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, text_block
 
 LABEL = "Claude Code session"
 
@@ -52,17 +51,12 @@ class _Session(Transcript):
                 self.describe(title=title[:_LONGEST_TITLE])
             case {"type": "user" | "assistant", "message": {**message}}:
                 if said := self.checked(index, message):
-                    self._take_message(item, message, said)
-
-    def _take_message(
-        self, line: Mapping[Any, Any], message: Mapping[Any, Any], said: dict[str, Any]
-    ) -> None:
-        content, at = said["content"], line.get("timestamp")
-        if line.get("isCompactSummary") is True:
-            self._condense(joined_text(content), at)
-        else:
-            blocks = [text_block(content)] if isinstance(content, str) else content
-            self._say(said["role"], blocks, message, at)
+                    content, at = said["content"], item.get("timestamp")
+                    if item.get("isCompactSummary") is True:
+                        self._condense(joined_text(content), at)
+                    else:
+                        blocks = [text_block(content)] if isinstance(content, str) else content
+                        self._say(said["role"], blocks, message, at)
 
     def _condense(self, text: str, at: Any) -> None:
         told, self._boundary = self._boundary, {}

@@ -5,9 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece
-from chatapp.transfer.foreign_blocks import Block, call_block, parts_of, result_block, text_block
 from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import Transcript, count
+from chatapp.transfer.transcripts import (
+    Block,
+    Transcript,
+    call_block,
+    count,
+    parts_of,
+    result_block,
+    text_block,
+)
 
 LABEL = "Codex rollout"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Beside, Piece, Problem
-from chatapp.transfer.foreign_blocks import check_message, joined_text
 from chatapp.transfer.transcript_files import Sample, read_items
+from chatapp.transfer.transcripts import check_message, joined_text
 
 LABEL = "Anthropic messages"
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece, Unusable
-from chatapp.transfer.foreign_blocks import joined_text
 from chatapp.transfer.transcript_files import Sample, read_items, read_whole
-from chatapp.transfer.transcripts import Transcript, count, dated
+from chatapp.transfer.transcripts import Transcript, count, dated, joined_text
 
 LABEL = "Roo Code task"
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"

@@ -13,8 +13,7 @@ from chatapp.models.pending_messages import Attachment, QueuedMessage
 from chatapp.models.pins import Pin
 from chatapp.models.preferences import Preferences, SavedCommand
 from chatapp.models.profiles import Profile
-from chatapp.models.questions import Checkpoint, Question
-from chatapp.models.summary_reviews import Review
+from chatapp.models.questions import Checkpoint, Question, Review
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [

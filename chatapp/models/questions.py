@@ -1,20 +1,23 @@
-"""Records of tools before they run: questions to a person, and checkpoints of files.
+"""Questions to a person, reviews of summaries, and checkpoints of files before tools run.
 
-A person is asked whether a tool may run, or what the model wants to know.
-
-A question ends by a person's hand only: it is answered, or the turn that asks is stopped.
+A person is asked whether a tool may run, or what the model wants to know. A question ends by a
+person's hand only: it is answered, or the turn that asks is stopped.
 """
 
 import uuid
 from collections.abc import Collection
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
+from chatapp.models.condensations import Condensation
 from chatapp.models.turns import Turn
 
 
@@ -98,3 +101,81 @@ class Question(Recorded):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.tool}"
+
+
+class ReviewQuerySet(RecordedQuerySet["Review"]):
+    """Reviews by whether somebody waits for them."""
+
+    def pending(self) -> Self:
+        """Return reviews that a turn waits for."""
+        runs = Q(condensation__turn__isnull=False, condensation__turn__finished_at=None)
+        return self.filter(runs, status=Review.Status.PENDING)
+
+    def withdraw(self, attempt_id: uuid.UUID) -> None:
+        """Close the one of an attempt that was taken back."""
+        self.filter(condensation=attempt_id, status=Review.Status.PENDING).change(
+            status=Review.Status.WITHDRAWN, answered_at=timezone.now()
+        )
+
+
+class Review(Recorded):
+    """The draft that an attempt wrote first, second … (``ordinal``), and what a person said to it.
+
+    ``text`` is what they put in the place of what was ``shown``, and ``focus`` what the next draft
+    is to keep where it is written again. It is applied at ``applies_at``, where there is such a
+    moment and nobody has said anything. The ``proposal`` is all that the engine needs to go on, and
+    ``typed`` what somebody was at when it was seen last: a ``summary`` and a ``focus``.
+    """
+
+    KIND = AuditEntry.Kind.REVIEW
+    AUDITED_IN = "condensation.conversation_id"
+    FACTS = (
+        "condensation_id",
+        "ordinal",
+        "status",
+        "answered_by_id",
+        "shown_at",
+        "applies_at",
+        "answered_at",
+    )
+    CONTENTS = ("shown", "text", "focus")
+
+    class Status(models.TextChoices):
+        """What came of it."""
+
+        PENDING = "pending", _("waiting")
+        ACCEPTED = "accepted", _("accepted")
+        EDITED = "edited", _("changed and accepted")
+        AGAIN = "again", _("written again")
+        DISCARDED = "discarded", _("discarded")
+        EXPIRED = "expired", _("applied when its time was over")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+
+    condensation = models.ForeignKey(Condensation, models.CASCADE, related_name="reviews")
+    ordinal = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    shown = fields.TextField(blank=True)
+    text = fields.TextField(blank=True)
+    focus = fields.TextField(blank=True)
+    proposal = fields.JSONField(default=dict)
+    typed = fields.JSONField(null=True)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    shown_at = models.DateTimeField(default=timezone.now)
+    applies_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("condensation", "ordinal"), name="review_ordinal"),
+        )
+
+    def __str__(self) -> str:
+        return f"Review of draft {self.ordinal}"
+
+    def read_proposal(self) -> condense.Proposal:
+        """Return what is proposed, as the engine knows it."""
+        return condense.Proposal.from_json(self.proposal)

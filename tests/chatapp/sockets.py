@@ -12,8 +12,8 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 
+from chatapp.asgi import websocket_urlpatterns
 from chatapp.models import Conversation
-from chatapp.websocket_routes import websocket_urlpatterns
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
 PATIENCE = 120

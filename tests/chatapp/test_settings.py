@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,6 +71,16 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
     assert loaded.items() >= expected.items()
     assert "[::1]" in loaded["ALLOWED_HOSTS"]
     assert not (tmp_path / "secret-key").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE", "PORT"],
+)
+def test_a_number_that_cannot_work_is_refused(load: Load, name: str) -> None:
+    """None at all would forbid what a limit is about."""
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be a whole number"):
+        load(**{name: "65536" if name == "PORT" else "0"})
 
 
 @pytest.mark.parametrize(

@@ -34,18 +34,23 @@ def page(chromium: str) -> Iterator[Page]:
         browser.close()
 
 
+def begin(page: Page, link: str, text: str) -> Chat:
+    """Sign in, and send the first message of a conversation."""
+    page.goto(link)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("textbox", name="Message").fill(text)
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
+    return Chat(page, page.url)
+
+
 def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(page: Page, data: Path) -> None:
     """It comes back by itself; Continue asks the model to go on from the last stored word."""
     gate = Gate()
     with Standin() as standin:
         standin.then(Reply(words(30), gate=gate), Reply(words(5)))
         with Server(data, standin) as server:
-            page.goto(server.start())
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_role("textbox", name="Message").fill("Count.")
-            page.get_by_role("button", name="Send").click()
-            page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
-            chat = Chat(page, page.url)
+            chat = begin(page, server.start(), "Count.")
             answer = chat.log.get_by_role("article").filter(has_text=WORD)
             expect(answer).to_be_visible()
             shown = WORD.findall(answer.inner_text())
@@ -74,12 +79,7 @@ def test_a_question_is_still_there_after_a_kill_and_its_answer_has_the_turn_go_o
     with Standin() as standin:
         standin.then(Reply("I write.", tools=(write,)), Reply("Written."))
         with Server(data, standin) as server:
-            page.goto(server.start())
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_role("textbox", name="Message").fill("Write it.")
-            page.get_by_role("button", name="Send").click()
-            page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
-            chat = Chat(page, page.url)
+            chat = begin(page, server.start(), "Write it.")
             expect(chat.button("Allow once")).to_be_visible()
             server.kill()
             server.start()

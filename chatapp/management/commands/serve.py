@@ -28,7 +28,7 @@ from chatapp.transfer.import_jobs import start_clearing
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.active_conversations import hub
 
-# Daphne runs on uvloop where that is installed, and else on what suits the platform.
+# Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
 if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
     import uvloop
 

@@ -36,7 +36,7 @@ def run(folder: Path, items: list[Any], **options: Any) -> tuple[str, str]:
 
 
 def test_a_session_becomes_a_conversation_named_after_its_file(folder: Path, alice: User) -> None:
-    """With every message in its order."""
+    """With every message in its order; a title can be given, and whose it is."""
     said, complaints = run(folder, TALK)
     conversation = Conversation.objects.get(owner=alice)
     assert conversation.title == "session"
@@ -49,12 +49,8 @@ def test_a_session_becomes_a_conversation_named_after_its_file(folder: Path, ali
         f"Imported 2 messages as conversation {conversation.pk}, answered by the profile Offline.\n"
     )
     assert not complaints
-
-
-def test_the_title_can_be_given(folder: Path, alice: User) -> None:
-    """A file's name may say little."""
-    run(folder, TALK, title="The parser")
-    assert Conversation.objects.get(owner=alice).title == "The parser"
+    run(folder, TALK, title="The parser", user=None)
+    assert Conversation.objects.get(title="The parser").owner == accounts.prepare_owner()
 
 
 def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: User) -> None:
@@ -73,12 +69,6 @@ def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: Us
         assert said.endswith(f"answered by the profile {name}.\n")
 
 
-def test_without_a_user_it_is_the_owners(folder: Path, db: None) -> None:
-    """Who is made where there is none yet."""
-    run(folder, TALK, user=None)
-    assert Conversation.objects.get().owner == accounts.prepare_owner()
-
-
 def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice: User) -> None:
     """By its place in the file."""
     said, complaints = run(folder, [*TALK, {"role": "system", "content": "x"}])
@@ -87,17 +77,13 @@ def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice:
 
 
 def test_of_many_problems_the_first_twenty_are_named(folder: Path, alice: User) -> None:
-    """They say what is wrong with the file."""
+    """They say what is wrong with the file; one of nothing else makes no conversation."""
     _said, complaints = run(folder, [*TALK, *range(25)])
     assert len(complaints.splitlines()) == 21
     assert complaints.endswith("… and 5 more.\n")
-
-
-def test_a_file_of_nothing_usable_makes_no_conversation(folder: Path, alice: User) -> None:
-    """It would be an empty one."""
     with pytest.raises(CommandError, match="holds no message that can be used"):
         run(folder, [1, 2])
-    assert not Conversation.objects.exists()
+    assert Conversation.objects.count() == 1
 
 
 def test_a_file_or_user_that_is_not_there_is_named(folder: Path, alice: User) -> None:
@@ -109,26 +95,21 @@ def test_a_file_or_user_that_is_not_there_is_named(folder: Path, alice: User) ->
 
 
 def test_a_session_is_answered_by_a_profile_that_it_fits(folder: Path, alice: User) -> None:
-    """The default one if it is large enough, another of the user's otherwise."""
+    """The default one if it is large enough, another of the user's, or one made for all such."""
     default = accounts.preferences_of(alice).default_profile
+    huge = [{"role": "user", "content": "word " * 30_000}]
+    for title in ("second", "third"):
+        run(folder, huge, title=title)
     roomy = Profile.objects.create(
         owner=alice, name="Roomy", provider="offline", context_window=100_000, max_output=1_000
     )
-    run(folder, TALK)
-    run(folder, [{"role": "user", "content": "word " * 30_000}], title="long")
-    short, long = Conversation.objects.filter(owner=alice).order_by("-title")
-    assert (short.profile, long.profile) == (default, roomy)
-
-
-def test_a_session_that_fits_no_profile_gets_a_roomy_one(folder: Path, alice: User) -> None:
-    """Made once, for all such sessions."""
-    huge = [{"role": "user", "content": "word " * 30_000}]
-    run(folder, huge)
-    run(folder, huge)
-    profiles = {one.profile for one in Conversation.objects.filter(owner=alice)}
-    assert [(one.name, one.context_window) for one in profiles if one] == [
-        ("Offline, large window", 2_000_000)
-    ]
+    run(folder, TALK, title="first")
+    run(folder, huge, title="fourth")
+    made = {one.title: one.profile for one in Conversation.objects.filter(owner=alice)}
+    assert made["second"] == made["third"]
+    assert made["second"].name == "Offline, large window"
+    assert made["second"].context_window == 2_000_000
+    assert (made["first"], made["fourth"]) == (default, roomy)
 
 
 def test_without_a_format_it_is_told_from_the_file(folder: Path, alice: User) -> None:

@@ -75,6 +75,11 @@ def test_everything_that_goes_on_record_is_there(
     records = ("condensations", "rewinds", "questions", "reviews", "pins")
     assert (verdict.problems, verdict.waiting) == ([], 0)
     assert verdict.entries == 1 + sum(len(told[name]) for name in records)
+    # The chain that it came with is evidence; its own begins with the import.
+    chains = json.loads(write(made))["chains"]
+    assert chains[0] == audit_check.chain_of(conversation)
+    assert chains[1]["conversation"] == str(made.pk)
+    assert json.loads(chains[1]["entries"][0]["payload"])["imported"]["chains"] == 1
 
 
 def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
@@ -93,20 +98,6 @@ def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
     undo.redo_condensation(condensation=undone[0])
     assert as_sent(made) == before
     assert problems(made) == [*find_problems()] == []
-
-
-def test_the_chain_that_a_conversation_came_with_is_kept_as_evidence(
-    conversation: Conversation, tmp_path: Path
-) -> None:
-    """Its own begins with the import."""
-    live_through(conversation)
-    first = write(conversation)
-    made = read(first, conversation.owner, tmp_path).conversation
-    chains = json.loads(write(made))["chains"]
-    assert chains[0] == audit_check.chain_of(conversation)
-    assert chains[1]["conversation"] == str(made.pk)
-    beginning = json.loads(chains[1]["entries"][0]["payload"])
-    assert beginning["imported"]["chains"] == 1
 
 
 def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> None:
@@ -143,21 +134,16 @@ def test_what_ran_or_waited_when_it_was_exported_has_ended_here(
     assert made.condensations.order_by("pk")[0].reviews.get().status == "withdrawn"
 
 
-def test_the_example_of_the_guide_is_a_conversation(alice: User, tmp_path: Path) -> None:
-    """With a summary that hides what it stands for."""
-    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
-    example = guide.split("```json\n")[1].split("```")[0]
-    made = read(example.encode(), alice, tmp_path).conversation
-    assert [one.seq for one in message_store.read_effective(made.pk)] == [3]
-    assert said(write(made)) == said(example.encode())
-
-
-def test_the_guide_names_every_section_and_no_other(conversation: Conversation) -> None:
-    """As they are written."""
+def test_the_guide_is_right(conversation: Conversation, tmp_path: Path) -> None:
+    """It names every section and no other; its example has a summary that hides the rest."""
     guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
     table = guide.split("## The form")[1].split("##")[0]
     named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
     assert named == [*json.loads(write(conversation))]
+    example = guide.split("```json\n")[1].split("```")[0].encode()
+    made = read(example, conversation.owner, tmp_path).conversation
+    assert [one.seq for one in message_store.read_effective(made.pk)] == [3]
+    assert said(write(made)) == said(example)
 
 
 def test_what_was_spent_elsewhere_is_not_spent_here(

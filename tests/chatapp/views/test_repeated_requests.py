@@ -23,7 +23,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.turns import lifecycle, turn_retries
+from chatapp.turns import condensation_turns, lifecycle, turn_retries
 from tests.chatapp.audited import talk as speak
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
@@ -124,7 +124,7 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
     nonce = uuid.uuid4()
     begin = {
         "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
-        "condense": lambda: lifecycle.start_condensing(conversation=talk, nonce=nonce),
+        "condense": lambda: condensation_turns.open_condensing(conversation=talk, nonce=nonce),
         "retry": lambda: turn_retries.retry_turn(conversation=talk, nonce=nonce),
         "continue": lambda: turn_retries.continue_turn(conversation=talk, nonce=nonce),
     }[what]
