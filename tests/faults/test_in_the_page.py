@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.e2e.conftest import PATIENCE
-from tests.e2e.flows.chat import Chat
-from tests.e2e.flows.conftest import FLAGS
+from tests.e2e.chat import Chat
+from tests.e2e.tabs import FLAGS, PATIENCE
 from tests.faults.harness import WORD, Server, words
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply, ToolCall

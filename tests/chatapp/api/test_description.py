@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.e2e.flows.serving import ROOT, serving
+from tests.e2e.server import ROOT, serving
 from tests.first_start import FirstStart
 
 CHECKS = [
