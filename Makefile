@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 PYTHON_IN := .venv/bin
 PYTEST := $(PYTHON_IN)/python -m pytest
+# What was compiled is kept, which the next run begins sooner by.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List these targets

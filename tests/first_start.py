@@ -1,4 +1,4 @@
-"""What a server's first start leaves in its folder, made once for all tests that start one."""
+"""Folders as a server's first start leaves them, made once for all tests that start one."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What work costs beside other work in the same run: no machine is too slow for such a bound."""
+"""Costs of work beside other work in the same run: no machine is too slow for such a bound."""
 
 import functools
 import gc

@@ -27,7 +27,7 @@ def measure() -> Iterator[Row]:
     from tests.bench.attempts import measure_attempts  # noqa: PLC0415 - Django must be set up
     from tests.bench.drafts import measure_drafts  # noqa: PLC0415 - likewise
     from tests.bench.facts import measure_facts  # noqa: PLC0415 - likewise
-    from tests.bench.folding import measure_folding  # noqa: PLC0415 - likewise
+    from tests.bench.folded_files import measure_folding  # noqa: PLC0415 - likewise
     from tests.bench.pages import measure_pages  # noqa: PLC0415 - likewise
     from tests.bench.storage import measure_storage  # noqa: PLC0415 - likewise
     from tests.bench.tokens import measure_tokens  # noqa: PLC0415 - likewise

@@ -1,4 +1,4 @@
-"""How soon the list of condensations is there, however many were made."""
+"""Rows of the list of condensations: how soon it is there, however many were made."""
 
 import itertools
 import uuid
@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Message, Profile
+from tests.bench.clock import beside
 from tests.bench.conversations import BATCH, WORDS
 from tests.bench.server import serving
 from tests.bench.table import Row
-from tests.bench.timing import beside
 from tests.records import USUAL
 
 ATTEMPTS, EACH = 100_000, 100

@@ -1,4 +1,4 @@
-"""How long a person waits for a condensation whose summary was drafted in the background."""
+"""Rows of drafts: how long a person waits for a condensation drafted in the background."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What the facts of an agent's session take: its ledger, and the receipt of what that keeps."""
+"""Rows of facts: the ledger of an agent's session, and the receipt of what that keeps."""
 
 import itertools
 import json
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import condense
+from tests.bench.clock import beside
 from tests.bench.table import Row
-from tests.bench.timing import beside
 from tests.condense.sessions import Session, summary
 
 MESSAGES = 5_000

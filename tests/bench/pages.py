@@ -1,4 +1,4 @@
-"""How soon pages can be used, as far as the server has a part in it."""
+"""Rows of pages: how soon they can be used, as far as the server has a part in it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -7,11 +7,11 @@ from django.conf import settings
 
 from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, ModelCall
+from tests.bench.clock import Work, beside, many
 from tests.bench.conversations import make_conversation
 from tests.bench.long import CONDENSATIONS, TURNS, make_long
 from tests.bench.server import Server, open_page, serving
 from tests.bench.table import Row
-from tests.bench.timing import Work, beside, many
 
 STORED, SEEN = 1_000, 100
 # 300 ms where the smallest answer takes 5.

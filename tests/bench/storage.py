@@ -1,4 +1,4 @@
-"""What appending, reading, condensing and rewinding a stored conversation takes."""
+"""Rows of storage: appending, reading, condensing and rewinding a stored conversation."""
 
 import asyncio
 import json
@@ -21,9 +21,9 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from tests.bench.clock import beside, many
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
-from tests.bench.timing import beside, many
 
 SHORT, LONG, LONGEST, VISIBLE = 1_000, 10_000, 100_000, 200
 # Costs that do not depend on what is stored may differ by this factor at most.

@@ -1,15 +1,16 @@
-"""What counting tokens takes, and whether the event loop goes on meanwhile."""
+"""Rows of tokens: what counting takes, and whether the event loop goes on meanwhile."""
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import tiktoken
 
 import condense
+from tests.bench.clock import beside, many, once
 from tests.bench.table import Row
-from tests.bench.timing import beside, many, middle, once
 
 # Bytes of source.
 SIZE = 2_000_000
@@ -39,8 +40,8 @@ def measure_tokens(sources: list[Path]) -> Iterator[Row]:
     counted = condense.Message("user", text, tokens=1)
     again, _ = beside(many(lambda: condense.count_message(counted, counter), 1_000), int)
     yield Row("… of the same message again", again / 1_000, "ms", 0.0001, BARE, encode)
-    held = middle(lambda: asyncio.run(_longest_pause(lambda: counter.count(text))))
-    least = middle(lambda: asyncio.run(_longest_pause(bare)))
+    held = _longest_pause(lambda: counter.count(text))
+    least = _longest_pause(bare)
     yield Row("… and the event loop waits", held, "ms", 4, f"{BARE} in a thread", least)
 
 
@@ -63,8 +64,12 @@ def _read(sources: list[Path]) -> str:
     return text[:SIZE]
 
 
-async def _longest_pause(work: Callable[[], object]) -> float:
-    """Return the most milliseconds that the loop was held up by work in a thread."""
+def _longest_pause(work: Callable[[], object]) -> float:
+    """Return the median of the most milliseconds for which the loop was held up by each of five."""
+    return median(asyncio.run(_held_up(work)) for _ in range(5))
+
+
+async def _held_up(work: Callable[[], object]) -> float:
     working = asyncio.create_task(asyncio.to_thread(work))
     longest, last = 0.0, time.perf_counter()
     while not working.done():

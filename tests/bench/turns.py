@@ -1,4 +1,4 @@
-"""What turns cost the real server, socket to socket, when many run at once."""
+"""Rows of turns: what they cost the real server, socket to socket, when many run at once."""
 
 import asyncio
 import json
@@ -15,11 +15,11 @@ from chatapp.agent.ports import Draft
 from chatapp.models import ModelCall
 from chatapp.models.prepared_queries import insert
 from chatapp.storage import partial_replies
+from tests.bench.clock import once
 from tests.bench.conversations import make_conversation, make_owner
 from tests.bench.server import Server, model, open_page, printed, serving
 from tests.bench.storage import LONGEST
 from tests.bench.table import Row
-from tests.bench.timing import once
 
 AT_ONCE = 60
 SHORT_WORDS = 12

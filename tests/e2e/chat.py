@@ -24,8 +24,14 @@ class Chat:
     """One tab that shows one conversation."""
 
     def __init__(self, page: Page, url: str) -> None:
-        self.page = page
-        self.url = url
+        self.page, self.url = page, url
+        self.box = page.get_by_role("textbox", name="Message", exact=True)
+        # One is there while nothing runs, the other while something does.
+        self.send, self.stop = self.button("Send"), self.button("Stop")
+        self.log = page.get_by_role("log", name="Conversation")
+        self.meter = page.get_by_role("meter", name="Context window")
+        # What went wrong, in words.
+        self.alert = page.get_by_role("alert")
         self.open()
 
     def open(self) -> None:
@@ -34,38 +40,6 @@ class Chat:
         expect(self.meter).to_be_visible()
         # Where the page keeps its own words is written with the first frame.
         expect(self.page.locator("#condense-tip[data-words]")).to_be_attached()
-
-    # What is on the page
-
-    @property
-    def box(self) -> Locator:
-        """The composer."""
-        return self.page.get_by_role("textbox", name="Message", exact=True)
-
-    @property
-    def send(self) -> Locator:
-        """The button that is there while nothing runs."""
-        return self.button("Send")
-
-    @property
-    def stop(self) -> Locator:
-        """The button that is there while something runs."""
-        return self.button("Stop")
-
-    @property
-    def log(self) -> Locator:
-        """The transcript."""
-        return self.page.get_by_role("log", name="Conversation")
-
-    @property
-    def meter(self) -> Locator:
-        """The context bar."""
-        return self.page.get_by_role("meter", name="Context window")
-
-    @property
-    def alert(self) -> Locator:
-        """What went wrong, in words."""
-        return self.page.get_by_role("alert")
 
     def button(self, name: str) -> Locator:
         """A button of that exact name."""

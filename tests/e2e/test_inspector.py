@@ -67,7 +67,7 @@ def test_what_the_model_saw_in_a_call_is_shown_in_its_place(
     expect(beside.get_by_role("heading", name="Beside the call before")).to_be_visible()
     beside.get_by_role("button", name="Next request").click()
     expect(beside.get_by_role("heading", name="The next request")).to_be_visible()
-    chat.open()
+    beside.get_by_role("button", name="Close inspector").click()
     page.set_viewport_size({"width": 360, "height": 780})
     chat.button("More").click()
     chat.button("What the model sees").click()

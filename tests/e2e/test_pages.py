@@ -147,15 +147,7 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     band.get_by_text("What was hidden").click()
     band.get_by_role("link", name="Remove the copy").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
-
-
-def test_the_folded_files_are_listed_with_what_was_left_out(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """With their sizes, and each reason as a sentence; the tab is reached with the keyboard too."""
-    page = open_page(addresses["rows"])
-    band = page.get_by_role("article", name="Context condensed")
-    band.get_by_text("Summary", exact=True).click()
+    # The folded files are listed with their sizes, and what was left out with its reason.
     band.get_by_role("radio", name="Prompt").focus()
     page.keyboard.press("ArrowRight")
     expect(band.get_by_role("radio", name="Files folded")).to_be_checked()
@@ -188,10 +180,10 @@ def test_the_theme_is_remembered(first_page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_the_bar_stays_where_it_is_when_a_measure_becomes_an_estimate(
+def test_the_bar_stays_where_it_is_and_what_is_free_can_be_seen(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
-    """Whatever is written beside it, from "5 %" to "≈ 100 %"."""
+    """Whatever is written beside it; the swatch's edge stands out from the panel by 3 : 1."""
     page = open_page(addresses["rows"])
     # In one go: what the page hears meanwhile may put another bar in its place.
     write = """(one, words) => {
@@ -202,6 +194,10 @@ def test_the_bar_stays_where_it_is_when_a_measure_becomes_an_estimate(
     percent = page.locator(".context-percent")
     places = [percent.evaluate(write, it) for it in ("5 %", "≈ 5 %", "≈ < 1 %", "≈ 100 %")]
     assert places == [places[0]] * 4
+    page.get_by_role("meter", name="Context window").click()
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert page.evaluate(LUMINANCE) >= 3
 
 
 LUMINANCE = """
@@ -222,17 +218,6 @@ LUMINANCE = """
         return (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
     }
 """
-
-
-def test_the_swatch_for_what_is_free_can_be_seen(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """Its edge stands out from the panel by 3 : 1."""
-    page = open_page(addresses["rows"])
-    page.get_by_role("meter", name="Context window").click()
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        assert page.evaluate(LUMINANCE) >= 3
 
 
 def test_the_sidebar_is_a_drawer_on_a_phone(open_page: OpenPage) -> None:

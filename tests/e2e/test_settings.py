@@ -21,6 +21,12 @@ class Settings:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        find = page.get_by_role
+        self.automatic = find("checkbox", name="Condense automatically")
+        self.slider = find("slider", name="Threshold (%)", exact=True)
+        self.number = find("spinbutton", name="Threshold (%)", exact=True)
+        self.prompt = find("textbox", name="Condensing prompt")
+        self.clearing = find("checkbox", name="Clear superseded tool output first")
         self.open()
 
     def open(self) -> None:
@@ -31,31 +37,6 @@ class Settings:
         """Save everything, and see that it was."""
         self.page.get_by_role("button", name="Save", exact=True).click()
         expect(self.page.get_by_text("Settings saved.")).to_be_visible()
-
-    @property
-    def automatic(self) -> Locator:
-        """The switch for everything that happens by itself."""
-        return self.page.get_by_role("checkbox", name="Condense automatically")
-
-    @property
-    def slider(self) -> Locator:
-        """The threshold as a slider."""
-        return self.page.get_by_role("slider", name="Threshold (%)", exact=True)
-
-    @property
-    def number(self) -> Locator:
-        """The threshold as a number."""
-        return self.page.get_by_role("spinbutton", name="Threshold (%)", exact=True)
-
-    @property
-    def prompt(self) -> Locator:
-        """The condensing prompt."""
-        return self.page.get_by_role("textbox", name="Condensing prompt")
-
-    @property
-    def clearing(self) -> Locator:
-        """The switch for clearing tool output before anything is summarised."""
-        return self.page.get_by_role("checkbox", name="Clear superseded tool output first")
 
     def strategy(self, name: str) -> Locator:
         """The strategy that begins with this name."""

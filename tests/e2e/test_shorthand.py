@@ -142,25 +142,27 @@ def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standi
     expect(chat.rows("You")).to_have_count(1)
 
 
-def test_what_to_keep_is_heard_while_the_agent_works(open_chat: OpenChat, standin: Standin) -> None:
-    """It is done after the step, and the page says so; at rest, it is done at once."""
+def test_condense_takes_what_to_keep(open_chat: OpenChat, standin: Standin) -> None:
+    """As the button's own field does; while the agent works it is done after the step."""
     chat, gate = open_chat(), Gate()
     kept = Reply("<summary>Kept: 4711.</summary>")
-    standin.then(Reply("One. " * 60), kept, Reply("One two three. " * 60, gate=gate), kept)
+    standin.then(Reply("One. " * 60), Reply("One two three.", gate=gate), kept)
     chat.ask("Remember 4711. " * 60)
-    chat.type("/condense the place")
-    expect(chat.rows("Context condensed")).to_be_visible()
-    expect(chat.box).to_have_value("")
-    chat.finished()
-    assert "the place" in json.dumps(standin.requests[-1].body)
     chat.type("Count.")
     expect(chat.rows("Agent").last).to_contain_text("One two")
     chat.type("/condense the number")
     expect(chat.page.locator("#condensing")).to_contain_text("Condenses after this step.")
     expect(chat.box).to_have_value("")
     gate.open()
-    expect(chat.rows("Context condensed")).to_have_count(2)
+    expect(chat.rows("Context condensed")).to_be_visible()
     assert "the number" in json.dumps(standin.requests[-1].body)
+    chat.finished()
+    standin.then(Reply("Noted. " * 200), kept)
+    chat.ask("Remember 4712. " * 200)
+    chat.type("/condense the place")
+    expect(chat.rows("Context condensed")).to_have_count(2)
+    expect(chat.box).to_have_value("")
+    assert "the place" in json.dumps(standin.requests[-1].body)
 
 
 def test_the_first_page_completes_and_keeps_what_it_cannot_do(open_chat: OpenChat) -> None:

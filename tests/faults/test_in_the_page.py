@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.chat import Chat
-from tests.e2e.conftest import FLAGS, PATIENCE
+from tests.e2e.tabs import FLAGS, PATIENCE
 from tests.faults.harness import WORD, Server, words
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply, ToolCall

@@ -1,14 +1,9 @@
-"""How long something takes beside its floor, whatever else the machine does."""
+"""Clocks: how long work takes beside its floor, whatever else the machine does."""
 
 import time
 from collections.abc import Callable
-from statistics import median
 
 Work = Callable[[], object]
-
-
-def nothing() -> None:
-    """Put nothing back."""
 
 
 def beside(
@@ -16,7 +11,7 @@ def beside(
     floor: Work,
     times: int = 5,
     *,
-    after: Work = nothing,
+    after: Work = int,
     clock: Callable[[], float] = time.process_time,
 ) -> tuple[float, float]:
     """Return the milliseconds of the fastest runs of both, made in turn.
@@ -47,8 +42,3 @@ def many(work: Work, times: int = 40) -> Work:
             work()
 
     return all_of_them
-
-
-def middle(work: Callable[[], float], times: int = 5) -> float:
-    """Return the median of some runs' own figures."""
-    return median(work() for _ in range(times))

@@ -1,4 +1,4 @@
-"""What folding source files into their signatures takes, in time and in memory."""
+"""Rows of folded files: source files become their signatures, in time and in memory."""
 
 import os
 import time
@@ -8,8 +8,8 @@ from pathlib import Path
 from tree_sitter_language_pack import get_parser
 
 from condense.folded_files.sections import fold_files
+from tests.bench.clock import beside, once
 from tests.bench.table import Row
-from tests.bench.timing import beside, once
 
 FILES = 200
 # Characters; large enough for all files to be shown.
