@@ -13,12 +13,12 @@ from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
 from chatapp.agent.ports import Audience
 from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question
 from chatapp.models.read_executor import reading
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
 
@@ -29,16 +29,16 @@ GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
 SWITCHED_OFF = "This tool is switched off in this conversation."
 
 
-class StoredGate:
+class Approvals:
     """The agent's ``Gate`` over one run; one question at a time is open."""
 
     def __init__(
         self,
-        run: Run,
+        run: TurnContext,
         *,
         toolbox: WorkspaceToolbox,
         checkpoints: Checkpoints,
-        saver: Saver,
+        saver: RetriedWrites,
         audience: Audience,
     ) -> None:
         """Take the run that waits, the tools that say what would change, and what keeps files."""

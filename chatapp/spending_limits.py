@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp.agent.errors import BudgetSpent
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.formats import money, number
 from chatapp.models import budgets as spending
 from chatapp.models.budgets import Scope, Spending
@@ -18,7 +18,7 @@ def check_budget(conversation: uuid.UUID) -> None:
     _check(spending.read_spending(conversation))
 
 
-def keep_to_budget(terms: Terms) -> None:
+def keep_to_budget(terms: TurnSettings) -> None:
     """Raise BudgetSpent where no model may be called on these terms any more.
 
     They take over the budgets as they are set now, also where none was set before.
@@ -34,12 +34,12 @@ def _check(spent: Iterable[Spending]) -> None:
             raise BudgetSpent(say(one))
 
 
-def has_budget(terms: Terms) -> bool:
+def has_budget(terms: TurnSettings) -> bool:
     """Whether anything limits what a conversation may cost."""
     return terms.conversation.budget is not None or terms.preferences.month_budget is not None
 
 
-def spending_of(terms: Terms) -> list[Spending]:
+def spending_of(terms: TurnSettings) -> list[Spending]:
     """Return what was spent of the budgets that a conversation's terms have."""
     return spending.spending_of(
         terms.conversation.pk,

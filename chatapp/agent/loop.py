@@ -6,12 +6,12 @@ from functools import cached_property
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
-from chatapp.agent.model_call import Call
-from chatapp.agent.ports import Audience, ContextKeeper, Journal
+from chatapp.agent.model_call import StreamedCall
+from chatapp.agent.ports import Audience, ContextPort, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.agent.tasks import finish
-from chatapp.agent.tool_port import OPEN_GATE, Gate, Toolbox
-from chatapp.agent.tool_runner import Answering
+from chatapp.agent.tool_port import ALLOW_ALL, ApprovalPort, Toolbox
+from chatapp.agent.tool_runner import ToolRunner
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
@@ -29,7 +29,7 @@ class AgentLoop:
         provider: Provider,
         toolbox: Toolbox,
         journal: Journal,
-        keeper: ContextKeeper,
+        keeper: ContextPort,
         audience: Audience,
         system: str,
         step_limit: int,
@@ -47,14 +47,14 @@ class AgentLoop:
         self._step = 0
 
     @cached_property
-    def gate(self) -> Gate:
+    def gate(self) -> ApprovalPort:
         """Who lets tools run, made for the first call of one."""
-        return OPEN_GATE
+        return ALLOW_ALL
 
     @cached_property
-    def answering(self) -> Answering:
+    def answering(self) -> ToolRunner:
         """What runs the calls of a reply, made for the first one that has any."""
-        return Answering(
+        return ToolRunner(
             toolbox=self.toolbox, gate=self.gate, journal=self.journal, audience=self.audience
         )
 
@@ -117,7 +117,9 @@ class AgentLoop:
         images = self.provider.model.supports_images
         messages = condense.shape_request(self._history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
-        call = Call(self.provider, request, self.journal, sent=self._history, step=self._step)
+        call = StreamedCall(
+            self.provider, request, self.journal, sent=self._history, step=self._step
+        )
         try:
             async for event in call.listen():
                 if isinstance(event, _SHOWN):
@@ -130,7 +132,7 @@ class AgentLoop:
             raise
         await finish(self._keep(call))
 
-    async def _keep(self, call: Call, stop_reason: str = "", error: str = "") -> None:
+    async def _keep(self, call: StreamedCall, stop_reason: str = "", error: str = "") -> None:
         """Store the reply, or what was streamed of it, or at least that the call was made."""
         draft = call.draft()
         content = draft.content

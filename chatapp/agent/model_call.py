@@ -10,7 +10,7 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import CallOpening, CallRecord, Draft, Journal
+from chatapp.agent.ports import CallOpening, CallRecord, Journal, PartialReply
 from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider, SentRequest
 from chatapp.agent.tasks import finish
 
@@ -32,7 +32,7 @@ class _Block:
         return {"type": self.type, **self.names, "text": self.pieces[0]}
 
 
-class Call:
+class StreamedCall:
     """A reply while it is written; ``reply`` is set once it is whole."""
 
     def __init__(
@@ -111,9 +111,9 @@ class Call:
         finally:
             await finish(self.account(failure))
 
-    def draft(self) -> Draft:
+    def draft(self) -> PartialReply:
         """Return what was written so far, as it can be stored."""
-        return Draft([block.to_json() for block in self._written], self.usage)
+        return PartialReply([block.to_json() for block in self._written], self.usage)
 
     async def listen(self) -> AsyncIterator[events.StreamEvent]:
         """Yield what the provider says; a try that is made again is accounted for first.

@@ -25,7 +25,7 @@ class CallOpening:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PartialReply:
     """What the model has written so far, as blocks, and the usage that was reported by then.
 
     A tool call's input is the JSON text that has come of it.
@@ -67,7 +67,7 @@ class CallRecord:
     number: int
     error: str = ""
     is_whole: bool = True
-    draft: Draft = field(default_factory=Draft)
+    draft: PartialReply = field(default_factory=PartialReply)
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
     seconds_to_first: float | None = None
@@ -98,7 +98,7 @@ class Journal(Protocol):
         """Take a call off the record that is not made after all."""
         ...
 
-    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
         ...
 
@@ -129,7 +129,7 @@ class Journal(Protocol):
         ...
 
 
-class ContextKeeper(Protocol):
+class ContextPort(Protocol):
     """Keeps the effective history within the window."""
 
     async def fit(

@@ -6,7 +6,7 @@ from decimal import Decimal
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import BudgetSpent
-from chatapp.agent.model_call import Call
+from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
 from chatapp.agent.tool_port import ToolSpec
@@ -64,7 +64,9 @@ class ProviderSummarizer:
             Purpose.SUMMARY,
             compaction=request.compaction,
         )
-        call = Call(self.provider, model_request, self.journal, attempt_id=request.attempt_id)
+        call = StreamedCall(
+            self.provider, model_request, self.journal, attempt_id=request.attempt_id
+        )
         try:
             async with call.on_record():
                 async for chunk in self._chunks(call):
@@ -72,7 +74,7 @@ class ProviderSummarizer:
         except BudgetSpent as error:
             raise condense.Vetoed(str(error)) from error
 
-    async def _chunks(self, call: Call) -> AsyncIterator[condense.Chunk]:
+    async def _chunks(self, call: StreamedCall) -> AsyncIterator[condense.Chunk]:
         prices = self.provider.model.prices
         # In calls that were made again.
         spent, paid, usage = condense.Usage(), Decimal(0), condense.Usage()

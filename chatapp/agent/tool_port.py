@@ -123,7 +123,7 @@ class Asking:
     place: int
 
 
-class Gate(Protocol):
+class ApprovalPort(Protocol):
     """Lets calls run, or not; asks a person where nobody has decided yet."""
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
@@ -139,7 +139,7 @@ class Gate(Protocol):
         ...
 
 
-class OpenGate:
+class AllowAll:
     """Lets everything run, and asks nobody."""
 
     async def permit(self, _asking: Asking) -> ToolOutcome | None:
@@ -154,4 +154,4 @@ class OpenGate:
         """Nobody waits."""
 
 
-OPEN_GATE = OpenGate()
+ALLOW_ALL = AllowAll()

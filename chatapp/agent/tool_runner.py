@@ -8,14 +8,14 @@ from chatapp.agent import events
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.agent.tasks import finish
-from chatapp.agent.tool_port import Asking, Gate, Toolbox, ToolOutcome
+from chatapp.agent.tool_port import ApprovalPort, Asking, Toolbox, ToolOutcome
 
 
-class Answering:
+class ToolRunner:
     """Runs the calls of the last reply, and knows what came of them, however that ends."""
 
     def __init__(
-        self, *, toolbox: Toolbox, gate: Gate, journal: Journal, audience: Audience
+        self, *, toolbox: Toolbox, gate: ApprovalPort, journal: Journal, audience: Audience
     ) -> None:
         """Take what runs a call, who lets it, and who is told."""
         self.toolbox = toolbox
@@ -71,7 +71,7 @@ class Answering:
 class CallLine:
     """The ``Line`` of one call."""
 
-    def __init__(self, asking: Asking, gate: Gate, audience: Audience) -> None:
+    def __init__(self, asking: Asking, gate: ApprovalPort, audience: Audience) -> None:
         """Take which call speaks, who asks a person, and who watches."""
         self.asking = asking
         self.gate = gate

@@ -16,7 +16,7 @@ from chatapp.agent.tasks import finish
 from chatapp.condensation.cost_forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
     Condensation,
@@ -31,11 +31,11 @@ from chatapp.models import (
 from chatapp.models.condensations import Status
 from chatapp.models.prepared_queries import prepared
 from chatapp.spending_limits import keep_to_budget
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.telemetry import note_condensation
 
 
-def name_writer(run: Run, attempt: condense.Attempt) -> dict[str, str]:
+def name_writer(run: TurnContext, attempt: condense.Attempt) -> dict[str, str]:
     """Name who writes the summary, where it is not the profile that answers."""
     writer = run.writer
     if not attempt.prompt or writer == run.profile:
@@ -86,15 +86,15 @@ def receipt_of(
 PROGRESS_INTERVAL = 0.5  # seconds
 
 
-class StoredLog:
+class AttemptLog:
     """The engine's ``CondensationLog``: a row per attempt, and word to the watchers."""
 
     def __init__(
         self,
-        run: Run,
+        run: TurnContext,
         *,
         scale: Scale,
-        saver: Saver,
+        saver: RetriedWrites,
         audience: Audience,
         on_disk: Callable[[str], bool] | None = None,
         condensed_at: int = 0,

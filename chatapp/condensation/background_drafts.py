@@ -25,10 +25,10 @@ from chatapp.condensation.attempt_log import last_drafted
 from chatapp.condensation.draft_log import DraftJournal, DraftLog
 from chatapp.condensation.setup import load_strategies, loaded_configuration
 from chatapp.context.sizes import COUNTER, Scale
-from chatapp.context.turn_context import Run, Terms, read_terms
+from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import Pin, Preferences, message_store
 from chatapp.models.read_executor import reading
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import workspace_of
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Basis:
     pins: tuple[object, ...]
 
     @classmethod
-    def of(cls, terms: Terms) -> "Basis":
+    def of(cls, terms: TurnSettings) -> "Basis":
         """Return what a draft would be made by now."""
         profile, writer, wanted = terms.profile, terms.writer, terms.preferences
         pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
@@ -74,10 +74,10 @@ def seen_in(history: Sequence[condense.Message]) -> Seen:
 
 
 @dataclass(slots=True, eq=False)
-class Draft:
+class BackgroundDraft:
     """A summary that is being written before it is needed, or waits to be."""
 
-    run: Run
+    run: TurnContext
     journal: Journal
     log: DraftLog
     condenser: condense.Condenser
@@ -126,35 +126,35 @@ class Draft:
         await self.log.close(reason)
 
 
-_drafts: dict[uuid.UUID, Draft] = {}
+_drafts: dict[uuid.UUID, BackgroundDraft] = {}
 
 
-def new_draft(run: Run, scale: Scale) -> Draft | None:
+def new_draft(run: TurnContext, scale: Scale) -> BackgroundDraft | None:
     """Return a draft that can be begun, None where no strategy has a summary written."""
     configured = loaded_configuration(run, workspace_of(run.conversation))
     strategies = [one for one in load_strategies(run) if condense.asks_model(one)]
     if not strategies:
         return None
     audience = Nobody()
-    saver = Saver(audience)
+    saver = RetriedWrites(audience)
     journal = DraftJournal(run, scale, saver)
     log = DraftLog(run, scale=scale, saver=saver, audience=audience)
     summarizer = ProviderSummarizer(
         provider_for(run.writer), journal, audience, apart=run.writer != run.profile
     )
     configured = replace(configured, strategies=strategies)
-    return Draft(run, journal, log, configured.condenser(summarizer, COUNTER, log=log))
+    return BackgroundDraft(run, journal, log, configured.condenser(summarizer, COUNTER, log=log))
 
 
-class Ahead:
+class BackgroundDrafts:
     """The draft of one conversation, as a run of it sees it."""
 
-    def __init__(self, run: Run, scale: Scale) -> None:
+    def __init__(self, run: TurnContext, scale: Scale) -> None:
         self.run = run
         self.scale = scale
 
     @property
-    def _draft(self) -> Draft | None:
+    def _draft(self) -> BackgroundDraft | None:
         return _drafts.get(self.run.conversation.pk)
 
     @property
@@ -198,7 +198,7 @@ class Ahead:
             task = draft.begin(situation)
             task.add_done_callback(lambda _task: _forget(pk, draft))
 
-    async def take(self, situation: condense.Situation) -> Draft | None:
+    async def take(self, situation: condense.Situation) -> BackgroundDraft | None:
         """Return the draft that can be swapped in, once it is written; None where there is none.
 
         It is nobody else's from then on. One that can't be used is dropped.
@@ -221,19 +221,19 @@ class Ahead:
         await drop(self.run.conversation.pk, reason)
 
 
-def _forget(pk: uuid.UUID, draft: Draft) -> None:
+def _forget(pk: uuid.UUID, draft: BackgroundDraft) -> None:
     """Forget a draft that came to nothing."""
     if draft.log.reduction is None and _drafts.get(pk) is draft:
         del _drafts[pk]
 
 
-def is_near(terms: Terms, tokens: int, budget: condense.Budget) -> bool:
+def is_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
     """Whether a draft is wanted for a context of this size."""
     share = terms.preferences.draft_share / 100
     return tokens >= share * budget.condenses_at and is_wanted(terms)
 
 
-def is_wanted(terms: Terms) -> bool:
+def is_wanted(terms: TurnSettings) -> bool:
     """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
     wanted, writer = terms.preferences, terms.writer
     if not wanted.auto_condense or wanted.clear_tool_output:
@@ -290,7 +290,7 @@ async def check(conversation_id: uuid.UUID) -> None:
         await drop(conversation_id, reason)
 
 
-def _reason(draft: Draft) -> str:
+def _reason(draft: BackgroundDraft) -> str:
     pk = draft.run.conversation.pk
     if (now := read_terms(pk)) is None:
         return _("The profile was changed, so the draft was dropped.")

@@ -20,17 +20,17 @@ from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import StoredLog, last_tried
-from chatapp.condensation.background_drafts import Ahead, Draft
+from chatapp.condensation.attempt_log import AttemptLog, last_tried
+from chatapp.condensation.background_drafts import BackgroundDraft, BackgroundDrafts
 from chatapp.condensation.setup import loaded_configuration
-from chatapp.condensation.summary_reviews import StoredReviewer
-from chatapp.context.condense_requests import Scope, Wish, find_chosen
+from chatapp.condensation.summary_reviews import SummaryReviewer
+from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.sizes import COUNTER, Scale
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Turn, message_store
 from chatapp.models.read_executor import reading
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools import WorkspaceToolbox
 
@@ -46,12 +46,12 @@ class Condensing:
     """What condenses in one turn: the condenser, its log, who reviews, and the draft."""
 
     condenser: condense.Condenser
-    log: StoredLog
-    reviewer: StoredReviewer
-    ahead: Ahead
+    log: AttemptLog
+    reviewer: SummaryReviewer
+    ahead: BackgroundDrafts
 
 
-class Keeper:
+class ContextController:
     """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run.
 
     What condenses is built when a condensation may be due, or somebody asks for one.
@@ -59,13 +59,13 @@ class Keeper:
 
     def __init__(
         self,
-        run: Run,
+        run: TurnContext,
         *,
         journal: Journal,
         toolbox: WorkspaceToolbox,
         provider: Provider,
         scale: Scale,
-        saver: Saver,
+        saver: RetriedWrites,
         audience: Audience,
     ) -> None:
         self.run = run
@@ -87,7 +87,7 @@ class Keeper:
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
         run = self.run
-        log = StoredLog(
+        log = AttemptLog(
             run,
             scale=self.scale,
             saver=self.saver,
@@ -98,10 +98,10 @@ class Keeper:
         apart = run.writer != run.profile
         provider = provider_for(run.writer) if apart else self.provider
         summarizer = ProviderSummarizer(provider, self.journal, self.audience, apart=apart)
-        reviewer = StoredReviewer(run, saver=self.saver, audience=self.audience)
+        reviewer = SummaryReviewer(run, saver=self.saver, audience=self.audience)
         configured = loaded_configuration(run, workspace_of(run.conversation))
         condenser = configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
-        return Condensing(condenser, log, reviewer, Ahead(run, self.scale))
+        return Condensing(condenser, log, reviewer, BackgroundDrafts(run, self.scale))
 
     async def _condensing(self) -> Condensing:
         """Return what condenses, built once."""
@@ -196,7 +196,7 @@ class Keeper:
         finally:
             parts.log.scope = None
 
-    async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
+    async def _fulfil(self, wish: CondenseRequest) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""
         reviewer = (await self._condensing()).reviewer
         self.focus, reviewer.by_hand = wish.focus, wish.review
@@ -237,7 +237,7 @@ class Keeper:
 
     @staticmethod
     async def _swap_in(
-        parts: Condensing, draft: Draft, situation: condense.Situation
+        parts: Condensing, draft: BackgroundDraft, situation: condense.Situation
     ) -> condense.Reduction | None:
         """Apply a draft as if it had been written now; None where that fails, as its row says."""
         attempt, reduction = draft.log.attempt, draft.log.reduction

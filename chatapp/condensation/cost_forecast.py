@@ -11,14 +11,14 @@ from django.utils import timezone
 import condense
 from chatapp.context import turn_context
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.models import Conversation, ModelCall, Preferences, Profile
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
 
 
-def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
+def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
     """Return what calls will take that are expected to take this.
 
     What the conversation's own calls have sent before is read from the provider's cache where it is
@@ -51,7 +51,7 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
     return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
 
 
-def _was_called_lately(terms: Terms) -> bool:
+def _was_called_lately(terms: TurnSettings) -> bool:
     calls = ModelCall.objects.filter(
         conversation=terms.conversation.pk,
         model=terms.profile.model,
@@ -72,7 +72,9 @@ def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     return replace(usage, input=0, cache_write=usage.input)
 
 
-def predicted_columns(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> dict[str, Any]:
+def predicted_columns(
+    terms: TurnSettings, expected: condense.Usage, *, unchanged: bool
+) -> dict[str, Any]:
     """Return what was predicted as an attempt's columns; nothing where no model is called."""
     if not expected.total:
         return {}
@@ -92,7 +94,7 @@ SUMMARY, WRITTEN = 0.04, 0.08
 LEAST = 0.5
 
 
-def is_cheaper(terms: Terms, history: Sequence[condense.Message]) -> bool:
+def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool:
     """Whether a summary now, and a short prompt later, cost less than the whole prompt later.
 
     Now the provider reads the prompt from its cache; later it reads all of it anew. The prices are

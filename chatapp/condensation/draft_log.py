@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.ports import CallOpening
-from chatapp.condensation.attempt_log import StoredLog, told_by
+from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.context.sizes import COUNTER
 from chatapp.models import Condensation, ModelCall
-from chatapp.storage.journal import StoredJournal
+from chatapp.storage.journal import ConversationJournal
 
 
-class DraftJournal(StoredJournal):
+class DraftJournal(ConversationJournal):
     """A journal whose calls belong to no turn: one that is stopped does not end them."""
 
     @override
@@ -28,7 +28,7 @@ class DraftJournal(StoredJournal):
         """Leave the turn at what it does."""
 
 
-class DraftLog(StoredLog):
+class DraftLog(AttemptLog):
     """A log that keeps what succeeded, and does not apply it: ``reduction`` is there then."""
 
     attempt: condense.Attempt | None = None

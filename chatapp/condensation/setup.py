@@ -8,12 +8,12 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 
 HooksFor = Callable[[Path], condense.Hooks]
 
 
-def load_strategies(terms: Terms) -> list[condense.Strategy]:
+def load_strategies(terms: TurnSettings) -> list[condense.Strategy]:
     """Return the strategies of the configuration; those that are names, with the user's options."""
     preferences = terms.preferences
     wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
@@ -23,7 +23,7 @@ def load_strategies(terms: Terms) -> list[condense.Strategy]:
     ]
 
 
-def loaded_configuration(terms: Terms, workspace: Path) -> condense.Configuration:
+def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
     """Return how a run condenses: with strategies that are loaded, and all hooks around them."""
     wanted = terms.configuration
     hooks = hooks_for(workspace) + wanted.hooks

@@ -17,13 +17,13 @@ from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
 from chatapp.agent.ports import Audience
 from chatapp.context import sizes
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_budget
 from chatapp.errors import Refused
 from chatapp.formats import number
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.read_executor import reading
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 
 # Seconds from one state of a summary that is shown to the next.
 INTERVAL = 0.25
@@ -31,10 +31,10 @@ INTERVAL = 0.25
 _PENDING = Review.Status.PENDING
 
 
-class StoredReviewer:
+class SummaryReviewer:
     """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
 
-    def __init__(self, run: Run, *, saver: Saver, audience: Audience) -> None:
+    def __init__(self, run: TurnContext, *, saver: RetriedWrites, audience: Audience) -> None:
         """Take the run that waits, and who is shown what is written."""
         self.run = run
         self.saver = saver

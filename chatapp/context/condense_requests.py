@@ -33,7 +33,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CondenseRequest:
     """A condensation by hand: ``focus`` is what its summary should keep above all.
 
     With ``review`` a person looks at it before it applies. It is of all that the model has read,
@@ -48,15 +48,15 @@ class Wish:
     while_idle: bool = False
 
 
-class Wishes:
+class CondenseRequests:
     """What was asked for during one run, and did not begin yet; the latest counts."""
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._awaited: Wish | None = None
+        self._awaited: CondenseRequest | None = None
         self._heard: set[uuid.UUID] = set()
 
-    def ask(self, wish: Wish) -> bool:
+    def ask(self, wish: CondenseRequest) -> bool:
         """Have it begin after the step; False where it was asked for before."""
         if wish.nonce in self._heard:
             return False
@@ -64,7 +64,7 @@ class Wishes:
         self._awaited = wish
         return True
 
-    def take(self) -> Wish | None:
+    def take(self) -> CondenseRequest | None:
         """Return what is to begin now, None where nothing was asked for, or it was taken back."""
         wish, self._awaited = self._awaited, None
         return wish

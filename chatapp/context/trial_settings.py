@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 import condense
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.models import Preferences, Profile
 
 CLEAR = "clear"
@@ -27,7 +27,7 @@ class Variant:
     writer: Profile
 
     @classmethod
-    def in_force(cls, terms: Terms) -> Self:
+    def in_force(cls, terms: TurnSettings) -> Self:
         """Return what is set."""
         return cls(
             strategy=terms.preferences.strategy or settings.CONDENSE_STRATEGY,
@@ -36,7 +36,7 @@ class Variant:
             writer=terms.writer,
         )
 
-    def of(self, terms: Terms) -> Terms:
+    def of(self, terms: TurnSettings) -> TurnSettings:
         """Return the terms of a conversation as they would be with it."""
         preferences, profile = copy.copy(terms.preferences), copy.copy(terms.profile)
         for name, value in self.preferences(terms).items():
@@ -45,7 +45,7 @@ class Variant:
             setattr(profile, name, value)
         return replace(terms, profile=profile, preferences=preferences)
 
-    def preferences(self, terms: Terms) -> dict[str, object]:
+    def preferences(self, terms: TurnSettings) -> dict[str, object]:
         """Return what the preferences would be, as far as they would be others."""
         wanted: dict[str, object] = {"condensing_prompt": self.prompt}
         wanted |= {"clear_tool_output": True} if self.is_clearing else {"strategy": self._stored}
@@ -53,7 +53,7 @@ class Variant:
             wanted |= {"threshold": round(self.threshold), "adaptive": False}
         return wanted
 
-    def profile(self, terms: Terms) -> dict[str, object]:
+    def profile(self, terms: TurnSettings) -> dict[str, object]:
         """Return what the answering profile would have, as far as it would be something else."""
         wanted: dict[str, object] = {}
         if self.writer != terms.writer:
@@ -72,12 +72,12 @@ class Variant:
         """Whether it only clears results, before the strategy that is set."""
         return self.strategy == CLEAR
 
-    def _is_other_threshold(self, terms: Terms) -> bool:
+    def _is_other_threshold(self, terms: TurnSettings) -> bool:
         return round(self.threshold) != round(terms.budget().threshold)
 
 
 @transaction.atomic
-def use_variant(*, terms: Terms, variant: Variant) -> None:
+def use_variant(*, terms: TurnSettings, variant: Variant) -> None:
     """Condense in this way from now on; conversations stay as they are."""
     wanted = variant.preferences(terms)
     Preferences.objects.filter(pk=terms.preferences.pk).update(**wanted)

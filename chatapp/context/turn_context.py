@@ -14,7 +14,7 @@ from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import compose_system
-from chatapp.context.condense_requests import Scope, Wish, Wishes
+from chatapp.context.condense_requests import CondenseRequest, CondenseRequests, Scope
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
@@ -82,7 +82,7 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class TurnSettings:
     """What a conversation's next turn would work with."""
 
     conversation: Conversation
@@ -119,7 +119,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Terms):
+class TurnContext(TurnSettings):
     """What a turn works with; what is changed meanwhile comes too late, but for budgets.
 
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
@@ -132,7 +132,7 @@ class Run(Terms):
     reviews: bool = False
     scope: Scope | None = None
     while_idle: bool = False
-    wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)
+    wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     @property
     def asks_title(self) -> bool:
@@ -146,8 +146,8 @@ def read_run(
     conversation: Conversation,
     *,
     turn: Turn,
-    wish: Wish | None = None,
-) -> Run:
+    wish: CondenseRequest | None = None,
+) -> TurnContext:
     """Return what a run works with; raise Refused where it can't."""
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
@@ -155,7 +155,7 @@ def read_run(
     if fresh.profile is None:
         raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
     preferences = preferences_of(fresh.owner)
-    run = Run(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
+    run = TurnContext(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
     if wish is None:
         return run
     return replace(
@@ -167,10 +167,10 @@ def read_run(
     )
 
 
-def read_terms(conversation_id: uuid.UUID) -> Terms | None:
+def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
     """Return what a conversation's next turn would work with, None without a profile."""
     fresh = message_store.read_conversation(conversation_id)
     if fresh.profile is None:
         return None
     preferences = preferences_of(fresh.owner)
-    return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
+    return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context.trial_settings import CLEAR, Variant
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import (
     LONGEST_PROMPT,
     OUT_OF_RANGE,
@@ -58,7 +58,7 @@ class WhatIfForm(forms.Form):
         validators=[MaxLengthValidator(LONGEST_PROMPT)],
     )
 
-    def __init__(self, data: Any = None, *, terms: Terms) -> None:
+    def __init__(self, data: Any = None, *, terms: TurnSettings) -> None:
         self.terms = terms
         own = terms.preferences.strategy or settings.CONDENSE_STRATEGY
         initial = {

@@ -11,7 +11,7 @@ from chatapp.condensation import background_drafts
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview
 from chatapp.formats import number
 from chatapp.models import Conversation, Preferences, message_store
@@ -100,13 +100,13 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     if profile is None:
         return None
     history = message_store.read_effective(conversation.pk)
-    terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
+    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
     return state_of(terms, history, tokens, spending_of(terms))
 
 
 def state_of(
-    terms: Terms,
+    terms: TurnSettings,
     history: Sequence[condense.Message],
     tokens: condense.TokenCount,
     spending: Sequence[Spending] = (),
@@ -137,7 +137,7 @@ def state_of(
     )
 
 
-def _due(terms: Terms, starts: CondensingPoint, used: int) -> Due:
+def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
     """Say how far it is to the point where something happens by itself."""
     left = starts.at - used
     if terms.conversation.put_off:
@@ -165,7 +165,7 @@ def _until(pk: uuid.UUID, left: int) -> str:
 
 
 def _segments(
-    used: int, history: Sequence[condense.Message], terms: Terms, window: int
+    used: int, history: Sequence[condense.Message], terms: TurnSettings, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
     tools = toolbox.offered(terms.conversation, terms.profile)

@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from chatapp.agent import events
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
-from chatapp.live.status_panel import Notice, Waiting
-from chatapp.live.turn_view import Scene
+from chatapp.live.status_panel import Notice, QueueView
+from chatapp.live.turn_view import TurnView
 from chatapp.live.watchers import Watchers
 from chatapp.models.read_executor import reading
 from chatapp.transcript import row_pages
@@ -37,8 +37,8 @@ class LiveView:
     ) -> None:
         """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
         self.conversation_id = conversation_id
-        self.scene = Scene(conversation_id, watchers, on_wait=on_wait)
-        self.waiting = Waiting(conversation_id, watchers)
+        self.scene = TurnView(conversation_id, watchers, on_wait=on_wait)
+        self.waiting = QueueView(conversation_id, watchers)
         self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
         self._hearers: set[Hearing] = set()
@@ -62,7 +62,7 @@ class LiveView:
         for hearing in self._hearers:
             hearing.put_nowait(event)
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: TurnContext) -> None:
         """Show that something runs, and take events from now on."""
         self.scene.begin(run)
         self._presenter = asyncio.create_task(self._present())

@@ -15,7 +15,7 @@ from chatapp.transcript import message_parts, row_builder, rows
 ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 
 
-class LiveRow:
+class NewestRow:
     """Shows the newest message again whenever its tools have told something."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
 from chatapp.agent import events
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.formats import number
 from chatapp.live import outgoing_frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
@@ -64,7 +64,7 @@ def read_panel(
 
 
 def panel_of(
-    run: Run,
+    run: TurnContext,
     context: events.ContextChanged,
     band: Band | None,
     notice: Notice | None,
@@ -115,7 +115,7 @@ def words_written(band: Band) -> str:
     return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
 
 
-class Waiting:
+class QueueView:
     """Shows the queue of one conversation; what is shown last is what was read last."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:

@@ -20,7 +20,7 @@ ALMOST = 0.9
 _BRIEF = 5_000
 
 
-class Streaming:
+class StreamedText:
     """The reply that is being written, and how much of it the watchers have.
 
     An open code block may grow long, so watchers get what is new of it. Anything else that is open

@@ -14,9 +14,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chatapp.agent import events
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
-from chatapp.live.newest_row import LiveRow
+from chatapp.live.newest_row import NewestRow
 from chatapp.live.status_panel import (
     Band,
     Notice,
@@ -25,7 +25,7 @@ from chatapp.live.status_panel import (
     render_panel,
     words_written,
 )
-from chatapp.live.streamed_text import Streaming
+from chatapp.live.streamed_text import StreamedText
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation
 from chatapp.models.budgets import read_spending
@@ -36,7 +36,7 @@ from chatapp.transcript import labels, row_pages, summary_proposal
 log = logging.getLogger(__name__)
 
 
-class Scene:
+class TurnView:
     """The present of one conversation, while something runs and while nothing does."""
 
     def __init__(
@@ -53,16 +53,16 @@ class Scene:
         self.waits = False
         self.band: Band | None = None
         self.notice: Notice | None = None
-        self.streaming: Streaming | None = None
+        self.streaming: StreamedText | None = None
         # What the run told of the context; None where the database has to be asked.
-        self._run: Run | None = None
+        self._run: TurnContext | None = None
         self._context: events.ContextChanged | None = None
-        self._row = LiveRow(conversation_id, watchers)
+        self._row = NewestRow(conversation_id, watchers)
         self._unsaved: list[tuple[str, str]] = []
         # The panel that is shown last is the one that was read last.
         self._panels = asyncio.Lock()
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: TurnContext) -> None:
         """Show that something runs."""
         self.turn, self.notice, self._row.ends = str(run.turn.pk), None, False
         self._run, self._context = run, None
@@ -145,7 +145,7 @@ class Scene:
     @show.register
     async def _(self, event: events.TextStreamed) -> None:
         if self.streaming is None:
-            self.streaming = Streaming()
+            self.streaming = StreamedText()
             if self.watchers:
                 article = outgoing_frames.article_upserted(
                     self.streaming.id, self.streaming.render()

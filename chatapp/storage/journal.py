@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, message_store
 from chatapp.models.calls import end_call
 from chatapp.models.prepared_queries import insert
@@ -25,7 +25,7 @@ from chatapp.models.read_executor import reading
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage import partial_replies
 from chatapp.storage.request_log import RequestLog, Written
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.telemetry import note_call
 
 
@@ -43,10 +43,10 @@ class _Entry:
         return self.call.is_whole and self.measured and self.usage.total > 0
 
 
-class StoredJournal:
+class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
 
-    def __init__(self, run: Run, scale: Scale, saver: Saver) -> None:
+    def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         """Take the run whose calls and messages are kept."""
         self.run = run
         self.scale = scale
@@ -113,7 +113,7 @@ class StoredJournal:
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
         self.requests.confirm(Written())
 
-    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
         partial_replies.writer.keep(number, read, at_once=at_once)
 

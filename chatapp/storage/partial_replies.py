@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, connection, transaction
 
-from chatapp.agent.ports import Draft
+from chatapp.agent.ports import PartialReply
 from chatapp.models import ModelCall
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ SHORTEST_PAUSE = 0.03
 # Drafts do not queue behind requests and other writes, which share one thread.
 THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
 
-Reader = Callable[[], Draft]
+Reader = Callable[[], PartialReply]
 
 # Django's update would compile a statement for each row, which costs ten times the write.
 _STORE = (
@@ -40,7 +40,7 @@ _STORE = (
 )
 
 
-class DraftWriter:
+class PartialReplyWriter:
     """Writes the newest state of all drafts that changed; a slow disk gets fewer of them."""
 
     def __init__(self) -> None:
@@ -63,14 +63,14 @@ class DraftWriter:
         if at_once:
             self._hurry.set()
 
-    def newest(self, call: ModelCall) -> Draft:
+    def newest(self, call: ModelCall) -> PartialReply:
         """Return all that a call has written: of one of this process, more than is stored.
 
         Callable from any thread, for a call that writes nothing more.
         """
         if read := self._open.get(call.pk):
             return read()
-        return Draft(json.loads(call.draft or "[]"), call.usage)
+        return PartialReply(json.loads(call.draft or "[]"), call.usage)
 
     def forget(self, number: int) -> None:
         """Store nothing more of a call, which is closed; callable from any thread."""
@@ -113,7 +113,7 @@ class DraftWriter:
             await asyncio.sleep(max(PAUSE, time.monotonic() - started))
 
 
-def kept(draft: Draft) -> str:
+def kept(draft: PartialReply) -> str:
     """Return what a call that broke off keeps of its draft, beside the message that came of it.
 
     Only people are shown that: no message may hold half a call, or thinking without its end.
@@ -128,4 +128,4 @@ def _store(rows: Sequence[tuple[str | int, ...]]) -> None:
         cursor.executemany(_STORE, rows)
 
 
-writer = DraftWriter()
+writer = PartialReplyWriter()

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 WAITS = (0.5, 2.0, 5.0, 10.0)
 
 
-class Saver:
+class RetriedWrites:
     """Makes a write again while the database can't take it, and says so to the watchers."""
 
     def __init__(self, audience: Audience) -> None:

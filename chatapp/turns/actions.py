@@ -16,21 +16,21 @@ from chatapp.composer import attachments
 from chatapp.composer.attachments import NOTHING
 from chatapp.composer.slash_commands import bring
 from chatapp.context import sizes
-from chatapp.context.condense_requests import Wish
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.turn_context import Run, read_run
+from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
 from chatapp.live.live_view import Hearing
 from chatapp.models import Conversation, message_store
 from chatapp.models.read_executor import reading
 from chatapp.turns import lifecycle, message_queue, turn_retries
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import active
 from chatapp.turns.condensation_turns import check_condensing
-from chatapp.turns.ports import Front, Work
+from chatapp.turns.ports import LiveService, RunningTurn
 
-front: Front = hub
+front: LiveService = active
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
@@ -38,7 +38,7 @@ async def send_message(conversation: Conversation, command: incoming_frames.Send
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    async with hub.enter(conversation.pk) as room, room.starting:
+    async with active.enter(conversation.pk) as room, room.starting:
         await _send(room, conversation, command)
 
 
@@ -49,7 +49,7 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    async with hub.enter(conversation.pk) as room, room.starting:
+    async with active.enter(conversation.pk) as room, room.starting:
         # What ran before it was not to be heard: from here on, nothing else begins.
         hearing = room.view.hear()
         try:
@@ -63,7 +63,7 @@ async def send_and_hear(
 
 
 async def _send(
-    room: Room, conversation: Conversation, command: incoming_frames.SendMessage
+    room: ActiveConversation, conversation: Conversation, command: incoming_frames.SendMessage
 ) -> None:
     """Store a message and start its turn, or put it into the queue."""
     conversations.check_message(command.text, alone=not (command.attachments or command.replaces))
@@ -80,7 +80,7 @@ async def _send(
     await room.begin(start, anew=command.replaces is not None)
 
 
-async def _listen(room: Room, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
+async def _listen(room: ActiveConversation, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
     try:
         while (event := await hearing.get()) is not None:
             yield event
@@ -89,7 +89,7 @@ async def _listen(room: Room, hearing: Hearing) -> AsyncIterator[events.TurnEven
 
 
 async def _waits(
-    room: Room, conversation: Conversation, command: incoming_frames.SendMessage
+    room: ActiveConversation, conversation: Conversation, command: incoming_frames.SendMessage
 ) -> bool:
     """Whether a message is in the queue, or was: it is put there while something runs."""
     if await reading(message_queue.was_queued)(conversation, command.nonce):
@@ -110,7 +110,7 @@ async def _waits(
 
 async def change_queued(conversation: Conversation, command: incoming_frames.ChangeQueued) -> None:
     """Change or remove a message that waits; raise Refused once it does not."""
-    async with hub.enter(conversation.pk) as room:
+    async with active.enter(conversation.pk) as room:
         if command.text is None:
             remove = sync_to_async(message_queue.remove_queued)
             await remove(conversation=conversation, nonce=command.nonce)
@@ -123,7 +123,7 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
 
 async def send_queued(conversation: Conversation, command: incoming_frames.SendQueued) -> None:
     """Send a message that waits, once what runs is stopped; raise Refused."""
-    async with hub.enter(conversation.pk) as room:
+    async with active.enter(conversation.pk) as room:
         await room.send_queued(conversation, command.nonce)
 
 
@@ -133,7 +133,7 @@ def _start_turn(
     command: incoming_frames.SendMessage,
     tokens: int,
     brought: attachments.Brought,
-) -> tuple[Run, condense.Message] | None:
+) -> tuple[TurnContext, condense.Message] | None:
     started = lifecycle.start_turn(
         conversation=conversation,
         text=command.text,
@@ -156,7 +156,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
     A repeated nonce starts nothing.
     """
-    async with hub.enter(conversation.pk) as room:
+    async with active.enter(conversation.pk) as room:
         async with room.starting:
             if not await _may_start(room, conversation, command.nonce):
                 return
@@ -166,14 +166,16 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
 
 @transaction.atomic
-def _take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> Run | None:
+def _take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> TurnContext | None:
     turn = turn_retries.take_up(
         conversation=conversation, how=command.how, nonce=command.nonce, seq=command.seq
     )
     return read_run(conversation, turn=turn) if turn else None
 
 
-async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
+async def _may_start(
+    room: ActiveConversation, conversation: Conversation, nonce: uuid.UUID
+) -> bool:
     """Whether a turn may start now; raise Refused while another one runs."""
     while job := room.job:
         if await reading(lifecycle.is_known)(conversation, nonce):
@@ -194,8 +196,8 @@ async def condense_now(
 
     A repeated nonce starts nothing.
     """
-    wish = Wish(command.nonce, command.focus, command.review, command.scope)
-    async with hub.enter(conversation.pk) as room, room.starting:
+    wish = CondenseRequest(command.nonce, command.focus, command.review, command.scope)
+    async with active.enter(conversation.pk) as room, room.starting:
         if room.job and not room.job.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
             # Unless the turn has ended meanwhile.
@@ -208,7 +210,7 @@ async def condense_now(
 async def put_off_condensing(conversation: Conversation) -> None:
     """Have the next condensation that would begin by itself wait for one turn."""
     await sync_to_async(message_store.put_off)(conversation, True)
-    async with hub.enter(conversation.pk) as room:
+    async with active.enter(conversation.pk) as room:
         room.show_change()
 
 
@@ -229,8 +231,8 @@ def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None)
         job.cancel_condensing()
 
 
-def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> Work | None:
-    room = hub.rooms.get(conversation_id)
+def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
+    room = active.rooms.get(conversation_id)
     job = room.job if room else None
     return job if job and turn in {None, job.run.turn.pk, job.run.turn.nonce} else None
 
@@ -241,7 +243,7 @@ def close_left_over(conversation: Conversation) -> None:
     That is what a full disk kept from being closed.
     """
     now = timezone.now()
-    room = hub.rooms.get(conversation.pk)
+    room = active.rooms.get(conversation.pk)
     # What begins after this look is younger than ``now``.
     if not (room and room.busy):
         lifecycle.close_interrupted(conversation, started_before=now)
@@ -249,12 +251,12 @@ def close_left_over(conversation: Conversation) -> None:
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
-    _tell(conversation_id, Room.show_change)
+    _tell(conversation_id, ActiveConversation.show_change)
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
     """Have the turn that waits look at what a person answered; callable from any thread."""
-    _tell(conversation_id, Room.wake)
+    _tell(conversation_id, ActiveConversation.wake)
 
 
 def close(conversation_id: uuid.UUID) -> None:
@@ -262,13 +264,13 @@ def close(conversation_id: uuid.UUID) -> None:
 
     Callable from any thread; returns at once.
     """
-    _tell(conversation_id, Room.close)
+    _tell(conversation_id, ActiveConversation.close)
 
 
 def look_again(user_pk: int) -> None:
     """Have each open page of a user's come back, if it still may; callable from any thread."""
     for conversation_id in _watched(user_pk):
-        _tell(conversation_id, Room.dismiss)
+        _tell(conversation_id, ActiveConversation.dismiss)
 
 
 def announce_changes(user_pk: int) -> None:
@@ -280,16 +282,16 @@ def announce_changes(user_pk: int) -> None:
 def announce_list(user_pk: int) -> None:
     """Have all open pages of a user's fetch their list of conversations again."""
     for conversation_id in _watched(user_pk):
-        _tell(conversation_id, Room.show_list)
+        _tell(conversation_id, ActiveConversation.show_list)
 
 
 def _watched(user_pk: int) -> Iterable[uuid.UUID]:
-    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*hub.rooms])
+    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*active.rooms])
     return watched.values_list("pk", flat=True)
 
 
-def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
-    room = hub.rooms.get(conversation_id)
-    if room and hub.loop:
+def _tell(conversation_id: uuid.UUID, what: Callable[[ActiveConversation], None]) -> None:
+    room = active.rooms.get(conversation_id)
+    if room and active.loop:
         # A request's own context ends with it, and takes the threads for its queries along.
-        hub.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
+        active.loop.call_soon_threadsafe(what, room, context=contextvars.Context())

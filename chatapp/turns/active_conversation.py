@@ -20,8 +20,8 @@ from chatapp.agent import events
 from chatapp.agent.tasks import finish
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts
-from chatapp.context.condense_requests import Wish
-from chatapp.context.turn_context import Run
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
 from chatapp.live.live_view import LiveView
 from chatapp.live.status_panel import Notice
@@ -30,30 +30,30 @@ from chatapp.models import Conversation
 from chatapp.models.read_executor import reading
 from chatapp.turns import message_queue
 from chatapp.turns.condensation_turns import start_condensing, start_idle
-from chatapp.turns.ports import Work
+from chatapp.turns.ports import RunningTurn
 from chatapp.turns.titles import name_conversation
 
 if TYPE_CHECKING:
-    from chatapp.turns.active_conversations import Hub
+    from chatapp.turns.active_conversations import ActiveConversations
 
 log = logging.getLogger(__name__)
 
 # Seconds before what follows a turn is tried again, where the database could not take it.
 AGAIN = 5.0
 
-Start = Callable[[], tuple[Run, condense.Message] | None]
+Start = Callable[[], tuple[TurnContext, condense.Message] | None]
 
 
-class Room:
+class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID, house: "Hub") -> None:
+    def __init__(self, conversation_id: uuid.UUID, house: "ActiveConversations") -> None:
         """Open an empty room."""
         self.conversation_id = conversation_id
         self.house = house
         self.watchers = Watchers()
         self.view = LiveView(conversation_id, self.watchers, on_wait=self._tell_others)
-        self.job: Work | None = None
+        self.job: RunningTurn | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
         # The time zone of whoever said something here last.
@@ -98,7 +98,7 @@ class Room:
                 async for text in texts:
                     yield text
 
-    def start(self, run: Run) -> None:
+    def start(self, run: TurnContext) -> None:
         """Let a run begin here."""
         self.stir()
         self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
@@ -124,7 +124,7 @@ class Room:
             self.view.publish(events.MessageAppended(message))
         return True
 
-    def _vacate(self, run: Run, succeeded: bool) -> None:
+    def _vacate(self, run: TurnContext, succeeded: bool) -> None:
         self.job = None
         if wish := run.wishes.take():
             self._soon(self._condense_now(run.conversation, wish, succeeded))
@@ -173,13 +173,13 @@ class Room:
             work = functools.partial(self.send_queued, conversation, wanted)
             self._soon(self._until_stored(work))
 
-    def condense_soon(self, wish: Wish) -> bool:
+    def condense_soon(self, wish: CondenseRequest) -> bool:
         """Condense after the step of the turn that runs, unless it condenses; False without one."""
         if self.job and not self.job.run.turn.condenses:
             self.job.condense_soon(wish)
         return bool(self.job)
 
-    async def open(self, store: Callable[[], Run | None]) -> Run | None:
+    async def open(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         """Begin the turn that ``store`` puts on record, and return it; None where it does not.
 
         Who calls this holds ``starting``, and nothing runs.
@@ -187,17 +187,19 @@ class Room:
         # As in ``begin``.
         return await finish(self._open(store))
 
-    async def _open(self, store: Callable[[], Run | None]) -> Run | None:
+    async def _open(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         run = await sync_to_async(store)()
         if run:
             self.start(run)
         return run
 
-    async def condense(self, conversation: Conversation, wish: Wish) -> None:
+    async def condense(self, conversation: Conversation, wish: CondenseRequest) -> None:
         """Begin a condensation by hand; who calls this holds ``starting``, and nothing runs."""
         await self.open(functools.partial(start_condensing, conversation, wish))
 
-    async def _condense_now(self, conversation: Conversation, wish: Wish, succeeded: bool) -> None:
+    async def _condense_now(
+        self, conversation: Conversation, wish: CondenseRequest, succeeded: bool
+    ) -> None:
         """Condense after a turn during which that was asked for; then what waits goes on."""
 
         async def condense() -> None:
@@ -228,7 +230,7 @@ class Room:
         if failed:
             await self.view.show_notice(None)
 
-    async def _name(self, run: Run) -> None:
+    async def _name(self, run: TurnContext) -> None:
         """Show everybody the name that a conversation has got after its first answer."""
         if await name_conversation(run):
             self.watchers.send(outgoing_frames.title_changed())
@@ -308,7 +310,7 @@ class Room:
             await self.view.show_change()
 
 
-async def _tell_list(owner_id: int, but: Room) -> None:
+async def _tell_list(owner_id: int, but: ActiveConversation) -> None:
     """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
     for conversation_id in await reading(_owned)(owner_id, [*but.house.rooms]):
         room = but.house.rooms.get(conversation_id)

@@ -22,9 +22,9 @@ from chatapp.live import outgoing_frames
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.ports import Load, Runner, Work
-from chatapp.turns.runner import Tasks
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.ports import Load, Runner, RunningTurn
+from chatapp.turns.runner import TaskRunner
 
 log = logging.getLogger(__name__)
 
@@ -40,15 +40,15 @@ LONGEST_LAG = 5.0
 STORING = 20
 
 
-class Hub:
+class ActiveConversations:
     """All rooms of this process."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
         """Know no room yet."""
-        self.rooms: dict[uuid.UUID, Room] = {}
-        self.runner: Runner = Tasks()
+        self.rooms: dict[uuid.UUID, ActiveConversation] = {}
+        self.runner: Runner = TaskRunner()
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
@@ -57,7 +57,7 @@ class Hub:
         self._opening: asyncio.Task[None] | None = None
 
     @property
-    def jobs(self) -> list[Work]:
+    def jobs(self) -> list[RunningTurn]:
         """What runs."""
         # Counted from another thread, while rooms open and close.
         return [job for room in [*self.rooms.values()] if (job := room.job)]
@@ -106,10 +106,10 @@ class Hub:
         if room := self.rooms.get(conversation_id):
             room.show_change()
 
-    def room(self, conversation_id: uuid.UUID) -> Room:
+    def room(self, conversation_id: uuid.UUID) -> ActiveConversation:
         """Return the conversation's room, opened when it is not."""
         self.loop = asyncio.get_running_loop()
-        return self.rooms.setdefault(conversation_id, Room(conversation_id, self))
+        return self.rooms.setdefault(conversation_id, ActiveConversation(conversation_id, self))
 
     async def watch(
         self, conversation_id: uuid.UUID, since: outgoing_frames.Place | None
@@ -124,7 +124,7 @@ class Hub:
         return room.watchers.change if room else 0
 
     @contextlib.asynccontextmanager
-    async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[Room]:
+    async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[ActiveConversation]:
         """Hold the conversation's room, where something is to begin.
 
         Raises Refused while the server stops.
@@ -227,10 +227,10 @@ class Hub:
             lag = time.monotonic() - asked
         return Load(len(self.jobs), watchers, lag)
 
-    def close_idle(self, room: Room) -> None:
+    def close_idle(self, room: ActiveConversation) -> None:
         """Forget a room in which nothing happens."""
         if room.idle and self.rooms.get(room.conversation_id) is room:
             del self.rooms[room.conversation_id]
 
 
-hub = Hub()
+active = ActiveConversations()

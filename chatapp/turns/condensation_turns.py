@@ -7,15 +7,15 @@ from django.db import transaction
 import condense
 from chatapp import errors
 from chatapp.condensation import cost_forecast
-from chatapp.context.condense_requests import Scope, Wish, find_chosen
-from chatapp.context.turn_context import Run, read_run, read_terms
+from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.live.context_bar import forecast
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.turns import lifecycle
 
 
 @transaction.atomic
-def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
+def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnContext | None:
     """Open the turn of a condensation by hand; None where it was asked for before.
 
     Raises Refused where it can't begin.
@@ -27,7 +27,7 @@ def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
     return read_run(conversation, turn=turn, wish=wish)
 
 
-def start_idle(conversation_id: uuid.UUID) -> Run | None:
+def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     """Open the turn of a condensation while nobody says anything, None where that is not cheaper.
 
     Raises Refused where it can't begin.
@@ -37,7 +37,7 @@ def start_idle(conversation_id: uuid.UUID) -> Run | None:
         terms, message_store.read_effective(conversation_id)
     ):
         return None
-    return start_condensing(terms.conversation, Wish(uuid.uuid4(), while_idle=True))
+    return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:

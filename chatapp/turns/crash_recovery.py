@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.ports import Draft
+from chatapp.agent.ports import PartialReply
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import sizes
 from chatapp.models import (
@@ -113,7 +113,9 @@ def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
     _account(call, turn.profile, draft, error=error, draft=kept, message=row)
 
 
-def _account(call: ModelCall, profile: Profile | None, written: Draft, **columns: Any) -> None:
+def _account(
+    call: ModelCall, profile: Profile | None, written: PartialReply, **columns: Any
+) -> None:
     """Put into the accounts what is known of a call that broke off."""
     usage, status = _usage_known(call, written), ModelCall.Status.INTERRUPTED
     cost = profile.cost_of(usage) if profile else Decimal(0)
@@ -124,7 +126,7 @@ def _account(call: ModelCall, profile: Profile | None, written: Draft, **columns
     transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 
 
-def _usage_known(call: ModelCall, written: Draft) -> condense.Usage:
+def _usage_known(call: ModelCall, written: PartialReply) -> condense.Usage:
     """Return what was reported of a call that broke off, and estimates of the rest."""
     estimate = call.tokens_estimated or 0
     if call.condensation:

@@ -22,7 +22,7 @@ from chatapp.composer.attachments import (
     take_attachments,
 )
 from chatapp.context import sizes
-from chatapp.context.turn_context import Run, read_run
+from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
@@ -248,12 +248,12 @@ def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
 
 
 @transaction.atomic
-def take_over() -> list[Run]:
+def take_over() -> list[TurnContext]:
     """Return the runs of turns that wait for a person, and whose process is gone."""
     return list(_runs())
 
 
-def _runs() -> Iterator[Run]:
+def _runs() -> Iterator[TurnContext]:
     for turn in take_over_waiting():
         try:
             yield read_run(turn.conversation, turn=turn)

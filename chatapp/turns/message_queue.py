@@ -11,7 +11,7 @@ import condense
 from chatapp.composer.attachments import NOTHING, Brought, find_attachments
 from chatapp.context import sizes
 from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.turn_context import Run, read_run
+from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
@@ -100,7 +100,7 @@ def _take(rows: QueuedMessageQuerySet) -> None:
 @transaction.atomic
 def start_queued(
     conversation: Conversation, nonce: uuid.UUID | None, brought: Brought, zone: str
-) -> tuple[Run, condense.Message] | None:
+) -> tuple[TurnContext, condense.Message] | None:
     """Open the turn of a message that waits, the next one unless named; None without any.
 
     Raises Refused where it can't begin.

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatapp.agent import events
-from chatapp.context.condense_requests import Wish
-from chatapp.context.turn_context import Run
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.turn_context import TurnContext
 from chatapp.live.outgoing_frames import Place
 from chatapp.live.status_panel import Notice
 
 
-class Announcer(Protocol):
+class EventChannel(Protocol):
     """Tells whoever watches one conversation; without anybody it costs nothing."""
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: TurnContext) -> None:
         """Say that something runs."""
         ...
 
@@ -32,11 +32,11 @@ class Announcer(Protocol):
         ...
 
 
-class Work(Protocol):
+class RunningTurn(Protocol):
     """A turn that runs."""
 
     @property
-    def run(self) -> Run:
+    def run(self) -> TurnContext:
         """What it works with."""
         ...
 
@@ -56,7 +56,7 @@ class Work(Protocol):
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
         ...
 
-    def condense_soon(self, wish: Wish) -> None:
+    def condense_soon(self, wish: CondenseRequest) -> None:
         """Condense after the step that runs, because somebody asked for it."""
         ...
 
@@ -68,7 +68,9 @@ class Work(Protocol):
 class Runner(Protocol):
     """Runs turns that are on record."""
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Work:
+    def start(
+        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+    ) -> RunningTurn:
         """Begin a turn at once.
 
         When nothing of it runs any more ``on_end`` is called, with whether it did what it was to.
@@ -85,7 +87,7 @@ class Load:
     lag: float | None
 
 
-class Front(Protocol):
+class LiveService(Protocol):
     """What comes in asks of the live part: pages, and whatever watches over the server."""
 
     @property

@@ -25,22 +25,22 @@ from chatapp.agent.errors import (
 )
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
-from chatapp.approvals import StoredGate
-from chatapp.condensation.controller import Keeper
-from chatapp.context.condense_requests import Wish
+from chatapp.approvals import Approvals
+from chatapp.condensation.controller import ContextController
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.status_panel import Notice
 from chatapp.models import Turn, message_store
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.models.read_executor import reading
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns import lifecycle
-from chatapp.turns.ports import Announcer
+from chatapp.turns.ports import EventChannel
 
 log = logging.getLogger(__name__)
 
@@ -142,20 +142,20 @@ _WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
 class TurnLoop(AgentLoop):
     """The agent's loop over one run."""
 
-    keeper: Keeper
+    keeper: ContextController
 
-    def __init__(self, run: Run, audience: Audience) -> None:
+    def __init__(self, run: TurnContext, audience: Audience) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
         provider = provider_for(run.profile)
         toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
         scale = Scale.read(run.conversation, run.profile, run.system)
-        saver = Saver(audience)
-        journal = StoredJournal(run, scale, saver)
+        saver = RetriedWrites(audience)
+        journal = ConversationJournal(run, scale, saver)
         super().__init__(
             provider=provider,
             toolbox=toolbox,
             journal=journal,
-            keeper=Keeper(
+            keeper=ContextController(
                 run,
                 journal=journal,
                 toolbox=toolbox,
@@ -172,10 +172,10 @@ class TurnLoop(AgentLoop):
 
     @cached_property
     @override
-    def gate(self) -> StoredGate:
+    def gate(self) -> Approvals:
         """Who asks a person before a tool runs; from now on the workspace's folder is there."""
         folder = workspace_of(self.run_context.conversation)
-        return StoredGate(
+        return Approvals(
             self.run_context,
             toolbox=self.files,
             checkpoints=Checkpoints(folder),
@@ -189,21 +189,25 @@ class TurnLoop(AgentLoop):
         self.keeper.wake()
 
 
-class Tasks:
+class TaskRunner:
     """The ``Runner`` of this process."""
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> "Job":
+    def start(
+        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+    ) -> "TurnTask":
         """Begin a turn at once; ``on_end`` is told when nothing of it runs any more."""
-        return Job(run, announcer, on_end)
+        return TurnTask(run, announcer, on_end)
 
 
-class Job:
+class TurnTask:
     """A run while it goes on; it is stopped, and its condensation cancelled, here alone.
 
     It is a task of its own, so it goes on when the browser that started it goes away.
     """
 
-    def __init__(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> None:
+    def __init__(
+        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+    ) -> None:
         """Start at once; ``on_end`` is told when nothing of it runs any more."""
         self.run = run
         self.announcer = announcer
@@ -236,7 +240,7 @@ class Job:
         if not cancelled and self.run.wishes.take():
             self.announcer.publish(events.CondensingAwaited(False))
 
-    def condense_soon(self, wish: Wish) -> None:
+    def condense_soon(self, wish: CondenseRequest) -> None:
         """Condense after the step that runs, because somebody asked for it."""
         if self.run.wishes.ask(wish):
             self.announcer.publish(events.CondensingAwaited())

@@ -10,17 +10,17 @@ from asgiref.sync import sync_to_async
 import condense
 from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
-from chatapp.agent.model_call import Call
-from chatapp.agent.ports import Draft, Nobody
+from chatapp.agent.model_call import StreamedCall
+from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
 from chatapp.agent.provider_port import ModelRequest, Purpose
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import conversations
 from chatapp.models import Message, Turn, message_store
 from chatapp.models.read_executor import reading
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 
 # Characters of the question and of the answer that are shown, and of a title.
 SHOWN, LONGEST = 2_000, 80
@@ -46,19 +46,19 @@ def read_title(reply: str) -> str:
     return title if len(title) <= LONGEST else ""
 
 
-class TitleJournal(StoredJournal):
+class TitleJournal(ConversationJournal):
     """A journal of one call that neither goes on with its turn nor follows another one."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: TurnContext) -> None:
         """Take the run that has ended."""
-        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
+        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
 
     @override
     def _go_on(self, opening: object) -> None:
         """Leave the turn as it ended."""
 
     @override
-    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Keep nothing: half a title is none."""
 
 
@@ -76,7 +76,7 @@ class Beginning:
     answer: str
 
 
-async def name_conversation(run: Run) -> bool:
+async def name_conversation(run: TurnContext) -> bool:
     """Have the model name the conversation whose first turn has ended; whether it has a new name.
 
     The call is on record. Where it fails, the conversation keeps its name.
@@ -101,10 +101,10 @@ def _read(turn: Turn) -> Beginning | None:
     return Beginning(question, answer) if question.strip() and answer.strip() else None
 
 
-async def _ask(run: Run, begins: Beginning) -> str:
+async def _ask(run: TurnContext, begins: Beginning) -> str:
     provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
     request = title_request(begins.question, begins.answer)
-    call = Call(provider, request, TitleJournal(run))
+    call = StreamedCall(provider, request, TitleJournal(run))
     written = ""
     async with call.on_record():
         async for event in call.listen():

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from chatapp import errors
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.formats import money
 from chatapp.forms.what_if import WhatIfForm
 from chatapp.models import Conversation
@@ -65,7 +65,7 @@ def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str)
     return variant
 
 
-def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
+def _use(request: Request, terms: TurnSettings, variant: Variant) -> HttpResponse:
     trial_settings.use_variant(terms=terms, variant=variant)
     actions.announce_changes(request.user.pk)
     messages.success(request, _("Your settings are these from now on. Nothing was condensed."))

@@ -10,7 +10,7 @@ import condense
 from chatapp import errors
 from chatapp.accounts import accounts
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Conversation, message_store
 from chatapp.toolbox import toolbox as toolboxes
@@ -26,14 +26,14 @@ class Baseline:
     ``unchanged`` says that the last call has sent what the next one begins with.
     """
 
-    terms: Terms
+    terms: TurnSettings
     effective: tuple[condense.Message, ...]
     history: tuple[condense.Message, ...]
     tokens: condense.TokenCount
     toolbox: Any
     unchanged: bool
 
-    def situation(self, terms: Terms) -> condense.Situation:
+    def situation(self, terms: TurnSettings) -> condense.Situation:
         """Return what a condensation by hand would start from, with these terms."""
         return terms.configuration.situation(
             self.effective,
@@ -47,16 +47,16 @@ class Baseline:
         )
 
 
-def terms_of(conversation: Conversation) -> Terms:
+def terms_of(conversation: Conversation) -> TurnSettings:
     """Return what a conversation's next turn would work with; raise services.Refused without."""
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.profile is None:
         raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
     preferences = accounts.preferences_of(fresh.owner)
-    return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
+    return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)
 
 
-def read_baseline(terms: Terms) -> Baseline:
+def read_baseline(terms: TurnSettings) -> Baseline:
     """Return the conversation of these terms as it is now."""
     conversation, profile = terms.conversation, terms.profile
     effective = message_store.read_effective(conversation.pk)

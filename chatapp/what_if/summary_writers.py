@@ -6,26 +6,26 @@ from typing import Any, override
 
 import condense
 from chatapp.accounts.profiles import provider_for
-from chatapp.agent.ports import CallOpening, Draft, Nobody
+from chatapp.agent.ports import CallOpening, Nobody, PartialReply
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Run, Terms
+from chatapp.context.turn_context import TurnContext, TurnSettings
 from chatapp.models import Turn, message_store
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 
 
-class TrialJournal(StoredJournal):
+class TrialJournal(ConversationJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
-    def __init__(self, terms: Terms) -> None:
-        run = Run(
+    def __init__(self, terms: TurnSettings) -> None:
+        run = TurnContext(
             conversation=terms.conversation,
             profile=terms.profile,
             preferences=terms.preferences,
             turn=Turn(),
         )
-        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
+        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
         self.requests.learn(message_store.effective_rows(conversation=terms.conversation.pk))
 
     @override
@@ -41,11 +41,11 @@ class TrialJournal(StoredJournal):
         return super()._open_call(replace(opening, attempt_id=""), columns)
 
     @override
-    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Keep nothing: half a summary is none."""
 
 
-def ask_for(terms: Terms) -> condense.Summarizer:
+def ask_for(terms: TurnSettings) -> condense.Summarizer:
     """Return the model that writes summaries on these terms; every call is accounted for.
 
     Raises crypto.DecryptionFailed when its key can't be read.
@@ -58,7 +58,7 @@ def ask_for(terms: Terms) -> condense.Summarizer:
 class Unasked:
     """Knows how a model would be asked, for a prediction."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: TurnSettings) -> None:
         apart = terms.writer != terms.profile
         self.supports_images = terms.writer.sees_images
         self.caches_prompts = terms.writer.spec.caches_prompts and not apart

@@ -13,7 +13,7 @@ from chatapp.condensation.cost_forecast import bill, predict
 from chatapp.condensation.setup import loaded_configuration
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.what_if.baseline import Baseline, read_written
 from chatapp.what_if.summary_writers import Unasked, ask_for
@@ -136,7 +136,7 @@ def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receip
     return condense.Receipt(tuple(one for one in found if one.probe.kind == "names"))
 
 
-def _configuration(terms: Terms) -> condense.Configuration:
+def _configuration(terms: TurnSettings) -> condense.Configuration:
     """Return how it would condense; nobody is told, for nothing happens."""
     wanted = loaded_configuration(terms, folder_of(terms.conversation))
     return replace(wanted, hooks=replace(wanted.hooks, listeners=()))

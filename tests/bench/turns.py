@@ -11,7 +11,7 @@ from django.conf import settings
 
 from chatapp.accounts import accounts
 from chatapp.agent import tasks
-from chatapp.agent.ports import Draft
+from chatapp.agent.ports import PartialReply
 from chatapp.models import ModelCall
 from chatapp.models.prepared_queries import insert
 from chatapp.storage import partial_replies
@@ -124,10 +124,10 @@ def _measure_drafts(turn: float) -> Row:
     conversation = make_conversation(*make_owner("drafts"), 1)
     calls = [ModelCall(conversation=conversation, purpose="chat") for _ in range(100)]
     numbers = [insert(call).pk for call in calls]
-    draft = Draft([{"type": "text", "text": "word " * (WORDS // 2)}])
+    draft = PartialReply([{"type": "text", "text": "word " * (WORDS // 2)}])
 
     async def store() -> None:
-        writer = partial_replies.DraftWriter()
+        writer = partial_replies.PartialReplyWriter()
         for number in numbers:
             writer.keep(number, lambda: draft, at_once=True)
         assert writer.task

@@ -1,18 +1,20 @@
 """Runs, for tests of what works on one."""
 
 from chatapp.accounts import accounts
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.live.context_bar import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
 
 
-def run_in(conversation: Conversation, turn: Turn | None = None) -> Run:
+def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:
     """Return a run in a conversation, as it is now; without a turn, in one of its own."""
     turn = turn or Turn.objects.create(conversation=conversation)
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
     assert fresh.profile is not None
     preferences = accounts.preferences_of(fresh.owner)
-    return Run(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
+    return TurnContext(
+        conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn
+    )
 
 
 def bar_of(conversation: Conversation) -> ContextState | None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import Streaming
+from chatapp.live.streamed_text import StreamedText
 from chatapp.markdown import render_markdown
 from chatapp.transcript.message_parts import TextPart
 from tests.e2e.chat import scroll
@@ -79,7 +79,7 @@ def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
 
 def write(page: Page, line: Line, count: int) -> None:
     """Have the answer written in so many pieces, watched, and finished."""
-    streaming = Streaming()
+    streaming = StreamedText()
     line.show(begin(page, streaming))
     page.locator("#streaming").wait_for(state="attached")
     page.evaluate(WATCH)
@@ -90,7 +90,7 @@ def write(page: Page, line: Line, count: int) -> None:
     line.show(streaming.news())
     place = page.evaluate("scroller.scrollTop")
     stored = message(TextPart(html=render_markdown(ANSWER)))
-    line.show(outgoing_frames.article_removed(Streaming.id), stored)
+    line.show(outgoing_frames.article_removed(StreamedText.id), stored)
     page.locator("#message-900").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.
@@ -203,7 +203,7 @@ def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
 
 def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
     """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
-    page, streaming = line.hold(addresses["rows"]), Streaming()
+    page, streaming = line.hold(addresses["rows"]), StreamedText()
     code = page.locator("#streaming code")
     begun = "x = '🦉' # <b>\n" * 6_000  # more than a browser keeps in one node
     streaming.feed("Look:\n\n```python\n" + begun)
@@ -229,7 +229,7 @@ def test_a_table_that_grows_stays_where_the_reader_has_it(
     line: Line, addresses: dict[str, str]
 ) -> None:
     """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
-    page, streaming = line.hold(addresses["rows"], width=360), Streaming()
+    page, streaming = line.hold(addresses["rows"], width=360), StreamedText()
     columns = [f"heading{number}" for number in range(12)]
     row = f"| {' | '.join(columns)} |\n"
     streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")

@@ -20,7 +20,7 @@ from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Profile, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.queries import statements
 from tests.standin.server import Standin
 
@@ -59,7 +59,7 @@ def answer_with(conversation: Conversation, standin: Standin) -> None:
 
 async def ended(conversation: Conversation) -> None:
     """Return when nothing runs in the conversation any more."""
-    if job := hub.room(conversation.pk).job:
+    if job := active.room(conversation.pk).job:
         await job.ended()
 
 

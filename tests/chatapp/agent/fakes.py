@@ -10,7 +10,7 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome, ToolSpec
 
@@ -76,7 +76,7 @@ class ListJournal:
         self.calls: list[CallRecord] = []
         self.stop_reasons: list[str] = []
         self.open: dict[int, CallOpening] = {}
-        self.drafts: list[Draft] = []
+        self.drafts: list[PartialReply] = []
         self.tools: dict[int, ToolOutcome | None] = {}
         self.messages: list[condense.Message] = []
         for text in texts:
@@ -98,7 +98,7 @@ class ListJournal:
     async def withdraw_call(self, number: int) -> None:
         del self.open[number]
 
-    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         assert number in self.open
         self.drafts.append(read())
 

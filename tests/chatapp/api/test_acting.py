@@ -13,7 +13,7 @@ from django.test import AsyncClient
 
 from chatapp.accounts import accounts
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.api.programs import LONG, Manager, Sender, act, bearer, read
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
@@ -83,7 +83,7 @@ async def test_a_condensation_is_begun_once_and_undone(
     assert (await act(sender, "condense")).status_code == 409
     again = (await act(sender, "condense", nonce=nonce)).json()
     assert again["id"] == turn["id"]
-    job = hub.rooms[conversation.pk].job
+    job = active.rooms[conversation.pk].job
     assert job
     gate.open()
     await job.ended()

@@ -13,12 +13,12 @@ from pytest_django import Settings
 
 import condense
 from chatapp.agent.ports import Nobody
-from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import run_in
@@ -35,18 +35,18 @@ def talk(conversation: Conversation, say: Say) -> None:
         say("user" if number % 2 == 0 else "assistant", f"Message {number}. " * 250, tokens=1_000)
 
 
-def new_log[Log: StoredLog](made: type[Log], conversation: Conversation, **rest: Any) -> Log:
+def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest: Any) -> Log:
     """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
     turn = conversation.turns.first()
     run, audience = replace(run_in(conversation, turn), **rest), Nobody()
-    return made(run, scale=Scale(overhead=100), saver=Saver(audience), audience=audience)
+    return made(run, scale=Scale(overhead=100), saver=RetriedWrites(audience), audience=audience)
 
 
 log_in = sync_to_async(new_log)
 
 
 async def condense_with(
-    log: StoredLog,
+    log: AttemptLog,
     *replies: Any,
     trigger: condense.Trigger = FORCED,
     strategies: Sequence[str] = ("fresh_start",),
@@ -70,7 +70,7 @@ async def keep_names(plan: condense.Plan) -> condense.Plan:
 
 async def test_a_focus_that_a_before_hook_sets_is_on_record(conversation: Conversation) -> None:
     """As what was to be kept especially."""
-    log = await log_in(StoredLog, conversation, focus="the numbers")
+    log = await log_in(AttemptLog, conversation, focus="the numbers")
     await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
     assert (await Condensation.objects.aget()).focus == "the names"
 
@@ -80,7 +80,7 @@ async def test_log_and_record_agree_on_both_sizes(
 ) -> None:
     """Also where the provider measured twice what is estimated."""
     with caplog.at_level(logging.INFO, "condense"):
-        await condense_with(await log_in(StoredLog, conversation), "S")
+        await condense_with(await log_in(AttemptLog, conversation), "S")
     attempt = await Condensation.objects.aget()
     assert f"{attempt.tokens_before} → {attempt.tokens_after} tokens" in caplog.text
 
@@ -109,9 +109,9 @@ async def test_attempts_are_counted_as_the_record_names_them(
     settings.ALLOW_METRICS = True
     before = await sync_to_async(read_condensations)()
     ladder = ("fresh_start", "sliding_window")
-    log = await log_in(StoredLog, conversation)
+    log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
-    log = await log_in(StoredLog, conversation, while_idle=True)
+    log = await log_in(AttemptLog, conversation, while_idle=True)
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {
         ("idle", "condensed", "succeeded"): 1,
@@ -133,7 +133,7 @@ async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped
         await dropped.close("It was changed.")
     used = await log_in(DraftLog, conversation)
     situation = await condense_with(used, "S")
-    log = await log_in(StoredLog, conversation)
+    log = await log_in(AttemptLog, conversation)
     assert used.attempt
     assert used.reduction
     assert await log.take_over(used.attempt, situation)

@@ -26,8 +26,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.turns import actions, crash_recovery
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask, end
@@ -325,8 +325,8 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
 ) -> None:
     """What they look at before the commit is as it was, and nothing tells them again."""
     loop, before = Looking(), Looking.look()
-    monkeypatch.setattr(hub, "loop", loop)
-    monkeypatch.setitem(hub.rooms, conversation.pk, Room(conversation.pk, hub))
+    monkeypatch.setattr(active, "loop", loop)
+    monkeypatch.setitem(active.rooms, conversation.pk, ActiveConversation(conversation.pk, active))
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
@@ -444,8 +444,8 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
         return attempt
 
     attempt = await sync_to_async(leave)()
-    hub.cleared_up = False
-    await hub.clear_up()
+    active.cleared_up = False
+    await active.clear_up()
     await attempt.arefresh_from_db()
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)

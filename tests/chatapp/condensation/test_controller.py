@@ -15,17 +15,17 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.condensation.attempt_log import StoredLog
-from chatapp.condensation.background_drafts import Ahead
-from chatapp.condensation.controller import Condensing, Keeper
-from chatapp.condensation.summary_reviews import StoredReviewer
+from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.background_drafts import BackgroundDrafts
+from chatapp.condensation.controller import Condensing, ContextController
+from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context import sizes
-from chatapp.context.condense_requests import Wish
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.models import Condensation, Conversation, Profile
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
@@ -64,7 +64,7 @@ class Counting(ScriptedProvider):
         return None
 
 
-class ScriptedKeeper(Keeper):
+class ScriptedKeeper(ContextController):
     """A keeper whose summaries are scripted."""
 
     summarizer: condense.Summarizer
@@ -72,24 +72,24 @@ class ScriptedKeeper(Keeper):
     @override
     def build(self) -> Condensing:
         """Return what condenses, with the default strategies and no hooks."""
-        log = StoredLog(self.run, scale=self.scale, saver=self.saver, audience=self.audience)
+        log = AttemptLog(self.run, scale=self.scale, saver=self.saver, audience=self.audience)
         condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log)
-        reviewer = StoredReviewer(self.run, saver=self.saver, audience=self.audience)
-        return Condensing(condenser, log, reviewer, Ahead(self.run, self.scale))
+        reviewer = SummaryReviewer(self.run, saver=self.saver, audience=self.audience)
+        return Condensing(condenser, log, reviewer, BackgroundDrafts(self.run, self.scale))
 
 
 def keeper_for(
-    run: Run,
+    run: TurnContext,
     folder: Path,
     audience: Audience,
     summarizer: condense.Summarizer,
     provider: Provider,
 ) -> ScriptedKeeper:
     """Return what keeps a run's context, with an overhead of 0."""
-    scale, saver = Scale(overhead=0), Saver(audience)
+    scale, saver = Scale(overhead=0), RetriedWrites(audience)
     keeper = ScriptedKeeper(
         run,
-        journal=StoredJournal(run, scale, saver),
+        journal=ConversationJournal(run, scale, saver),
         toolbox=WorkspaceToolbox(folder),
         provider=provider,
         scale=scale,
@@ -114,7 +114,7 @@ class Keeping:
         tokens: int,
         summarizer: ScriptedSummarizer,
         provider: ScriptedProvider | None = None,
-    ) -> Keeper:
+    ) -> ContextController:
         """Return what keeps it."""
         await sync_to_async(self._fill)(tokens)
         run = await sync_to_async(run_in)(self.conversation)
@@ -126,7 +126,7 @@ class Keeping:
         for number in range(5):
             self.say("user" if number % 2 == 0 else "assistant", f"No. {number}.", tokens=tokens)
 
-    async def fit(self, keeper: Keeper) -> Sequence[condense.Message]:
+    async def fit(self, keeper: ContextController) -> Sequence[condense.Message]:
         """Make it fit, as before a call."""
         return await keeper.fit(await keeper.journal.effective_history(), AUTO)
 
@@ -141,7 +141,7 @@ def keeping(conversation: Conversation, alice: User, tmp_path: Path, say: Say) -
 async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Keeping) -> None:
     """Once, whatever is due by itself."""
     keeper = await keeping.keeper(NEAR, ScriptedSummarizer("<summary>It was said.</summary>"))
-    keeper.run.wishes.ask(Wish(uuid.uuid4(), focus="the numbers"))
+    keeper.run.wishes.ask(CondenseRequest(uuid.uuid4(), focus="the numbers"))
     history = await keeping.fit(keeper)
     assert history[0].is_summary
     attempt = await Condensation.objects.aget()
@@ -160,7 +160,7 @@ async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
     """Also while the vendor is asked how large the context is; the turn goes on."""
     provider = Counting()
     keeper = await keeping.keeper(NEAR, ScriptedSummarizer(), provider)
-    keeper.run.wishes.ask(Wish(uuid.uuid4()))
+    keeper.run.wishes.ask(CondenseRequest(uuid.uuid4()))
     fitting = asyncio.create_task(keeping.fit(keeper))
     await provider.asked.wait()
     assert keeper.cancel()

@@ -11,10 +11,10 @@ from django.urls import reverse
 
 import condense
 from chatapp.condensation import undo
-from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.agent.fakes import RecordingAudience
@@ -155,8 +155,8 @@ async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, 
         return False
 
     scale, audience = Scale(overhead=0), RecordingAudience()
-    saver = Saver(audience)
-    log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=on_disk)
+    saver = RetriedWrites(audience)
+    log = AttemptLog(run, scale=scale, saver=saver, audience=audience, on_disk=on_disk)
     attempt = condense.Attempt(
         id=uuid.uuid4().hex,
         strategy="fresh_start",

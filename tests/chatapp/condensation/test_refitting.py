@@ -11,7 +11,7 @@ import condense
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context.sizes import Scale
 from chatapp.models import Conversation, message_store
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import run_in
@@ -32,7 +32,10 @@ def log(conversation: Conversation, say: Say) -> DraftLog:
     effective = message_store.read_effective(conversation.pk)
     audience = RecordingAudience()
     log = DraftLog(
-        run_in(conversation), scale=Scale(overhead=0), saver=Saver(audience), audience=audience
+        run_in(conversation),
+        scale=Scale(overhead=0),
+        saver=RetriedWrites(audience),
+        audience=audience,
     )
     log.reduction = reduction_of(summary, tuple(one.id for one in effective))
     return log

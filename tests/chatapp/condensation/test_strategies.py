@@ -14,7 +14,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.condensation import setup, undo
 from chatapp.context.sizes import COUNTER
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.transcript import row_pages
@@ -32,7 +32,7 @@ FILE = "one line of the file\n" * 100
 def ladder(preferences: Preferences) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences."""
     conversation = Conversation(owner=preferences.owner)
-    terms = Terms(conversation=conversation, profile=Profile(), preferences=preferences)
+    terms = TurnSettings(conversation=conversation, profile=Profile(), preferences=preferences)
     return setup.load_strategies(terms)
 
 

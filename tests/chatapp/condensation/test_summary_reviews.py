@@ -25,7 +25,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import condensation_page, summary_proposal
-from chatapp.turns.active_conversations import Hub, hub
+from chatapp.turns.active_conversations import ActiveConversations, active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
@@ -84,7 +84,7 @@ async def until_shown(page: Page) -> Review:
 
 async def until_nothing_runs() -> None:
     """Wait for what runs in this process, whoever began it."""
-    for job in hub.jobs:
+    for job in active.jobs:
         await job.ended()
 
 
@@ -437,7 +437,7 @@ async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
     """What it reads of the review came too late, and that is no error."""
     async with open_page(conversation, alice) as page:
         await begin(page, standin, FIRST)
-        scene = hub.room(conversation.pk).view.scene
+        scene = active.room(conversation.pk).view.scene
         ends = scene.end("", None, changed=False)
         panel, _ = await asyncio.gather(scene.panel(), ends)
         assert "</textarea>" not in panel["condensing"]
@@ -485,10 +485,10 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
         review = await until_shown(page)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    hub.open()
-    await hub.clear_up()
+    active.open()
+    await active.clear_up()
     await until_nothing_runs()
-    hub.stop_heartbeat()
+    active.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
@@ -499,25 +499,25 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
     conversation: Conversation, alice: User, standin: Standin, automatic: object
 ) -> None:
     """Its process was not known to be gone when this one began."""
-    await hub.clear_up()
+    await active.clear_up()
     standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
         await page.say("Go on.")
         review = await until_shown(page)
     await restart()
-    hub.cleared_up = True
+    active.cleared_up = True
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
     taken = asyncio.Event()
 
-    class Heart(Hub):
+    class Heart(ActiveConversations):
         """Looks at once, and says when it has taken something over."""
 
         interval = 0.0
 
         @override
         async def take_over(self) -> None:
-            await hub.take_over()
-            if hub.jobs:
+            await active.take_over()
+            if active.jobs:
                 taken.set()
 
     heart = Heart()
@@ -537,7 +537,7 @@ async def test_what_is_answered_in_another_process_is_heard(
         review = await begin(page, standin, FIRST)
         say = sync_to_async(summary_reviews.answer_review)
         await say(review=review, user=alice, decision="accept", summary="Own words.")
-        await hub.take_over()
+        await active.take_over()
         await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
 

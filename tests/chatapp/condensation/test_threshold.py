@@ -14,7 +14,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import turn_context
-from chatapp.context.turn_context import Terms
+from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
@@ -153,7 +153,7 @@ def test_the_bar_shows_the_threshold_that_the_talk_has(
     settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
     preferences, profile = accounts.preferences_of(conversation.owner), conversation.profile
     assert profile is not None
-    terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
+    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
     size = condense.TokenCount(5_000)
     early = state_of(terms, (*turn, *turn, turn[0]), size).condenses_at

@@ -9,15 +9,15 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
 from chatapp.models import Condensation, Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
-from chatapp.storage.journal import StoredJournal
+from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.request_reader import find_changed
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -41,15 +41,15 @@ def conversation(conversation: Conversation) -> Conversation:
     return conversation
 
 
-async def journal_of(conversation: Conversation) -> StoredJournal:
+async def journal_of(conversation: Conversation) -> ConversationJournal:
     """Return the journal of a run that begins now."""
     run = await sync_to_async(run_in)(conversation)
     scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
-    return StoredJournal(run, scale, Saver(RecordingAudience()))
+    return ConversationJournal(run, scale, RetriedWrites(RecordingAudience()))
 
 
 async def record(
-    journal: StoredJournal,
+    journal: ConversationJournal,
     usage: condense.Usage,
     *,
     is_whole: bool = False,
@@ -64,7 +64,7 @@ async def record(
         number=await journal.open_call(CallOpening(Purpose.CHAT)),
         error="" if is_whole else error,
         is_whole=is_whole,
-        draft=Draft([{"type": "text", "text": written}]),
+        draft=PartialReply([{"type": "text", "text": written}]),
     )
 
 

@@ -20,7 +20,7 @@ from chatapp.conversations.rewind import rewind_conversation
 from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness
 from tests.records import append_many
@@ -56,7 +56,7 @@ class Person:
 
     async def wait(self) -> None:
         """Return when nothing runs any more."""
-        room = hub.rooms.get(self.conversation.pk)
+        room = active.rooms.get(self.conversation.pk)
         if room and room.job:
             await room.job.ended()
 

@@ -15,8 +15,8 @@ from chatapp.live import outgoing_frames
 from chatapp.live.live_view import LiveView
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import active
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
@@ -89,14 +89,14 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     conversation: Conversation, alice: User
 ) -> None:
     """The page comes back for another, instead of waiting for ever."""
-    room = Room(conversation.pk, hub)
+    room = ActiveConversation(conversation.pk, active)
     room.view = Unshowable(conversation.pk, room.watchers)
-    hub.rooms[conversation.pk] = room
+    active.rooms[conversation.pk] = room
     socket = connect(conversation, alice)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
     assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
-    assert conversation.pk not in hub.rooms
+    assert conversation.pk not in active.rooms
 
 
 async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from chatapp.models import Conversation, message_store
 from chatapp.models.read_executor import reading
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, open_page
 
@@ -38,7 +38,7 @@ async def test_a_page_opens_while_something_is_being_written(
     """It shows what is committed, and waits for nothing."""
     await sync_to_async(say)("user", "Hello")
     # Whoever is first ends what a crash left behind, which is a write.
-    await hub.clear_up()
+    await active.clear_up()
     write = Writer(conversation)
     writing = asyncio.create_task(sync_to_async(write)())
     await asyncio.to_thread(write.begun.wait, PATIENCE)

@@ -15,7 +15,7 @@ from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Message, Profile, Turn
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
@@ -151,7 +151,7 @@ async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
 
 async def ended(conversation: Conversation) -> None:
     """Return when nothing runs in the conversation any more."""
-    room = hub.rooms.get(conversation.pk)
+    room = active.rooms.get(conversation.pk)
     if room and room.job:
         await room.job.ended()
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import Streaming
+from chatapp.live.streamed_text import StreamedText
 from tests.chatapp.markdown.test_streaming import pieces
 
 CODE = re.compile(r"(?s)(<div class=\"code-block\".*?<code>)(.*)(</code></pre></div>\n)")
@@ -73,7 +73,7 @@ def test_every_page_shows_the_same_whenever_it_came(
     text: str, cuts: list[int], joined: int
 ) -> None:
     """One that comes late may get news that are older than its snapshot."""
-    streaming, early, late, fresh = Streaming(), Page(), Page(), Page()
+    streaming, early, late, fresh = StreamedText(), Page(), Page(), Page()
     parts = pieces(text, cuts) or [""]
     joined %= len(parts)
     for number, piece in enumerate(parts):
@@ -95,7 +95,7 @@ def test_every_page_shows_the_same_whenever_it_came(
 
 def test_a_long_code_block_is_sent_about_once() -> None:
     """Sent whole with every frame, these 100,000 characters came to 250 MB."""
-    streaming, page, sent = Streaming(), Page(), 0
+    streaming, page, sent = StreamedText(), Page(), 0
     for start in range(0, len(LONG_CODE), 20):
         streaming.feed(LONG_CODE[start : start + 20])
         frame = streaming.news()
@@ -110,7 +110,7 @@ def test_a_long_code_block_is_sent_about_once() -> None:
 @pytest.mark.parametrize("text", [LONG_CODE, "| a | b |\n" * 3_000, "word " * 20_000])
 async def test_a_long_text_is_rendered_while_others_are_served(text: str) -> None:
     """In a thread: the event loop goes on meanwhile."""
-    streaming, turns = Streaming(), 0
+    streaming, turns = StreamedText(), 0
 
     async def serve_others() -> None:
         nonlocal turns
@@ -127,7 +127,7 @@ async def test_a_long_text_is_rendered_while_others_are_served(text: str) -> Non
 
 def test_alone_a_text_is_sent_twenty_times_a_second() -> None:
     """It reads as flowing, and the first words wait for nothing."""
-    alone = Streaming()
+    alone = StreamedText()
     before = time.monotonic()
     alone.feed("Hello ")
     assert alone.due is not None
@@ -140,7 +140,7 @@ def test_alone_a_text_is_sent_twenty_times_a_second() -> None:
 
 def test_many_texts_share_what_can_be_sent() -> None:
     """Of each there are fewer frames, and as many as before once the others have ended."""
-    many = [Streaming() for _ in range(400)]
+    many = [StreamedText() for _ in range(400)]
     before = time.monotonic()
     many[0].feed("Hello ")
     many[0].news()

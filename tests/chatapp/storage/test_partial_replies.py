@@ -12,14 +12,14 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 import condense
-from chatapp.agent.ports import CallOpening, Draft
+from chatapp.agent.ports import CallOpening, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
 from chatapp.models import Conversation, Message, ModelCall, ToolRun, Turn
 from chatapp.storage import partial_replies
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.partial_replies import DraftWriter
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.partial_replies import PartialReplyWriter
+from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -43,21 +43,21 @@ class Pen:
         self.reads = 0
         self.was_read = asyncio.Event()
 
-    def read(self) -> Draft:
+    def read(self) -> PartialReply:
         self.reads += 1
         self.was_read.set()
-        return Draft([{"type": "text", "text": self.text}], condense.Usage(input=7))
+        return PartialReply([{"type": "text", "text": self.text}], condense.Usage(input=7))
 
 
 async def pens(conversation: Conversation, count: int) -> list[Pen]:
     """Return that many open calls."""
     run = await sync_to_async(run_in)(conversation)
     scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
-    journal = StoredJournal(run, scale, Saver(RecordingAudience()))
+    journal = ConversationJournal(run, scale, RetriedWrites(RecordingAudience()))
     return [Pen(await journal.open_call(CallOpening(Purpose.CHAT))) for _ in range(count)]
 
 
-async def settled(writer: DraftWriter) -> None:
+async def settled(writer: PartialReplyWriter) -> None:
     """Return once nothing is left to write."""
     while writer.task:
         await asyncio.wait({writer.task})
@@ -70,7 +70,7 @@ def text_of(call: ModelCall) -> str:
 
 async def test_many_changes_are_few_writes(conversation: Conversation) -> None:
     """The newest state is written, with what the provider reported by then."""
-    (pen,), writer = await pens(conversation, 1), DraftWriter()
+    (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     for _ in range(1_000):
         pen.text += "word "
         writer.keep(pen.number, pen.read, at_once=True)
@@ -82,7 +82,7 @@ async def test_many_changes_are_few_writes(conversation: Conversation) -> None:
 
 async def test_all_drafts_of_a_process_are_one_transaction(conversation: Conversation) -> None:
     """A hundred streams cost hardly more writes than one."""
-    many, writer = await pens(conversation, 20), DraftWriter()
+    many, writer = await pens(conversation, 20), PartialReplyWriter()
     statements: list[str] = []
 
     def note(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
@@ -102,7 +102,7 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
 
 async def test_drafts_wait_for_no_request(conversation: Conversation) -> None:
     """While a view takes long, what is being written is stored all the same."""
-    (pen,), writer, done = await pens(conversation, 1), DraftWriter(), threading.Event()
+    (pen,), writer, done = await pens(conversation, 1), PartialReplyWriter(), threading.Event()
     request = asyncio.create_task(sync_to_async(done.wait)(PATIENCE))
     pen.text = "kept"
     writer.keep(pen.number, pen.read, at_once=True)
@@ -115,7 +115,7 @@ async def test_drafts_wait_for_no_request(conversation: Conversation) -> None:
 
 async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversation) -> None:
     """The call is over, and its message is stored."""
-    (pen,), writer = await pens(conversation, 1), DraftWriter()
+    (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     await ModelCall.objects.aupdate(status="succeeded")
     pen.text = "late"
     writer.keep(pen.number, pen.read, at_once=True)
@@ -125,7 +125,7 @@ async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversatio
 
 async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> None:
     """And ends nothing: whoever writes is told nothing of it."""
-    (pen,), writer = await pens(conversation, 1), DraftWriter()
+    (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     await sync_to_async(refuse_updates)("chatapp_modelcall")
     pen.text = "kept"
     writer.keep(pen.number, pen.read, at_once=True)

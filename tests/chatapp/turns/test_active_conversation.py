@@ -8,27 +8,27 @@ import pytest
 from pytest_django import Settings
 
 from chatapp import errors
-from chatapp.context.turn_context import Run
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import Hub
-from chatapp.turns.ports import Work
+from chatapp.context.turn_context import TurnContext
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import ActiveConversations
+from chatapp.turns.ports import RunningTurn
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:
     """What would be cut at once is refused; the page keeps its text for the next start."""
-    hub = Hub()
+    hub = ActiveConversations()
     await hub.close()
     with pytest.raises(errors.Refused, match="being stopped"):
         async with hub.enter(uuid.uuid4()):
             pass
 
 
-class Resting(Room):
+class Resting(ActiveConversation):
     """A room that remembers how often it was about to begin something."""
 
     begun = 0
 
-    async def open(self, store: Callable[[], Run | None]) -> Run | None:
+    async def open(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         self.begun += 1
         return None
 
@@ -39,8 +39,8 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
 ) -> None:
     """It looks again when its time is over."""
     settings.CONDENSE_IDLE_AFTER = 0
-    room = Resting(uuid.uuid4(), hub := Hub())
+    room = Resting(uuid.uuid4(), hub := ActiveConversations())
     hub.closing = bool(closing)
-    room.job = cast(Work, object()) if running else None
+    room.job = cast(RunningTurn, object()) if running else None
     await room._condense_idle()
     assert room.begun == begun

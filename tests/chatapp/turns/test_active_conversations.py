@@ -8,9 +8,9 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
 from chatapp.models import Conversation, ModelCall
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import Hub, hub
-from chatapp.turns.ports import Work
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.ports import RunningTurn
 from tests.chatapp.turns.test_storage_failures import broken
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def test_what_could_not_be_cleared_up_is_cleared_up_later(conversation: Conversation) -> None:
     """A page is shown meanwhile; nothing begins before."""
     call = await ModelCall.objects.acreate(conversation=conversation, purpose="title")
-    house = Hub()
+    house = ActiveConversations()
     async with broken("UPDATE ON chatapp_modelcall"):
         await house.watch(conversation.pk, None)
         with pytest.raises(DatabaseError):
@@ -32,27 +32,27 @@ async def test_what_could_not_be_cleared_up_is_cleared_up_later(conversation: Co
 
 async def test_whoever_asks_for_the_newest_change_opens_no_room() -> None:
     """Nobody would close it."""
-    house = Hub()
+    house = ActiveConversations()
     assert (house.newest(uuid.uuid4()), house.rooms) == (0, {})
 
 
-class Lobby(Room):
+class Lobby(ActiveConversation):
     """A room beside which another one opens while somebody looks into it."""
 
     @property
     @override
-    def job(self) -> Work | None:
-        hub.rooms.setdefault(uuid.uuid4(), Room(uuid.uuid4(), hub))
+    def job(self) -> RunningTurn | None:
+        active.rooms.setdefault(uuid.uuid4(), ActiveConversation(uuid.uuid4(), active))
         return None
 
     @job.setter
-    def job(self, work: Work | None) -> None:
+    def job(self, work: RunningTurn | None) -> None:
         pass
 
 
 async def test_rooms_are_counted_while_others_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers for whoever watches over the server are read in a thread of their own."""
-    monkeypatch.setattr(hub, "rooms", {})
-    hub.rooms[uuid.uuid4()] = Lobby(uuid.uuid4(), hub)
-    load = await sync_to_async(hub.load, thread_sensitive=False)()
+    monkeypatch.setattr(active, "rooms", {})
+    active.rooms[uuid.uuid4()] = Lobby(uuid.uuid4(), active)
+    load = await sync_to_async(active.load, thread_sensitive=False)()
     assert (load.turns, load.watchers) == (0, 0)

@@ -24,7 +24,7 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -291,13 +291,13 @@ async def test_stop_ends_the_wait_and_withdraws_the_question(
 
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
-    hub.closing = False
+    active.closing = False
     # Or it would take over what waits, whenever that may be.
-    hub.stop_heartbeat()
-    for job in hub.jobs:
+    active.stop_heartbeat()
+    for job in active.jobs:
         job.leave("The server was stopped.")
         await job.ended()
-    hub.cleared_up = False
+    active.cleared_up = False
     await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
 
 
@@ -374,12 +374,12 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
         await page.say("Write it.")
         question = await until_asked(page)
         await hand_over()
-        hub.stop_heartbeat()
+        active.stop_heartbeat()
         await asyncio.sleep(0)
-        monkeypatch.setattr(hub, "interval", 0)
-        hub.start_heartbeat()
+        monkeypatch.setattr(active, "interval", 0)
+        active.start_heartbeat()
         await page.until_idle()
-        hub.stop_heartbeat()
+        active.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING

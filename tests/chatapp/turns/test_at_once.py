@@ -19,8 +19,8 @@ from django.urls import reverse
 
 from chatapp import errors
 from chatapp.agent import events
-from chatapp.context.condense_requests import Wish
-from chatapp.context.turn_context import Run
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.turn_context import TurnContext
 from chatapp.live import incoming_frames
 from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
@@ -28,9 +28,9 @@ from chatapp.models.condensations import Status
 from chatapp.models.pending_messages import list_queued
 from chatapp.models.read_executor import reading
 from chatapp.turns import actions, lifecycle
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import Hub, hub
-from chatapp.turns.ports import Announcer, Work
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.ports import EventChannel, RunningTurn
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
@@ -43,7 +43,7 @@ LONG = "A sentence that says hardly anything. " * 900
 class Held:
     """A turn that runs until a test ends it."""
 
-    def __init__(self, run: Run, on_end: Callable[[bool], None]) -> None:
+    def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
         self.run = run
         self.on_end = on_end
         self._over = asyncio.Event()
@@ -60,7 +60,7 @@ class Held:
     def cancel_condensing(self) -> None:
         """Condense nothing."""
 
-    def condense_soon(self, wish: Wish) -> None:
+    def condense_soon(self, wish: CondenseRequest) -> None:
         self.run.wishes.ask(wish)
 
     async def ended(self) -> None:
@@ -79,7 +79,9 @@ class Runner:
         self.held: list[Held] = []
         self._news = asyncio.Condition()
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Work:
+    def start(
+        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+    ) -> RunningTurn:
         self.held.append(Held(run, on_end))
         return self.held[-1]
 
@@ -95,10 +97,10 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """What holds turns in the place of what runs them."""
     runner = Runner()
-    monkeypatch.setattr(hub, "runner", runner)
+    monkeypatch.setattr(active, "runner", runner)
     yield runner
     # What a test that failed left running would be waited for in the next one.
-    hub.rooms.clear()
+    active.rooms.clear()
 
 
 async def say(conversation: Conversation, text: str, *, queued: bool = False) -> None:
@@ -109,7 +111,7 @@ async def say(conversation: Conversation, text: str, *, queued: bool = False) ->
 
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
-    room = hub.rooms.get(conversation.pk)
+    room = active.rooms.get(conversation.pk)
     while room and not room.job and not room.idle:
         await reading(list_queued)(conversation=conversation.pk)
 
@@ -192,7 +194,7 @@ async def test_what_waits_is_sent_where_the_condensation_before_it_is_refused(
     await say(conversation, "First")
     await say(conversation, "Second", queued=True)
     turn = await runner.finish()
-    turn.condense_soon(Wish(uuid.uuid4()))
+    turn.condense_soon(CondenseRequest(uuid.uuid4()))
     turn.end()
     await until_settled(conversation)
     assert len(runner.held) == 2
@@ -203,11 +205,11 @@ async def test_what_is_stored_runs_though_who_sent_it_has_gone(
     conversation: Conversation,
 ) -> None:
     """A program may hang up as soon as its message is on its way."""
-    await hub.clear_up()
+    await active.clear_up()
     sending = asyncio.ensure_future(say(conversation, "First"))
     with meanwhile(post_init, Turn, sending.cancel), pytest.raises(asyncio.CancelledError):
         await sending
-    for job in hub.jobs:
+    for job in active.jobs:
         await job.ended()
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
@@ -216,7 +218,7 @@ async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever stops it waits for all of it, and nothing is left on record as running."""
-    stopping = Hub()
+    stopping = ActiveConversations()
     await stopping.clear_up()
     monkeypatch.setattr(actions, "hub", stopping)
     await asyncio.gather(say(conversation, "First"), stopping.close())
@@ -281,8 +283,8 @@ def test_pages_and_drafts_hear_of_settings_that_are_stored(
 ) -> None:
     """Who looked before that would find nothing new, and would not be told again."""
     loop = Loop()
-    monkeypatch.setattr(hub, "loop", loop)
-    monkeypatch.setitem(hub.rooms, conversation.pk, Room(conversation.pk, hub))
+    monkeypatch.setattr(active, "loop", loop)
+    monkeypatch.setitem(active.rooms, conversation.pk, ActiveConversation(conversation.pk, active))
     sent = {"threshold": 50, "step_limit": 20, "draft_ahead": "always", "draft_share": 80}
     assert browser.post(reverse("settings"), sent).status_code == 302
     assert loop.stored == [True]
@@ -292,11 +294,11 @@ async def test_a_room_is_closed_whichever_way_its_last_page_goes(
     conversation: Conversation,
 ) -> None:
     """Also one that goes while it is sent something."""
-    watching = await hub.watch(conversation.pk, None)
+    watching = await active.watch(conversation.pk, None)
     await anext(watching)
-    assert conversation.pk in hub.rooms
+    assert conversation.pk in active.rooms
     await watching.aclose()
-    assert conversation.pk not in hub.rooms
+    assert conversation.pk not in active.rooms
 
 
 async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
@@ -304,4 +306,4 @@ async def test_nothing_stays_open_for_what_was_refused(conversation: Conversatio
     command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
     with pytest.raises(errors.Refused):
         await actions.send_message(conversation, command)
-    assert conversation.pk not in hub.rooms
+    assert conversation.pk not in active.rooms

@@ -13,13 +13,13 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import TurnContext
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import Hub, hub
-from chatapp.turns.ports import Announcer
+from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.ports import EventChannel
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -36,7 +36,7 @@ __all__ = ["anthropic_standin"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-class Heard(Hub):
+class Heard(ActiveConversations):
     """A process that works on turns, and what its heartbeat has told."""
 
     interval = 0.0
@@ -159,7 +159,9 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
     """By whoever ended it: their results would answer nothing any more."""
     run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
     scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
-    journal = await sync_to_async(StoredJournal)(run, scale, Saver(RecordingAudience()))
+    journal = await sync_to_async(ConversationJournal)(
+        run, scale, RetriedWrites(RecordingAudience())
+    )
     call = condense.ToolUseBlock("a", "list_files", {})
     await journal.append(condense.Message("assistant", (call,)))
     number = await journal.open_tool(call)
@@ -184,7 +186,7 @@ async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Co
 class Idle:
     """Work that somebody else does: here nothing is known of it but that it began."""
 
-    def __init__(self, run: Run, on_end: Callable[[bool], None]) -> None:
+    def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
         self.run = run
         self.on_end = on_end
 
@@ -205,9 +207,11 @@ class Workers:
     """A runner whose turns run elsewhere."""
 
     def __init__(self) -> None:
-        self.begun: list[Run] = []
+        self.begun: list[TurnContext] = []
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Idle:
+    def start(
+        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+    ) -> Idle:
         self.begun.append(run)
         return Idle(run, on_end)
 
@@ -217,7 +221,7 @@ async def test_another_runner_can_take_the_place_of_tasks(
 ) -> None:
     """A page sends and stops as ever: what is sent is stored, and handed over once."""
     workers = Workers()
-    monkeypatch.setattr(hub, "runner", workers)
+    monkeypatch.setattr(active, "runner", workers)
     async with open_page(conversation, alice) as page:
         nonce = await page.say("Hello.")
         await page.until("message.accepted")
@@ -229,4 +233,4 @@ async def test_another_runner_can_take_the_place_of_tasks(
         await page.send("turn.stop", turn=str(turn.pk))
         await page.send("ping")
         await page.until("pong")
-        assert not hub.jobs
+        assert not active.jobs

@@ -18,8 +18,8 @@ from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage import partial_replies, retried_writes
 from chatapp.turns import actions, lifecycle
-from chatapp.turns.active_conversation import Room
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, open_page
 from tests.standin.behaviours import Gate, Reply
@@ -349,13 +349,13 @@ def test_a_turn_that_begins_while_somebody_looks_for_one_is_left_alone(
 ) -> None:
     """Nothing ran at the look; what is ended after it is older than that."""
 
-    class Rooms(dict[uuid.UUID, Room]):
+    class Rooms(dict[uuid.UUID, ActiveConversation]):
         """No room, and a turn that begins once somebody has asked for one."""
 
         @override
         def get(self, *_: Any) -> None:  # type: ignore[override] # whatever is asked for
             lifecycle.start_turn(conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4())
 
-    monkeypatch.setattr(hub, "rooms", Rooms())
+    monkeypatch.setattr(active, "rooms", Rooms())
     actions.close_left_over(conversation)
     assert [turn.is_over for turn in Turn.objects.all()] == [False]

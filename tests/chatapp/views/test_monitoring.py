@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
-from chatapp.turns.active_conversations import hub
+from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
@@ -142,7 +142,7 @@ def test_while_it_is_stopped_it_is_alive_and_not_ready(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Turns end in peace, and none begins."""
-    monkeypatch.setattr(hub, "closing", True)
+    monkeypatch.setattr(active, "closing", True)
     assert answer("/healthz") == (200, "ok")
     assert answer("/readyz") == (503, "The server is being stopped.")
 
