@@ -6,10 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import APIRequestContext, APIResponse
+from playwright.sync_api import APIRequestContext, APIResponse, StorageState
 
 from tests.chatapp.providers.doors import DOORS, Door
 
@@ -33,10 +33,11 @@ PRICES = {
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: the link it printed, and the file of what it complained about."""
+    """A running server: the link it printed, the file of its complaints, who is signed in."""
 
     link: str
     log: Path
+    state: StorageState = field(default_factory=StorageState)
 
     @property
     def url(self) -> str:

@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebSocketRoute
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    WebSocketRoute,
+)
 
 from tests.e2e.server import Server
 
@@ -22,11 +29,21 @@ class Tabs:
         self._own: list[BrowserContext] = []
         self._wired: Page | None = None
         self._connect: Connect = WebSocketRoute.connect_to_server
-        self.page = self._start().new_page()
-        self.page.goto(server.link)
-        self.page.get_by_role("button", name="Sign in").click()
-        self.page.wait_for_url(server.url + "/")
-        self._state = self.page.context.storage_state()
+        # The link is good for once, and a run may come back to this folder with another browser.
+        self._state = server.state or self._sign_in()
+        server.state.update(self._state)
+        self.page = self._start(known=True).new_page()
+        self.page.goto("/")
+
+    def _sign_in(self) -> StorageState:
+        context = self._start()
+        page = context.new_page()
+        page.goto(self._server.link)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(self._server.url + "/")
+        state = context.storage_state()
+        context.close()
+        return state
 
     def _start(self, *, known: bool = False, theme: str = "", locale: str = "") -> BrowserContext:
         context = self._browser.new_context(
