@@ -29,7 +29,7 @@ class AgentLoop:
         provider: Provider,
         toolbox: Toolbox,
         journal: Journal,
-        keeper: ContextPort,
+        controller: ContextPort,
         audience: Audience,
         system: str,
         step_limit: int,
@@ -38,7 +38,7 @@ class AgentLoop:
         self.provider = provider
         self.toolbox = toolbox
         self.journal = journal
-        self.keeper = keeper
+        self.controller = controller
         self.audience = audience
         self.system = system
         self.step_limit = step_limit
@@ -47,7 +47,7 @@ class AgentLoop:
         self._step = 0
 
     @cached_property
-    def gate(self) -> ApprovalPort:
+    def approvals(self) -> ApprovalPort:
         """Who lets tools run, made for the first call of one."""
         return ALLOW_ALL
 
@@ -55,7 +55,10 @@ class AgentLoop:
     def answering(self) -> ToolRunner:
         """What runs the calls of a reply, made for the first one that has any."""
         return ToolRunner(
-            toolbox=self.toolbox, gate=self.gate, journal=self.journal, audience=self.audience
+            toolbox=self.toolbox,
+            approvals=self.approvals,
+            journal=self.journal,
+            audience=self.audience,
         )
 
     def leave(self) -> None:
@@ -64,8 +67,8 @@ class AgentLoop:
         A person who is asked something may take days, so that is one too.
         """
         self._leaving = True
-        self.gate.leave()
-        self.keeper.leave()
+        self.approvals.leave()
+        self.controller.leave()
 
     async def run(self) -> None:
         """Work until the model calls no tool any more; begin with calls that have no results yet.
@@ -103,12 +106,12 @@ class AgentLoop:
 
     async def _ask(self) -> None:
         """Get the model's reply, making the context smaller where it must."""
-        self._history = tuple(await self.keeper.fit(self._history, condense.Trigger.AUTO))
+        self._history = tuple(await self.controller.fit(self._history, condense.Trigger.AUTO))
         for _ in range(FORCED_TRIES):
             try:
                 return await self._call()
             except ContextOverflow:
-                fitted = await self.keeper.fit(self._history, condense.Trigger.FORCED)
+                fitted = await self.controller.fit(self._history, condense.Trigger.FORCED)
                 self._history = tuple(fitted)
         return await self._call()
 
@@ -164,5 +167,5 @@ class AgentLoop:
         self._tell_context()
 
     def _tell_context(self) -> None:
-        size = self.keeper.weigh(self._history)
+        size = self.controller.weigh(self._history)
         self.audience.publish(events.ContextChanged(self._history, size))

@@ -15,11 +15,11 @@ class ToolRunner:
     """Runs the calls of the last reply, and knows what came of them, however that ends."""
 
     def __init__(
-        self, *, toolbox: Toolbox, gate: ApprovalPort, journal: Journal, audience: Audience
+        self, *, toolbox: Toolbox, approvals: ApprovalPort, journal: Journal, audience: Audience
     ) -> None:
         """Take what runs a call, who lets it, and who is told."""
         self.toolbox = toolbox
-        self.gate = gate
+        self.approvals = approvals
         self.journal = journal
         self.audience = audience
         # Of the last reply's calls: the one that runs, and the results so far.
@@ -50,7 +50,7 @@ class ToolRunner:
         self._running = call
         self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
         started = time.monotonic()
-        line = CallLine(asking, self.gate, self.audience)
+        line = CallLine(asking, self.approvals, self.audience)
         outcome = refused or await self.toolbox.run(call.name, call.input, line)
         seconds = time.monotonic() - started
         self._results.append(outcome.answer(call))
@@ -61,7 +61,7 @@ class ToolRunner:
         """Return why a call does not run, None where it may."""
         if not isinstance(asking.call.input, dict):
             return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
-        return await self.gate.permit(asking)
+        return await self.approvals.permit(asking)
 
     def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
         text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
@@ -71,10 +71,10 @@ class ToolRunner:
 class CallLine:
     """The ``Line`` of one call."""
 
-    def __init__(self, asking: Asking, gate: ApprovalPort, audience: Audience) -> None:
+    def __init__(self, asking: Asking, approvals: ApprovalPort, audience: Audience) -> None:
         """Take which call speaks, who asks a person, and who watches."""
         self.asking = asking
-        self.gate = gate
+        self.approvals = approvals
         self.audience = audience
 
     def show(self, output: str) -> None:
@@ -83,4 +83,4 @@ class CallLine:
 
     async def ask(self, question: str, answers: Sequence[str], /) -> str:
         """Return what a person answers."""
-        return await self.gate.ask(self.asking, question, answers)
+        return await self.approvals.ask(self.asking, question, answers)

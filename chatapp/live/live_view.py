@@ -37,7 +37,7 @@ class LiveView:
     ) -> None:
         """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
         self.conversation_id = conversation_id
-        self.scene = TurnView(conversation_id, watchers, on_wait=on_wait)
+        self.turn_view = TurnView(conversation_id, watchers, on_wait=on_wait)
         self.waiting = QueueView(conversation_id, watchers)
         self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
@@ -64,7 +64,7 @@ class LiveView:
 
     def begin(self, run: TurnContext) -> None:
         """Show that something runs, and take events from now on."""
-        self.scene.begin(run)
+        self.turn_view.begin(run)
         self._presenter = asyncio.create_task(self._present())
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
@@ -77,25 +77,25 @@ class LiveView:
             # What was stopped before it began has no presenter, but perhaps a message to show.
             await (self._presenter or self._present())
             self._presenter = None
-            await _safely(self.scene.settle())
-            await self.scene.end(status, notice, changed=changed)
+            await _safely(self.turn_view.settle())
+            await self.turn_view.end(status, notice, changed=changed)
         finally:
             # Who hears that may begin something else at once.
             self._tell(None)
 
     async def snapshot(self, place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
         """Return the frames that bring a page up to date as of ``place``, whatever it shows."""
-        scene = self.scene
+        turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
-        articles, panel = await scene.articles(), await scene.panel()
-        streaming = scene.streaming
+        articles, panel = await turn_view.articles(), await turn_view.panel()
+        streaming = turn_view.streaming
         return [
             outgoing_frames.snapshot(
                 place,
                 revision=revision,
-                turn=scene.turn,
-                status=scene.status,
-                waits=scene.waits,
+                turn=turn_view.turn,
+                status=turn_view.status,
+                waits=turn_view.waits,
                 articles=articles,
                 streamed=await streaming.read(streaming.snapshot) if streaming else None,
                 panel=panel,
@@ -105,16 +105,16 @@ class LiveView:
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
-        await _safely(self.scene.show_change())
+        await _safely(self.turn_view.show_change())
 
     async def show_notice(self, notice: Notice | None) -> None:
         """Show every page this line at the composer, or none."""
-        self.scene.notice = notice
+        self.turn_view.notice = notice
         await self.show_panel()
 
     async def show_panel(self) -> None:
         """Show every page how the context stands."""
-        await _safely(self.scene.show_panel())
+        await _safely(self.turn_view.show_panel())
 
     async def show_queue(self) -> None:
         """Show every page the messages that wait."""
@@ -123,17 +123,17 @@ class LiveView:
     async def _present(self) -> None:
         while (event := await self._next()) is not None:
             if not isinstance(event, events.TextStreamed):
-                await _safely(self.scene.flush())
-            await _safely(self.scene.show(event))
+                await _safely(self.turn_view.flush())
+            await _safely(self.turn_view.show(event))
 
     async def _next(self) -> events.TurnEvent | None:
         """Return the next event, None for the end; text that is due meanwhile is sent."""
         while True:
-            streaming = self.scene.streaming
+            streaming = self.turn_view.streaming
             due = streaming.due if streaming else None
             patience = None if due is None else max(0.0, due - time.monotonic())
             if patience == 0:
-                await _safely(self.scene.flush())
+                await _safely(self.turn_view.flush())
                 patience = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):

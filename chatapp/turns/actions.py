@@ -57,7 +57,7 @@ async def send_and_hear(
         except BaseException:
             room.view.forget(hearing)
             raise
-        if not room.job or room.job.run.turn.nonce != command.nonce:
+        if not room.running or room.running.run.turn.nonce != command.nonce:
             hearing.put_nowait(None)
     return _listen(room, hearing)
 
@@ -94,7 +94,7 @@ async def _waits(
     """Whether a message is in the queue, or was: it is put there while something runs."""
     if await reading(message_queue.was_queued)(conversation, command.nonce):
         return True
-    if not room.job or await reading(lifecycle.is_known)(conversation, command.nonce):
+    if not room.running or await reading(lifecycle.is_known)(conversation, command.nonce):
         return False
     # What is not understood is said now, while somebody looks.
     await bring(conversation, command.text, strict=not command.literal)
@@ -177,12 +177,12 @@ async def _may_start(
     room: ActiveConversation, conversation: Conversation, nonce: uuid.UUID
 ) -> bool:
     """Whether a turn may start now; raise Refused while another one runs."""
-    while job := room.job:
+    while running := room.running:
         if await reading(lifecycle.is_known)(conversation, nonce):
             return False
         # It may have ended meanwhile.
-        if room.job is job:
-            raise lifecycle.busy_with(job.run.turn)
+        if room.running is running:
+            raise lifecycle.busy_with(running.run.turn)
     # What a full disk kept from being closed would be in the way for ever.
     if await reading(lifecycle.has_unfinished)(conversation):
         await sync_to_async(lifecycle.close_interrupted)(conversation)
@@ -198,7 +198,7 @@ async def condense_now(
     """
     wish = CondenseRequest(command.nonce, command.focus, command.review, command.scope)
     async with active.enter(conversation.pk) as room, room.starting:
-        if room.job and not room.job.run.turn.condenses:
+        if room.running and not room.running.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
             # Unless the turn has ended meanwhile.
             if room.condense_soon(wish):
@@ -216,8 +216,8 @@ async def put_off_condensing(conversation: Conversation) -> None:
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Stop a turn, unless it has ended; without a name, whichever runs."""
-    if job := _running(conversation_id, turn):
-        job.stop()
+    if running := _running(conversation_id, turn):
+        running.stop()
 
 
 def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
@@ -227,14 +227,16 @@ def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
 
 def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Cancel the condensation that runs; a turn that only waits for it goes on."""
-    if job := _running(conversation_id, turn):
-        job.cancel_condensing()
+    if running := _running(conversation_id, turn):
+        running.cancel_condensing()
 
 
 def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
     room = active.rooms.get(conversation_id)
-    job = room.job if room else None
-    return job if job and turn in {None, job.run.turn.pk, job.run.turn.nonce} else None
+    running = room.running if room else None
+    return (
+        running if running and turn in {None, running.run.turn.pk, running.run.turn.nonce} else None
+    )
 
 
 def close_left_over(conversation: Conversation) -> None:

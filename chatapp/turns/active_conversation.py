@@ -47,13 +47,13 @@ Start = Callable[[], tuple[TurnContext, condense.Message] | None]
 class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID, house: "ActiveConversations") -> None:
+    def __init__(self, conversation_id: uuid.UUID, process: "ActiveConversations") -> None:
         """Open an empty room."""
         self.conversation_id = conversation_id
-        self.house = house
+        self.process = process
         self.watchers = Watchers()
         self.view = LiveView(conversation_id, self.watchers, on_wait=self._tell_others)
-        self.job: RunningTurn | None = None
+        self.running: RunningTurn | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
         # The time zone of whoever said something here last.
@@ -75,7 +75,7 @@ class ActiveConversation:
     @property
     def busy(self) -> bool:
         """Whether something runs or is about to."""
-        return bool(self.job) or self.starting.locked()
+        return bool(self.running) or self.starting.locked()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Self]:
@@ -85,7 +85,7 @@ class ActiveConversation:
             yield self
         finally:
             self._holders -= 1
-            self.house.close_idle(self)
+            self.process.close_idle(self)
 
     async def watch(self, since: outgoing_frames.Place | None) -> AsyncIterator[str]:
         """Yield what a page lacks that has everything up to ``since``, then every frame.
@@ -101,8 +101,10 @@ class ActiveConversation:
     def start(self, run: TurnContext) -> None:
         """Let a run begin here."""
         self.stir()
-        self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
-        self.house.start_heartbeat()
+        self.running = self.process.runner.start(
+            run, self.view, functools.partial(self._vacate, run)
+        )
+        self.process.start_heartbeat()
 
     async def begin(self, start: Start, *, anew: bool = False) -> bool:
         """Begin the turn that ``start`` stores and show its message; False where it stores none.
@@ -125,27 +127,27 @@ class ActiveConversation:
         return True
 
     def _vacate(self, run: TurnContext, succeeded: bool) -> None:
-        self.job = None
+        self.running = None
         if wish := run.wishes.take():
             self._soon(self._condense_now(run.conversation, wish, succeeded))
         else:
             self._send_next(run.conversation, succeeded)
-        if succeeded and not self.house.closing:
+        if succeeded and not self.process.closing:
             if run.asks_title:
                 self._soon(self._name(run))
             if run.condenses_idle and not run.turn.condenses:
                 self._resting = asyncio.create_task(self._condense_idle())
-                self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
+                self._resting.add_done_callback(lambda _task: self.process.close_idle(self))
         if background_drafts.is_being_written(self.conversation_id):
             self._soon(self._show_draft())
-        self.house.close_idle(self)
+        self.process.close_idle(self)
 
     async def _condense_idle(self) -> None:
         """Condense if nothing is said for long."""
         await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
         async with self.starting:
             self._resting = None
-            if self.job or self.house.closing:
+            if self.running or self.process.closing:
                 return
             try:
                 await self.open(functools.partial(start_idle, self.conversation_id))
@@ -175,9 +177,9 @@ class ActiveConversation:
 
     def condense_soon(self, wish: CondenseRequest) -> bool:
         """Condense after the step of the turn that runs, unless it condenses; False without one."""
-        if self.job and not self.job.run.turn.condenses:
-            self.job.condense_soon(wish)
-        return bool(self.job)
+        if self.running and not self.running.run.turn.condenses:
+            self.running.condense_soon(wish)
+        return bool(self.running)
 
     async def open(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         """Begin the turn that ``store`` puts on record, and return it; None where it does not.
@@ -208,13 +210,13 @@ class ActiveConversation:
                     await self.condense(conversation, wish)
 
         await self._until_stored(condense)
-        if not self.job:
+        if not self.running:
             self._send_next(conversation, succeeded)
 
     async def _until_stored(self, begin: Callable[[], Awaitable[None]]) -> None:
         """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
         failed = False
-        while not self.house.closing:
+        while not self.process.closing:
             try:
                 await begin()
                 break
@@ -240,11 +242,11 @@ class ActiveConversation:
         """Send a message that waits, the next one unless named; what runs is stopped first."""
         async with self.starting:
             row = await reading(message_queue.find_queued)(conversation, nonce)
-            if self.job:
+            if self.running:
                 # Asked for twice, it may be what runs by now.
                 if nonce and row:
                     self._wanted = nonce
-                    self.job.stop()
+                    self.running.stop()
                 return
             sent = False
             if row:
@@ -267,21 +269,21 @@ class ActiveConversation:
 
     def close(self) -> None:
         """Stop what runs, and send everybody away."""
-        if self.job:
-            self.job.stop()
+        if self.running:
+            self.running.stop()
         self.stir()
         self._soon(background_drafts.drop(self.conversation_id, _("The conversation was deleted.")))
         self.dismiss()
 
     def wake(self) -> None:
         """Have what runs look at what a person answered."""
-        if self.job:
-            self.job.wake()
+        if self.running:
+            self.running.wake()
 
     def _tell_others(self) -> None:
         """Have the owner's pages of other conversations say in their list what this one does."""
-        if self.job:
-            self._soon(_tell_list(self.job.run.conversation.owner_id, self))
+        if self.running:
+            self._soon(_tell_list(self.running.run.conversation.owner_id, self))
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -292,7 +294,7 @@ class ActiveConversation:
         self._changes.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("something could not be done beside the turns", exc_info=error)
-        self.house.close_idle(self)
+        self.process.close_idle(self)
 
     def dismiss(self) -> None:
         """Send everybody away; whoever still may watch comes back."""
@@ -312,8 +314,8 @@ class ActiveConversation:
 
 async def _tell_list(owner_id: int, but: ActiveConversation) -> None:
     """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
-    for conversation_id in await reading(_owned)(owner_id, [*but.house.rooms]):
-        room = but.house.rooms.get(conversation_id)
+    for conversation_id in await reading(_owned)(owner_id, [*but.process.rooms]):
+        room = but.process.rooms.get(conversation_id)
         if room and room is not but:
             room.watchers.send(outgoing_frames.list_changed())
 

@@ -57,10 +57,10 @@ class ActiveConversations:
         self._opening: asyncio.Task[None] | None = None
 
     @property
-    def jobs(self) -> list[RunningTurn]:
+    def running_turns(self) -> list[RunningTurn]:
         """What runs."""
         # Counted from another thread, while rooms open and close.
-        return [job for room in [*self.rooms.values()] if (job := room.job)]
+        return [running for room in [*self.rooms.values()] if (running := room.running)]
 
     def start_heartbeat(self) -> None:
         """Give signs of life from now on, and look for processes that are gone; once is enough."""
@@ -90,16 +90,16 @@ class ActiveConversations:
 
     def turns(self) -> list[uuid.UUID]:
         """Return the ids of the turns that run here."""
-        return [job.run.turn.pk for job in self.jobs]
+        return [running.run.turn.pk for running in self.running_turns]
 
     def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
         for room in self.rooms.values():
-            if (job := room.job) and job.run.turn.pk == turn_id:
-                if room.view.scene.waits:
-                    job.leave("")
+            if (running := room.running) and running.run.turn.pk == turn_id:
+                if room.view.turn_view.waits:
+                    running.leave("")
                 else:
-                    job.stop()
+                    running.stop()
 
     def show_change(self, conversation_id: uuid.UUID) -> None:
         """Have the pages of a conversation fetch it again."""
@@ -162,7 +162,7 @@ class ActiveConversations:
             if not self.closing:
                 self.room(run.conversation.pk).start(run)
         for room in self.rooms.values():
-            if room.view.scene.waits:
+            if room.view.turn_view.waits:
                 room.wake()
 
     def open(self) -> None:
@@ -185,8 +185,8 @@ class ActiveConversations:
         self.closing = True
         await self._until_begun(settings.SAFE_POINT)
         reason = _("The server was stopped. What was written until then is kept.")
-        for job in self.jobs:
-            job.leave(reason)
+        for running in self.running_turns:
+            running.leave(reason)
         await self._until_ended(settings.SAFE_POINT)
         self.stop_all()
         await self._until_ended(STORING)
@@ -197,8 +197,8 @@ class ActiveConversations:
 
     def stop_all(self) -> None:
         """Stop all that runs; while the server is being closed, that ends the wait for it."""
-        for job in self.jobs:
-            job.stop()
+        for running in self.running_turns:
+            running.stop()
 
     async def _until_begun(self, seconds: float) -> None:
         """Wait for what was about to begin, so that it is ended like the rest."""
@@ -214,7 +214,7 @@ class ActiveConversations:
     async def _until_ended(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await asyncio.gather(*(job.ended() for job in self.jobs))
+                await asyncio.gather(*(running.ended() for running in self.running_turns))
 
     def load(self) -> Load:
         """Return how busy this process is; callable from any thread but the event loop's."""
@@ -225,7 +225,7 @@ class ActiveConversations:
             self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
             reached.wait(LONGEST_LAG)
             lag = time.monotonic() - asked
-        return Load(len(self.jobs), watchers, lag)
+        return Load(len(self.running_turns), watchers, lag)
 
     def close_idle(self, room: ActiveConversation) -> None:
         """Forget a room in which nothing happens."""

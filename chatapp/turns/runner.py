@@ -142,7 +142,7 @@ _WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
 class TurnLoop(AgentLoop):
     """The agent's loop over one run."""
 
-    keeper: ContextController
+    controller: ContextController
 
     def __init__(self, run: TurnContext, audience: Audience) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
@@ -155,7 +155,7 @@ class TurnLoop(AgentLoop):
             provider=provider,
             toolbox=toolbox,
             journal=journal,
-            keeper=ContextController(
+            controller=ContextController(
                 run,
                 journal=journal,
                 toolbox=toolbox,
@@ -172,7 +172,7 @@ class TurnLoop(AgentLoop):
 
     @cached_property
     @override
-    def gate(self) -> Approvals:
+    def approvals(self) -> Approvals:
         """Who asks a person before a tool runs; from now on the workspace's folder is there."""
         folder = workspace_of(self.run_context.conversation)
         return Approvals(
@@ -185,8 +185,8 @@ class TurnLoop(AgentLoop):
 
     def wake(self) -> None:
         """Look at what a person has said."""
-        self.gate.wake()
-        self.keeper.wake()
+        self.approvals.wake()
+        self.controller.wake()
 
 
 class TaskRunner:
@@ -236,7 +236,7 @@ class TurnTask:
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
-        cancelled = self._loop is not None and self._loop.keeper.cancel()
+        cancelled = self._loop is not None and self._loop.controller.cancel()
         if not cancelled and self.run.wishes.take():
             self.announcer.publish(events.CondensingAwaited(False))
 
@@ -259,9 +259,9 @@ class TurnTask:
             await loop.run()
             with contextlib.suppress(asyncio.CancelledError):
                 # All is answered: a stop comes too late for the turn.
-                await loop.keeper.draft_ahead()
+                await loop.controller.draft_ahead()
             return None
-        made = await loop.keeper.condense_now(self.run.scope)
+        made = await loop.controller.condense_now(self.run.scope)
         if made is None or made.kind != "cleared" or self.run.scope:
             return None
         # Its row stands where the output was, perhaps far above what is on the screen.
@@ -288,7 +288,7 @@ class TurnTask:
         if ending.turn == Turn.Status.WAITING:
             return ending
         try:
-            if self._loop and self._loop.keeper.puts_off:
+            if self._loop and self._loop.controller.puts_off:
                 message_store.put_off(self.run.conversation, False)
             lifecycle.finish_turn(
                 turn=turn,

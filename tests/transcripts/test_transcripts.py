@@ -59,8 +59,8 @@ def answer_with(conversation: Conversation, standin: Standin) -> None:
 
 async def ended(conversation: Conversation) -> None:
     """Return when nothing runs in the conversation any more."""
-    if job := active.room(conversation.pk).job:
-        await job.ended()
+    if running := active.room(conversation.pk).running:
+        await running.ended()
 
 
 async def condense_now(conversation: Conversation) -> Condensation:

@@ -60,7 +60,7 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
         loop = asyncio.get_running_loop()
-        if active.jobs:
+        if active.running_turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             seconds = settings.SAFE_POINT
             self.tell(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")

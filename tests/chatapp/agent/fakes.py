@@ -127,7 +127,7 @@ class ListJournal:
         self.calls.append(call)
 
 
-class RecordingKeeper:
+class RecordingController:
     """Changes nothing, and remembers what it was asked."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
     RecordingAudience,
-    RecordingKeeper,
+    RecordingController,
     Script,
     ScriptedProvider,
     call,
@@ -28,13 +28,13 @@ class Stage:
     ) -> None:
         self.provider = ScriptedProvider(*scripts)
         self.journal = ListJournal("Hello")
-        self.keeper = RecordingKeeper()
+        self.controller = RecordingController()
         self.audience = RecordingAudience()
         self.loop = AgentLoop(
             provider=self.provider,
             toolbox=toolbox or EchoToolbox(),
             journal=self.journal,
-            keeper=self.keeper,
+            controller=self.controller,
             audience=self.audience,
             system="Be brief.",
             step_limit=step_limit,
@@ -72,7 +72,7 @@ async def test_an_overflow_forces_a_reduction_and_the_call_is_made_again() -> No
     """The provider's word counts, whatever was estimated."""
     stage = Stage([ContextOverflow("prompt is too long")], say("Hi."))
     await stage.loop.run()
-    assert stage.keeper.triggers == [condense.Trigger.AUTO, condense.Trigger.FORCED]
+    assert stage.controller.triggers == [condense.Trigger.AUTO, condense.Trigger.FORCED]
 
 
 async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> None:
@@ -80,7 +80,7 @@ async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> Non
     stage = Stage(*[[ContextOverflow("prompt is too long")]] * 4)
     with pytest.raises(ContextOverflow):
         await stage.loop.run()
-    assert stage.keeper.triggers.count(condense.Trigger.FORCED) == 3
+    assert stage.controller.triggers.count(condense.Trigger.FORCED) == 3
     assert len(stage.journal.calls) == 4, "every failed call is accounted for"
 
 

@@ -83,10 +83,10 @@ async def test_a_condensation_is_begun_once_and_undone(
     assert (await act(sender, "condense")).status_code == 409
     again = (await act(sender, "condense", nonce=nonce)).json()
     assert again["id"] == turn["id"]
-    job = active.rooms[conversation.pk].job
-    assert job
+    running = active.rooms[conversation.pk].running
+    assert running
     gate.open()
-    await job.ended()
+    await running.ended()
     [attempt] = (await act(sender, "condensations", "GET")).json()["items"]
     assert (attempt["status"], attempt["messages_hidden"]) == ("succeeded", 4)
     for _twice in range(2):

@@ -64,7 +64,7 @@ class Counting(ScriptedProvider):
         return None
 
 
-class ScriptedKeeper(ContextController):
+class ScriptedController(ContextController):
     """A keeper whose summaries are scripted."""
 
     summarizer: condense.Summarizer
@@ -78,16 +78,16 @@ class ScriptedKeeper(ContextController):
         return Condensing(condenser, log, reviewer, BackgroundDrafts(self.run, self.scale))
 
 
-def keeper_for(
+def controller_for(
     run: TurnContext,
     folder: Path,
     audience: Audience,
     summarizer: condense.Summarizer,
     provider: Provider,
-) -> ScriptedKeeper:
+) -> ScriptedController:
     """Return what keeps a run's context, with an overhead of 0."""
     scale, saver = Scale(overhead=0), RetriedWrites(audience)
-    keeper = ScriptedKeeper(
+    controller = ScriptedController(
         run,
         journal=ConversationJournal(run, scale, saver),
         toolbox=WorkspaceToolbox(folder),
@@ -96,8 +96,8 @@ def keeper_for(
         saver=saver,
         audience=audience,
     )
-    keeper.summarizer = summarizer
-    return keeper
+    controller.summarizer = summarizer
+    return controller
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Keeping:
     say: Say
     audience: RecordingAudience
 
-    async def keeper(
+    async def controller(
         self,
         tokens: int,
         summarizer: ScriptedSummarizer,
@@ -118,7 +118,7 @@ class Keeping:
         """Return what keeps it."""
         await sync_to_async(self._fill)(tokens)
         run = await sync_to_async(run_in)(self.conversation)
-        return keeper_for(
+        return controller_for(
             run, self.folder, self.audience, summarizer, provider or ScriptedProvider()
         )
 
@@ -126,9 +126,9 @@ class Keeping:
         for number in range(5):
             self.say("user" if number % 2 == 0 else "assistant", f"No. {number}.", tokens=tokens)
 
-    async def fit(self, keeper: ContextController) -> Sequence[condense.Message]:
+    async def fit(self, controller: ContextController) -> Sequence[condense.Message]:
         """Make it fit, as before a call."""
-        return await keeper.fit(await keeper.journal.effective_history(), AUTO)
+        return await controller.fit(await controller.journal.effective_history(), AUTO)
 
 
 @pytest.fixture
@@ -140,9 +140,11 @@ def keeping(conversation: Conversation, alice: User, tmp_path: Path, say: Say) -
 
 async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Keeping) -> None:
     """Once, whatever is due by itself."""
-    keeper = await keeping.keeper(NEAR, ScriptedSummarizer("<summary>It was said.</summary>"))
-    keeper.run.wishes.ask(CondenseRequest(uuid.uuid4(), focus="the numbers"))
-    history = await keeping.fit(keeper)
+    controller = await keeping.controller(
+        NEAR, ScriptedSummarizer("<summary>It was said.</summary>")
+    )
+    controller.run.wishes.ask(CondenseRequest(uuid.uuid4(), focus="the numbers"))
+    history = await keeping.fit(controller)
     assert history[0].is_summary
     attempt = await Condensation.objects.aget()
     assert (attempt.trigger, attempt.status, attempt.focus) == (
@@ -151,7 +153,7 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Kee
         "the numbers",
     )
     assert keeping.audience.of(events.CondensingAwaited) == [events.CondensingAwaited(False)]
-    assert keeper.run.wishes.take() is None
+    assert controller.run.wishes.take() is None
 
 
 async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
@@ -159,11 +161,11 @@ async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
 ) -> None:
     """Also while the vendor is asked how large the context is; the turn goes on."""
     provider = Counting()
-    keeper = await keeping.keeper(NEAR, ScriptedSummarizer(), provider)
-    keeper.run.wishes.ask(CondenseRequest(uuid.uuid4()))
-    fitting = asyncio.create_task(keeping.fit(keeper))
+    controller = await keeping.controller(NEAR, ScriptedSummarizer(), provider)
+    controller.run.wishes.ask(CondenseRequest(uuid.uuid4()))
+    fitting = asyncio.create_task(keeping.fit(controller))
     await provider.asked.wait()
-    assert keeper.cancel()
+    assert controller.cancel()
     assert len(await fitting) == 5
     assert not await Condensation.objects.aexists()
 
@@ -171,21 +173,21 @@ async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
 async def test_a_stop_while_it_condenses_by_itself_stops_the_turn(keeping: Keeping) -> None:
     """And not that condensation alone."""
     summarizer = Silent()
-    keeper = await keeping.keeper(OVER, summarizer)
-    fitting = asyncio.create_task(keeping.fit(keeper))
+    controller = await keeping.controller(OVER, summarizer)
+    fitting = asyncio.create_task(keeping.fit(controller))
     await summarizer.asked.wait()
     fitting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await fitting
     assert (await Condensation.objects.aget()).status == Condensation.Status.CANCELLED
-    assert not keeper.cancel()
+    assert not controller.cancel()
 
 
 async def test_the_end_of_an_attempt_is_told_though_it_is_cancelled_just_then(
     keeping: Keeping,
 ) -> None:
     """Otherwise pages would show it as running, beside the answer."""
-    log = (await sync_to_async((await keeping.keeper(NEAR, ScriptedSummarizer())).build)()).log
+    log = (await sync_to_async((await keeping.controller(NEAR, ScriptedSummarizer())).build)()).log
     attempt = condense.Attempt(
         id=str(uuid.uuid4()),
         strategy="fresh_start",

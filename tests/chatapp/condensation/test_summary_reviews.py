@@ -84,8 +84,8 @@ async def until_shown(page: Page) -> Review:
 
 async def until_nothing_runs() -> None:
     """Wait for what runs in this process, whoever began it."""
-    for job in active.jobs:
-        await job.ended()
+    for running in active.running_turns:
+        await running.ended()
 
 
 async def answer(
@@ -437,9 +437,9 @@ async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
     """What it reads of the review came too late, and that is no error."""
     async with open_page(conversation, alice) as page:
         await begin(page, standin, FIRST)
-        scene = active.room(conversation.pk).view.scene
-        ends = scene.end("", None, changed=False)
-        panel, _ = await asyncio.gather(scene.panel(), ends)
+        turn_view = active.room(conversation.pk).view.turn_view
+        ends = turn_view.end("", None, changed=False)
+        panel, _ = await asyncio.gather(turn_view.panel(), ends)
         assert "</textarea>" not in panel["condensing"]
         await page.send("turn.stop")
         await until_nothing_runs()
@@ -517,7 +517,7 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
         @override
         async def take_over(self) -> None:
             await active.take_over()
-            if active.jobs:
+            if active.running_turns:
                 taken.set()
 
     heart = Heart()

@@ -21,7 +21,7 @@ from chatapp.models import Conversation, ModelCall, Profile, message_store
 from chatapp.toolbox import toolbox
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
-from tests.chatapp.condensation.test_controller import keeper_for
+from tests.chatapp.condensation.test_controller import controller_for
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -185,12 +185,12 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
     await Profile.objects.filter(owner=alice).aupdate(context_window=10_000)
     run = await sync_to_async(run_in)(conversation)
     provider, audience = Mute(), RecordingAudience()
-    keeper = keeper_for(run, tmp_path, audience, EchoSummarizer(), provider)
+    controller = controller_for(run, tmp_path, audience, EchoSummarizer(), provider)
     history = (condense.Message("user", "Hello", seq=1, tokens=6_000),)
     for _ in range(2):
-        assert await keeper.fit(history, condense.Trigger.AUTO) == history
+        assert await controller.fit(history, condense.Trigger.AUTO) == history
     assert len(provider.asked) == 1
-    assert keeper.weigh(history) == condense.TokenCount(6_000, measured=False)
+    assert controller.weigh(history) == condense.TokenCount(6_000, measured=False)
 
 
 def test_another_profile_makes_what_was_measured_void(

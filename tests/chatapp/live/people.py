@@ -57,8 +57,8 @@ class Person:
     async def wait(self) -> None:
         """Return when nothing runs any more."""
         room = active.rooms.get(self.conversation.pk)
-        if room and room.job:
-            await room.job.ended()
+        if room and room.running:
+            await room.running.ended()
 
     async def interrupt(self, moment: Moment, how: Callable[[uuid.UUID], None]) -> None:
         """Let what runs go on for a while, then interrupt it."""

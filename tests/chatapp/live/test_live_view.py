@@ -58,7 +58,7 @@ async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     await view.end("Done.", None)
     last = [frame for frame in heard.frames if frame["type"] == "status.changed"][-1]
     assert (last["text"], last["turn"]) == ("Done.", "")
-    assert not view.scene.turn
+    assert not view.turn_view.turn
 
 
 async def test_streamed_text_that_could_not_be_sent_comes_with_what_follows(

@@ -152,8 +152,8 @@ async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
 async def ended(conversation: Conversation) -> None:
     """Return when nothing runs in the conversation any more."""
     room = active.rooms.get(conversation.pk)
-    if room and room.job:
-        await room.job.ended()
+    if room and room.running:
+        await room.running.ended()
 
 
 async def test_a_deleted_conversation_takes_no_message_through_a_socket(

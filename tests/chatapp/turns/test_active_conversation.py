@@ -41,6 +41,6 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
     settings.CONDENSE_IDLE_AFTER = 0
     room = Resting(uuid.uuid4(), hub := ActiveConversations())
     hub.closing = bool(closing)
-    room.job = cast(RunningTurn, object()) if running else None
+    room.running = cast(RunningTurn, object()) if running else None
     await room._condense_idle()
     assert room.begun == begun

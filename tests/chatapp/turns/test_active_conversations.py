@@ -19,21 +19,21 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def test_what_could_not_be_cleared_up_is_cleared_up_later(conversation: Conversation) -> None:
     """A page is shown meanwhile; nothing begins before."""
     call = await ModelCall.objects.acreate(conversation=conversation, purpose="title")
-    house = ActiveConversations()
+    process = ActiveConversations()
     async with broken("UPDATE ON chatapp_modelcall"):
-        await house.watch(conversation.pk, None)
+        await process.watch(conversation.pk, None)
         with pytest.raises(DatabaseError):
-            async with house.enter(conversation.pk):
+            async with process.enter(conversation.pk):
                 pass
-    async with house.enter(conversation.pk):
+    async with process.enter(conversation.pk):
         await call.arefresh_from_db()
     assert call.status == ModelCall.Status.INTERRUPTED
 
 
 async def test_whoever_asks_for_the_newest_change_opens_no_room() -> None:
     """Nobody would close it."""
-    house = ActiveConversations()
-    assert (house.newest(uuid.uuid4()), house.rooms) == (0, {})
+    process = ActiveConversations()
+    assert (process.newest(uuid.uuid4()), process.rooms) == (0, {})
 
 
 class Lobby(ActiveConversation):
@@ -41,12 +41,12 @@ class Lobby(ActiveConversation):
 
     @property
     @override
-    def job(self) -> RunningTurn | None:
+    def running(self) -> RunningTurn | None:
         active.rooms.setdefault(uuid.uuid4(), ActiveConversation(uuid.uuid4(), active))
         return None
 
-    @job.setter
-    def job(self, work: RunningTurn | None) -> None:
+    @running.setter
+    def running(self, work: RunningTurn | None) -> None:
         pass
 
 

@@ -294,9 +294,9 @@ async def restart() -> None:
     active.closing = False
     # Or it would take over what waits, whenever that may be.
     active.stop_heartbeat()
-    for job in active.jobs:
-        job.leave("The server was stopped.")
-        await job.ended()
+    for running in active.running_turns:
+        running.leave("The server was stopped.")
+        await running.ended()
     active.cleared_up = False
     await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
 

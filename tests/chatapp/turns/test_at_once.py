@@ -112,7 +112,7 @@ async def say(conversation: Conversation, text: str, *, queued: bool = False) ->
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
     room = active.rooms.get(conversation.pk)
-    while room and not room.job and not room.idle:
+    while room and not room.running and not room.idle:
         await reading(list_queued)(conversation=conversation.pk)
 
 
@@ -209,8 +209,8 @@ async def test_what_is_stored_runs_though_who_sent_it_has_gone(
     sending = asyncio.ensure_future(say(conversation, "First"))
     with meanwhile(post_init, Turn, sending.cancel), pytest.raises(asyncio.CancelledError):
         await sending
-    for job in active.jobs:
-        await job.ended()
+    for running in active.running_turns:
+        await running.ended()
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
 
@@ -222,7 +222,7 @@ async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
     await stopping.clear_up()
     monkeypatch.setattr(actions, "hub", stopping)
     await asyncio.gather(say(conversation, "First"), stopping.close())
-    assert stopping.jobs == []
+    assert stopping.running_turns == []
     assert (await Turn.objects.aget()).is_over
 
 
@@ -248,13 +248,13 @@ async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conv
             gate.wait()
 
     heard = Heard()
-    scene = LiveView(conversation.pk, heard).scene
-    await scene.show(events.CondensingStarted("manual"))
+    turn_view = LiveView(conversation.pk, heard).turn_view
+    await turn_view.show(events.CondensingStarted("manual"))
     post_init.connect(hold, sender=Conversation)
     try:
-        first = asyncio.create_task(scene.show_panel())
+        first = asyncio.create_task(turn_view.show_panel())
         await asyncio.to_thread(reached.wait)
-        ended = scene.show(events.CondensingEnded("condensed", Status.SUCCEEDED))
+        ended = turn_view.show(events.CondensingEnded("condensed", Status.SUCCEEDED))
         second = asyncio.create_task(ended)
         # All that could overtake the first has one thread, and does it in this order.
         for _ in range(6):

@@ -233,4 +233,4 @@ async def test_another_runner_can_take_the_place_of_tasks(
         await page.send("turn.stop", turn=str(turn.pk))
         await page.send("ping")
         await page.until("pong")
-        assert not active.jobs
+        assert not active.running_turns
