@@ -17,7 +17,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox

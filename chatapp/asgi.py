@@ -25,7 +25,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
-from chatapp.models.read_executor import reading  # noqa: E402 - the same
+from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.active_conversations import active  # noqa: E402 - the same
 

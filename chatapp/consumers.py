@@ -25,11 +25,10 @@ from django.utils.crypto import constant_time_compare
 
 from chatapp import errors
 from chatapp.composer import slash_commands
-from chatapp.formats import ZONE_COOKIE
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation
-from chatapp.models.prepared_queries import prepared
-from chatapp.models.read_executor import reading
+from chatapp.models.database import prepared, reading
+from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
 # What a session depends on; signing in changes other columns.

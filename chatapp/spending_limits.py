@@ -8,9 +8,9 @@ from django.utils.translation import ngettext
 
 from chatapp.agent.errors import BudgetSpent
 from chatapp.context.turn_context import TurnSettings
-from chatapp.formats import money, number
 from chatapp.models import budgets as spending
 from chatapp.models.budgets import Scope, Spending
+from chatapp.number_formats import money, number
 
 
 def check_budget(conversation: uuid.UUID) -> None:

@@ -25,8 +25,8 @@ from .budget.situation import (
     Verdict,
 )
 from .condenser.condenser import Condensed, Condenser, condense, ladder_from
+from .condenser.due import Policy
 from .condenser.hooks import Hooks, Plan, Veto
-from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
     AttemptFailed,
@@ -67,7 +67,7 @@ from .history.boundaries import (
     unread_tail,
 )
 from .history.command_blocks import command_blocks, extract_command_blocks
-from .history.effective import effective_history, messages_since_last_summary
+from .history.effective_history import effective_history, messages_since_last_summary
 from .history.signed_blocks import is_compaction, without_compaction
 from .history.tags import (
     Truncation,

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 
 from chatapp.models import Preferences, Profile
-from chatapp.models.prepared_queries import prepared
+from chatapp.models.database import prepared
 from chatapp.models.profiles import server_key
 from chatapp.providers import provider_specs
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec

@@ -5,11 +5,11 @@ from functools import cached_property
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Audience, ContextPort, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.tasks import finish
 from chatapp.agent.tool_port import ALLOW_ALL, ApprovalPort, Toolbox
 from chatapp.agent.tool_runner import ToolRunner
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallOpening, CallRecord, Journal, PartialReply
 from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider, SentRequest
-from chatapp.agent.tasks import finish
 
 REFUSED = "The provider refused a part of the request, and was asked again without it."
 _WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted

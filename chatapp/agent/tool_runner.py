@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import NOT_RUN_RESULT
-from chatapp.agent.tasks import finish
 from chatapp.agent.tool_port import ApprovalPort, Asking, Toolbox, ToolOutcome
 
 

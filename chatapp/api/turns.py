@@ -34,7 +34,7 @@ from chatapp.condensation import summary_reviews
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Question, Review, Turn
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.turns import actions
 
 # Seconds without news after which a line without meaning keeps proxies from hanging up.

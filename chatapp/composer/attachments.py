@@ -17,8 +17,8 @@ from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
 from chatapp.errors import Refused
-from chatapp.formats import number
 from chatapp.models import Attachment, Conversation, Profile, QueuedMessage, message_store
+from chatapp.number_formats import number
 from chatapp.tools import documents
 
 # Attachments of one user that wait to be sent; older ones are forgotten.

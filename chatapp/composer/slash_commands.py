@@ -17,7 +17,7 @@ from chatapp.composer.mentions import added_by, missing_in
 from chatapp.conversations.conversations import start_conversation
 from chatapp.errors import Refused, Unclear
 from chatapp.models import Conversation
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
 

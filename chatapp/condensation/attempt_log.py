@@ -11,8 +11,8 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.ports import Audience
-from chatapp.agent.tasks import finish
 from chatapp.condensation.cost_forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import Scale
@@ -29,7 +29,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.condensations import Status
-from chatapp.models.prepared_queries import prepared
+from chatapp.models.database import prepared
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.telemetry import note_condensation

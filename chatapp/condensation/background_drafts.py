@@ -17,17 +17,17 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.accounts.profiles import provider_for
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Journal, Nobody
 from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.agent.tasks import finish
 from chatapp.condensation.attempt_log import last_drafted
+from chatapp.condensation.condenser_setup import load_strategies, loaded_configuration
 from chatapp.condensation.draft_log import DraftJournal, DraftLog
-from chatapp.condensation.setup import load_strategies, loaded_configuration
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import Pin, Preferences, message_store
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import workspace_of
 

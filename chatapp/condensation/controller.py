@@ -22,14 +22,14 @@ from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog, last_tried
 from chatapp.condensation.background_drafts import BackgroundDraft, BackgroundDrafts
-from chatapp.condensation.setup import loaded_configuration
+from chatapp.condensation.condenser_setup import loaded_configuration
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Turn, message_store
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools import WorkspaceToolbox

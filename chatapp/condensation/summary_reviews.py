@@ -20,9 +20,9 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_budget
 from chatapp.errors import Refused
-from chatapp.formats import number
 from chatapp.models import Condensation, Conversation, Review, Turn
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
+from chatapp.number_formats import number
 from chatapp.storage.retried_writes import RetriedWrites
 
 # Seconds from one state of a summary that is shown to the next.

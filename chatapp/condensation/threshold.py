@@ -7,8 +7,8 @@ from typing import Self
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.formats import number
 from chatapp.models import Condensation
+from chatapp.number_formats import number
 
 # With the same names in braces a script fills them in; see templatetags/scripts.py.
 CONDENSES = _("Condenses at {at} tokens ({percent} % of the window; {free} kept free)")

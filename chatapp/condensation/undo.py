@@ -15,10 +15,10 @@ from chatapp.context import sizes, turn_context
 from chatapp.context import sizes as budgets
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
-from chatapp.formats import number
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.messages import MessageQuerySet
+from chatapp.number_formats import number
 
 _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
 

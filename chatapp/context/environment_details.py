@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
-from chatapp.formats import zone_named
 from chatapp.models import Conversation, Message, Preferences, ToolRun, message_store
+from chatapp.number_formats import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
 from chatapp.tools.workspace import Workspace

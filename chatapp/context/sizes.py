@@ -12,7 +12,7 @@ import condense
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.context.turn_context import system_of
 from chatapp.models import Conversation, ModelCall, Profile
-from chatapp.models.prepared_queries import prepared
+from chatapp.models.database import prepared
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
 

@@ -18,9 +18,9 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.workspaces import SAMPLES, lay_out_samples
-from chatapp.formats import number
 from chatapp.models import Conversation, Folder, Profile, Share
-from chatapp.models.prepared_queries import Change, prepared_update
+from chatapp.models.database import Change, prepared_update
+from chatapp.number_formats import number
 
 TITLE_LENGTH = 60
 LONGEST_FOLDER_NAME = 60

@@ -14,9 +14,9 @@ from chatapp.agent.annotated_blocks import quote_block, rule_block
 from chatapp.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
-from chatapp.formats import number
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.pins import digest_of
+from chatapp.number_formats import number
 
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
 MOST_PINNED = 25

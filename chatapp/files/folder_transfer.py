@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent.errors import ToolError
 from chatapp.errors import Refused
-from chatapp.formats import number
+from chatapp.number_formats import number
 from chatapp.tools.workspace import MAX_FILE, Entry, Workspace, WritableWorkspace
 
 # Files of one upload, bytes of all of them, and files that are listed or packed.

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.formats import number
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices
 from chatapp.network.address_guard import AddressRefused, Guard, without_userinfo
+from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
 
 # Far beyond any model, and within what every database can hold and a page can show.

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.formats import number
 from chatapp.inspector.requests import Told
 from chatapp.models import ModelCall
+from chatapp.number_formats import number
 from chatapp.providers import request_bytes
 from chatapp.transcript import labels
 

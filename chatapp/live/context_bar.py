@@ -13,9 +13,9 @@ from chatapp.context import sizes
 from chatapp.context import sizes as budgets
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview
-from chatapp.formats import number
 from chatapp.models import Conversation, Preferences, message_store
 from chatapp.models.budgets import Spending
+from chatapp.number_formats import number
 from chatapp.spending_limits import spending_of
 from chatapp.toolbox import toolbox
 from chatapp.transcript.labels import seen_words

@@ -17,7 +17,7 @@ from chatapp.live import outgoing_frames
 from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
 from chatapp.live.watchers import Watchers
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.transcript import row_pages
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import condense
 from chatapp.agent import events
 from chatapp.live import outgoing_frames
 from chatapp.live.watchers import Watchers
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.transcript import message_parts, row_builder, rows
 
 ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnContext
-from chatapp.formats import number
 from chatapp.live import outgoing_frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
 from chatapp.models.budgets import Spending
+from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
-from chatapp.models.read_executor import reading
+from chatapp.number_formats import number
 from chatapp.spending_limits import say
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from django.template.loader import render_to_string
 
-from chatapp.agent import tasks
+from chatapp.agent import async_tasks
 from chatapp.live import outgoing_frames
 from chatapp.markdown import MarkdownStream, render_markdown
 
@@ -31,7 +31,7 @@ class StreamedText:
 
     def __init__(self) -> None:
         """Begin with an empty text."""
-        tasks.count(self)
+        async_tasks.count(self)
         self.due: float | None = None
         self._began = -math.inf
         self._markdown = MarkdownStream()
@@ -50,7 +50,7 @@ class StreamedText:
         self._pending.append(text)
         if self.due is None:
             now = time.monotonic()
-            self.due = max(now, self._began + ALMOST * tasks.interval())
+            self.due = max(now, self._began + ALMOST * async_tasks.interval())
             self._began = now
 
     async def read(self, frame: Callable[[], outgoing_frames.Frame]) -> outgoing_frames.Frame:

@@ -29,7 +29,7 @@ from chatapp.live.streamed_text import StreamedText
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation
 from chatapp.models.budgets import read_spending
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.spending_limits import has_budget
 from chatapp.transcript import labels, row_pages, summary_proposal
 

@@ -25,8 +25,8 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import Change, insert, prepared, prepared_update
 from chatapp.models.errors import AppendOnly
-from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 
 # Stands in all that is hashed; another way to hash gets another name.
 FORMAT = "palimpsest audit 1"

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import prepared
 from chatapp.models.fields import UsdSum
-from chatapp.models.prepared_queries import prepared
 
 # From this share on it is said how much of a budget is left.
 NEAR = Decimal("0.8")

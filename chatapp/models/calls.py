@@ -13,8 +13,8 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import Change, prepared_update
 from chatapp.models.messages import Message
-from chatapp.models.prepared_queries import Change, prepared_update
 from chatapp.models.turns import Turn
 
 

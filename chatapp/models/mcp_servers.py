@@ -7,7 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.prepared_queries import prepared
+from chatapp.models.database import prepared
 from chatapp.tools.mcp.servers import Definition, Server, Way
 
 

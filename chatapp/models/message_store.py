@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
 from chatapp.models import Conversation, Message, Turn
+from chatapp.models.database import Change, insert, prepared, prepared_update
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 
 _TAG_NAMES = (
     "condense_id",

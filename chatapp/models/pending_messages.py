@@ -12,7 +12,7 @@ from django.utils import timezone
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.prepared_queries import prepared
+from chatapp.models.database import prepared
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):

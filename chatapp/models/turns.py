@@ -18,8 +18,8 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import Change, prepared_update
 from chatapp.models.messages import Message
-from chatapp.models.prepared_queries import Change, prepared_update
 from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 import httpx2
 
-from chatapp.agent import tasks
+from chatapp.agent import async_tasks
 from chatapp.network.address_guard import PinnedTransport
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
@@ -115,7 +115,7 @@ async def paced(
         yield said
         if not is_over() and len(said) < MANY:
             # What comes meanwhile comes in one read, and costs as much as one event.
-            await tasks.tick()
+            await async_tasks.tick()
 
 
 @dataclass(eq=False, slots=True)

@@ -20,8 +20,7 @@ from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, message_store
 from chatapp.models.calls import end_call
-from chatapp.models.prepared_queries import insert
-from chatapp.models.read_executor import reading
+from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage import partial_replies
 from chatapp.storage.request_log import RequestLog, Written

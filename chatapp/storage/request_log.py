@@ -14,7 +14,7 @@ from django.db import models
 import condense
 from chatapp.agent.provider_port import SentRequest
 from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.prepared_queries import insert, prepared
+from chatapp.models.database import insert, prepared
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.

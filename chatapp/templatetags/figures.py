@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp.condensation.threshold import CondensingPoint, source_label
-from chatapp.formats import money, number
 from chatapp.models import Condensation
+from chatapp.number_formats import money, number
 
 register = template.Library()
 

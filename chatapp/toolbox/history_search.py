@@ -4,8 +4,8 @@ import uuid
 
 from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
+from chatapp.models.database import reading
 from chatapp.models.errors import IndexDamaged
-from chatapp.models.read_executor import reading
 from chatapp.search.queries import visible_text
 from chatapp.search.question_ranking import Question, excerpt
 from chatapp.tools.search_history import Found

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.formats import number
 from chatapp.models import Condensation, ModelCall, Profile, Review
+from chatapp.number_formats import number
 from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
 from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.originals import MAX_SENTENCES, changes

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.conversations.rewind import Preview
-from chatapp.formats import number
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
+from chatapp.number_formats import number
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"

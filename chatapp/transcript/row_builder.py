@@ -21,11 +21,10 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
+from chatapp.models.database import prepared
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared_queries import prepared
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.transcript import labels
-from chatapp.transcript.event_rows import Events, Placed, fold
 from chatapp.transcript.message_parts import (
     Answer,
     Answers,
@@ -45,6 +44,7 @@ from chatapp.transcript.rows import (
     TurnCost,
     VersionChoice,
 )
+from chatapp.transcript.turn_and_rewind_rows import Events, Placed, fold
 
 Cursor = tuple[int, int]
 NOTHING: LiveTools = {}

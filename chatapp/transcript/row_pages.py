@@ -8,8 +8,8 @@ from django.db import models
 
 import condense
 from chatapp.models import Conversation, Message, message_store
+from chatapp.models.database import prepared
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared_queries import prepared
 from chatapp.transcript.message_parts import input_text, result_text
 from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
 from chatapp.transcript.rows import Page

@@ -23,7 +23,7 @@ from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
 from chatapp.live.live_view import Hearing
 from chatapp.models import Conversation, message_store
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.turns import lifecycle, message_queue, turn_retries
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.agent import events
-from chatapp.agent.tasks import finish
+from chatapp.agent.async_tasks import finish
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import CondenseRequest
@@ -27,7 +27,7 @@ from chatapp.live.live_view import LiveView
 from chatapp.live.status_panel import Notice
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.turns import message_queue
 from chatapp.turns.condensation_turns import start_condensing, start_idle
 from chatapp.turns.ports import RunningTurn

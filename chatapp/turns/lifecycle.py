@@ -27,7 +27,7 @@ from chatapp.conversations.conversations import check_budget, check_message, ent
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, fields, message_store
-from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
+from chatapp.models.database import Change, insert, prepared, prepared_update
 from chatapp.models.turns import this_process
 from chatapp.telemetry import note_turn
 from chatapp.turns.crash_recovery import came_to_its_end, close_what_is_open

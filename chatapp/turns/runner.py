@@ -34,8 +34,8 @@ from chatapp.errors import Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.status_panel import Notice
 from chatapp.models import Turn, message_store
+from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
-from chatapp.models.read_executor import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of

@@ -18,7 +18,7 @@ from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import conversations
 from chatapp.models import Message, Turn, message_store
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 

@@ -12,8 +12,8 @@ from chatapp import errors
 from chatapp.accounts import accounts
 from chatapp.agent.annotated_blocks import is_file, names_of, text_of
 from chatapp.composer.attachments import attach_file
-from chatapp.formats import number
 from chatapp.models import Attachment, Conversation
+from chatapp.number_formats import number
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import row_pages
 from chatapp.views.common import (

@@ -25,8 +25,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
-from chatapp.formats import ZONE_COOKIE, zone_named
 from chatapp.models import Conversation
+from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 

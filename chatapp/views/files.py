@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 
 from chatapp.agent.errors import ToolError
 from chatapp.files import folder_transfer
-from chatapp.formats import number
 from chatapp.models import Conversation
+from chatapp.number_formats import number
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
 from chatapp.tools.long_outputs import find_output
 from chatapp.tools.workspace import Workspace

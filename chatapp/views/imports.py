@@ -15,8 +15,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
 from chatapp.composer import attachments
-from chatapp.formats import number
 from chatapp.models import Conversation, Source
+from chatapp.number_formats import number
 from chatapp.transcript import pinned
 from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.transfer.transcript_files import digest_of

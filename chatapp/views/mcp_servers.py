@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp import errors
-from chatapp.formats import number
 from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.models import McpServer
+from chatapp.number_formats import number
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing
 from chatapp.turns import actions

@@ -14,11 +14,11 @@ from chatapp.accounts.profiles import probe_profile
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.turn_context import budget_for
-from chatapp.formats import number
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
+from chatapp.number_formats import number
 from chatapp.providers.model_servers import Report, find_local_servers
 from chatapp.providers.specs import ListedModel
 from chatapp.toolbox.toolbox import specs_for

@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp.conversations.conversations import move_conversation, place_conversation, rename_folder
-from chatapp.formats import number
 from chatapp.models import Conversation, Folder
 from chatapp.models.conversations import ConversationQuerySet
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
+from chatapp.number_formats import number
 from chatapp.search.queries import LONGEST
 from chatapp.transcript import search_hits
 from chatapp.turns import actions

@@ -12,10 +12,10 @@ from chatapp import errors
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
-from chatapp.formats import money
 from chatapp.forms.what_if import WhatIfForm
 from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
+from chatapp.number_formats import money
 from chatapp.turns import actions
 from chatapp.views.common import Request, in_conversation, read_float, read_number, refuse
 from chatapp.what_if.baseline import read_baseline, terms_of

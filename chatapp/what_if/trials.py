@@ -9,8 +9,8 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.condensation.condenser_setup import loaded_configuration
 from chatapp.condensation.cost_forecast import bill, predict
-from chatapp.condensation.setup import loaded_configuration
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings

@@ -23,7 +23,7 @@ from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
 from condense.notes.ledger_text import parse_ledger
 from condense.prices import Usage
-from condense.prompts.parsed import parse_summary
+from condense.prompts.reply_parser import parse_summary
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Kit, Strategy, asks_model, expected_usage
 from condense.summaries.summarizer import Bill, Summarizer

@@ -10,8 +10,9 @@ from functools import cached_property
 from condense.budget.budget import Budget
 from condense.budget.situation import Environment, Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
+from condense.condenser.due import Policy, is_due
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
-from condense.condenser.ladder import Ladder, Policy
+from condense.condenser.ladder import Ladder
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -22,7 +23,7 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
-from condense.history.effective import effective_history
+from condense.history.effective_history import effective_history
 from condense.history.tags import hide_behind
 from condense.messages import Json, Message
 from condense.reduction.strategy import Strategy
@@ -100,12 +101,12 @@ class Condenser:
             answer = await hooks.should_condense(situation)
         # Without a reason nothing is measured and no strategy is loaded.
         ladder = self._ladder(situation) if reason or answer else None
-        is_due = ladder is not None and ladder.is_due(answer)
-        level, word = (logging.INFO, "due") if is_due else (logging.DEBUG, "not due")
+        due = ladder is not None and is_due(situation, self.policy, ladder.gauge, answer=answer)
+        level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
         budget, size = situation.budget, situation.tokens.value
         limits = budget.threshold, budget.threshold_source, budget.window
         logger.log(level, DECIDED, situation.trigger, size, *limits, word)
-        if ladder is None or not is_due:
+        if ladder is None or not due:
             return None
         failures: list[CondenseError] = []
         try:

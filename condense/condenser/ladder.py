@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
+from condense.condenser.due import Policy, has_come_far
 from condense.errors import (
     CondenseError,
     DidNotShrink,
     Floor,
-    NothingToCondense,
     SummaryRejected,
     Vetoed,
 )
-from condense.history.boundaries import require_enough, unread_tail
 from condense.history.tags import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
@@ -22,23 +21,6 @@ from condense.strategies import load_strategy
 from condense.tokens.counters import TokenCounter, count_message, count_tools
 
 LOSES_PINS = "The strategy {name} would lose what is pinned"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What holds for every conversation of a condenser; shares are of one, sizes in tokens.
-
-    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
-    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
-    An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
-    Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
-    call in every turn.
-    """
-
-    small_window: int = 8_000
-    least_progress: float = 0.1
-    distance_messages: int = 2
-    distance_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +34,6 @@ class Ladder:
     policy: Policy
     gauge: Gauge
     strategies: Sequence[Strategy] = ()
-
-    def is_due(self, answer: bool | None = None) -> bool:
-        """Whether to try anything now: the one place that decides it.
-
-        A context that somebody wants smaller, or that is too large, always is. Otherwise the
-        threshold decides, or the ``answer`` of a hook in its place.
-        """
-        reason = self.situation.reason
-        if reason not in {"threshold", None}:
-            return True
-        if answer is not None:
-            return answer and self._has_news()
-        wanted = reason == "threshold" and self.situation.may_ask
-        return wanted and self._has_come_far() and self._has_news()
-
-    def _has_come_far(self) -> bool:
-        """Whether enough has come since the last condensation to try another one unasked."""
-        effective, since = self.situation.effective, self.situation.condensed_at
-        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
-        if not made and not since:
-            return True
-        since = max(since, *(effective[index].seq for index in made), 0)
-        # A history that was never stored has no numbers: there, what follows is what is new.
-        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
-        new = [m for m in new if not (m.is_summary or m.is_marker)]
-        tokens = self.gauge.size(new) * self.gauge.scale
-        least = self.policy.distance_share * self.situation.budget.window
-        return len(new) >= self.policy.distance_messages and tokens >= least
-
-    def _has_news(self) -> bool:
-        """Whether a summary would say anything new, so that no attempt is made on every request."""
-        effective = self.situation.effective
-        try:
-            require_enough(effective, effective[: unread_tail(effective)])
-        except NothingToCondense:
-            return False
-        return True
 
     def rungs(self) -> list[Strategy]:
         """Return what may be tried, in this order.
@@ -113,7 +58,9 @@ class Ladder:
             return [*clearing, *truncating]
         if asked or not situation.is_over:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
-        far = situation.trigger is Trigger.FORCED or self._has_come_far()
+        far = situation.trigger is Trigger.FORCED or has_come_far(
+            situation, self.policy, self.gauge
+        )
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
     def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
-from condense.history.effective import InForce, clear_results, effective_history
+from condense.history.effective_history import InForce, clear_results, effective_history
 from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
 

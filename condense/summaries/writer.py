@@ -10,7 +10,7 @@ from condense.budget.situation import Gauge, Situation
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
 from condense.prompts import framed, summary_system
-from condense.prompts.parsed import ParsedSummary, parse_summary
+from condense.prompts.reply_parser import ParsedSummary, parse_summary
 from condense.summaries.summarizer import (
     Bill,
     OnText,

@@ -10,10 +10,10 @@ from statistics import median, quantiles
 from django.conf import settings
 
 from chatapp.accounts import accounts
-from chatapp.agent import tasks
+from chatapp.agent import async_tasks
 from chatapp.agent.ports import PartialReply
 from chatapp.models import ModelCall
-from chatapp.models.prepared_queries import insert
+from chatapp.models.database import insert
 from chatapp.storage import partial_replies
 from tests.bench.clock import once
 from tests.bench.conversations import make_conversation, make_owner
@@ -55,7 +55,7 @@ def measure_streaming() -> Iterator[Row]:
             yield Row(work, 1_000 * here.cpu / WORDS, "ms", bound, BARE, least["cpu"])
             first = "… until the first word, all sent at once"
             yield Row(first, here.first, "ms", 25, BARE, least["first"])
-            beat = 1_000 * max(tasks.SHORTEST, sessions / tasks.ALL_PIECES)
+            beat = 1_000 * max(async_tasks.SHORTEST, sessions / async_tasks.ALL_PIECES)
             late = "… until 99 of 100 later words are shown"
             # Wide, as a crowded machine delays either by chance.
             yield Row(late, here.late, "ms", 8, "a beat, and the same", beat + least["late"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from condense.history.effective import effective_history, messages_since_last_summary
+from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
 
 FOLDER = Path(__file__).parent / "vectors"

@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.history.effective import InForce, effective_history, messages_since_last_summary
+from condense.history.effective_history import (
+    InForce,
+    effective_history,
+    messages_since_last_summary,
+)
 from condense.history.tags import plan_truncation, truncate
 from condense.messages import Message
 from tests.condense.roo import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from condense.history.effective import effective_history
+from condense.history.effective_history import effective_history
 from condense.history.tags import rewind
 from condense.messages import Message
 from tests.condense.roo import Case, cases, each, messages, share_that_agrees

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.composer.file_types import block_for
+from chatapp.composer.attachments import block_for
 from chatapp.conversations import conversations, rewind
 from chatapp.models import (
     AuditEntry,

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.condensation import setup, undo
+from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
 from chatapp.models import Condensation, Conversation, message_store
 from tests.chatapp.claude import converse
@@ -226,7 +226,7 @@ def test_own_hooks_come_after_the_default_and_may_depend_on_the_workspace(
     """An object, or a function that makes one; what both name is done once."""
     settings.CONDENSE_HOOKS = f"{__name__}.{name}"
     files = condense.AttachFoldedFiles(tmp_path)
-    hooks = setup.hooks_for(tmp_path)
+    hooks = condenser_setup.hooks_for(tmp_path)
     assert hooks.after == (condense.attach_ledger, files, add_nothing)
 
 
@@ -237,4 +237,4 @@ def test_the_default_hooks_are_left_out_where_the_operator_says_so(
     """Only their own are called then."""
     settings.CONDENSE_DEFAULT_HOOKS = False
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
-    assert len(setup.hooks_for(tmp_path).after) == count
+    assert len(condenser_setup.hooks_for(tmp_path).after) == count

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.condensation import setup, undo
+from chatapp.condensation import condenser_setup, undo
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
@@ -33,7 +33,7 @@ def ladder(preferences: Preferences) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences."""
     conversation = Conversation(owner=preferences.owner)
     terms = TurnSettings(conversation=conversation, profile=Profile(), preferences=preferences)
-    return setup.load_strategies(terms)
+    return condenser_setup.load_strategies(terms)
 
 
 def rungs(owner: User, **choices: Any) -> list[str]:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from chatapp.models import Conversation, message_store
-from chatapp.models.read_executor import reading
+from chatapp.models.database import reading
 from chatapp.turns.active_conversations import active
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, open_page

@@ -9,8 +9,8 @@ from django.db import connection, models
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, Turn
+from chatapp.models.database import Change, insert, prepared, prepared_update
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask, end

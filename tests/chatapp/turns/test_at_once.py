@@ -25,8 +25,8 @@ from chatapp.live import incoming_frames
 from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.condensations import Status
+from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
-from chatapp.models.read_executor import reading
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import ActiveConversations, active

@@ -3,8 +3,8 @@
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.formats import number
 from chatapp.models import Conversation, Profile
+from chatapp.number_formats import number
 from tests.chatapp.conftest import Say, summarise
 
 HTMX = {"HX-Request": "true"}

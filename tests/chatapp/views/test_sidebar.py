@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatapp.conversations import conversations
-from chatapp.formats import ZONE_COOKIE
 from chatapp.models import Conversation, Folder
+from chatapp.number_formats import ZONE_COOKIE
 from chatapp.views.sidebar import name_day
 from tests.chatapp.queries import statements
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 import condense
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.formats import money
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
+from chatapp.number_formats import money
 from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say, summarise

@@ -32,7 +32,7 @@ from condense import (
     parse_ledger,
     shape_request,
 )
-from condense.history.effective import InForce
+from condense.history.effective_history import InForce
 from condense.notes.sentences import plain_text
 from condense.testing import WordCounter
 from tests.condense.api_rules import assert_valid_request

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from condense.errors import UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.history.effective import effective_history
+from condense.history.effective_history import effective_history
 from condense.history.tags import hide_behind, rewind, truncate, undo, undo_rewind
 from condense.messages import Content, Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.requests.request import shape_request

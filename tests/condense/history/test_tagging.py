@@ -6,7 +6,7 @@ import pytest
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import unread_tail
-from condense.history.effective import effective_history, messages_since_last_summary
+from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.history.tags import (
     hide_behind,
     plan_truncation,

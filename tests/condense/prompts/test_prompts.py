@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import condense
-from condense.prompts.parsed import ParsedSummary, parse_summary
+from condense.prompts.reply_parser import ParsedSummary, parse_summary
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {

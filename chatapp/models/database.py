@@ -1,17 +1,28 @@
-"""Hot queries, compiled once: to write a query's SQL costs several times what running it does.
-
-``prepared`` reads rows, ``prepared_update`` changes columns of them, and ``insert`` stores a row.
-"""
+"""Reads beside writes, and hot statements compiled once: SQL takes longer to write than to run."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from typing import Any, Self, cast, override
 
+from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import AutoField, Expression, Field, Model, QuerySet
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
+
+# Each keeps a connection of its own, for as long as the process runs.
+_THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
+
+
+def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Make a function that only reads one to be awaited, which sees all that is committed.
+
+    What writes has a thread of its own, where each write waits for those before it.
+    """
+    return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
+
 
 type _Build[M: Model, R] = Callable[..., QuerySet[M, R]]
 type Change = tuple[QuerySet[Any], Mapping[str, Any]]
