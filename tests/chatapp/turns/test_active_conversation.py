@@ -16,10 +16,10 @@ from chatapp.turns.ports import RunningTurn
 
 async def test_nothing_begins_while_the_server_stops() -> None:
     """What would be cut at once is refused; the page keeps its text for the next start."""
-    hub = ActiveConversations()
-    await hub.close()
+    conversations = ActiveConversations()
+    await conversations.close()
     with pytest.raises(errors.Refused, match="being stopped"):
-        async with hub.enter(uuid.uuid4()):
+        async with conversations.enter(uuid.uuid4()):
             pass
 
 
@@ -39,8 +39,8 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
 ) -> None:
     """It looks again when its time is over."""
     settings.CONDENSE_IDLE_AFTER = 0
-    room = Resting(uuid.uuid4(), hub := ActiveConversations())
-    hub.closing = bool(closing)
+    room = Resting(uuid.uuid4(), conversations := ActiveConversations())
+    conversations.closing = bool(closing)
     room.running = cast(RunningTurn, object()) if running else None
     await room._condense_idle()
     assert room.begun == begun

@@ -220,7 +220,7 @@ async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
     """Whoever stops it waits for all of it, and nothing is left on record as running."""
     stopping = ActiveConversations()
     await stopping.clear_up()
-    monkeypatch.setattr(actions, "hub", stopping)
+    monkeypatch.setattr(actions, "active", stopping)
     await asyncio.gather(say(conversation, "First"), stopping.close())
     assert stopping.running_turns == []
     assert (await Turn.objects.aget()).is_over
