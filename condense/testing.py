@@ -15,10 +15,6 @@ from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 Reply = str | Exception | Sequence[Chunk | Exception]
 
 
-class ScriptExhausted(Exception):
-    """The code under test asked for more answers than the test expects."""
-
-
 class ScriptedSummarizer:
     """Answers with the scripted replies, one per call, and remembers the requests.
 
@@ -43,7 +39,7 @@ class ScriptedSummarizer:
         """Yield the next reply."""
         self.requests.append(request)
         if len(self.requests) > len(self._replies):
-            raise ScriptExhausted(f"Only {len(self._replies)} replies are scripted.")
+            raise LookupError(f"Only {len(self._replies)} replies are scripted.")
         for chunk in _chunks(self._replies[len(self.requests) - 1]):
             if isinstance(chunk, Exception):
                 raise chunk

@@ -1,1 +1,1 @@
-"""What a person writes: slash commands, mentions of files, attachments."""
+"""The composer: slash commands, mentions of files, attachments."""

@@ -75,10 +75,6 @@ _THIN = "0.167em"
 _WIDTHS = {"thinmathspace": _THIN, "mediummathspace": "0.222em", "thickmathspace": "0.278em"}
 
 
-class _NotUnderstoodError(Exception):
-    """The formula holds what this module does not take."""
-
-
 # While a paragraph streams, its finished formulas are asked for again and again.
 @functools.lru_cache(maxsize=512)
 def to_mathml(latex: str, *, display: bool) -> str | None:
@@ -115,7 +111,7 @@ def _convert(latex: str, *, display: bool) -> Element:
             break
     # The library does not look at braces without their other.
     if depth:
-        raise _NotUnderstoodError
+        raise ValueError("braces without their other")
     tree = _read(latex, display=display)
     if _has_loose_rows(tree):
         begin, end = _ALIGNED if "&" in latex else _STACKED
@@ -131,7 +127,7 @@ def _convert(latex: str, *, display: bool) -> Element:
         or len(one) != _PARTS.get(one.tag, len(one))
     ]
     if level or left_over or _has_loose_rows(tree):
-        raise _NotUnderstoodError
+        raise ValueError("not all of it was understood")
     return tree
 
 
@@ -139,7 +135,7 @@ class _NoMacros(dict[str, tuple[list[str], int]]):
     """Refuses definitions: a few short ones can double a text thirty times."""
 
     def __setitem__(self, name: str, value: tuple[list[str], int]) -> None:
-        raise _NotUnderstoodError
+        raise ValueError("macros are not defined here")
 
 
 def _read(latex: str, *, display: bool) -> Element:

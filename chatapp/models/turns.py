@@ -1,4 +1,4 @@
-"""What happened in a conversation: turns, and the rewinds that set part of it aside."""
+"""Turns of a conversation, and the rewinds that set part of it aside."""
 
 import functools
 import os

@@ -9,7 +9,8 @@ from typing import Literal
 
 from condense.budget.budget import Budget
 from condense.budget.language import language_in
-from condense.folded_files.results import Folded, FoldingRecord, SkipReason
+from condense.errors import SkipReason
+from condense.folded_files.results import Folded, FoldingRecord
 from condense.history.tags import replace_hidden
 from condense.messages import Block, Content, Json, Message
 from condense.prices import Usage

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from condense.folded_files.results import SkipReason, Unfoldable
+from condense.errors import SkipReason, Unfoldable
 
 _WORKER = Path(__file__).with_name("worker.py")
 

@@ -1,39 +1,10 @@
 """Results of folding: the signatures of files, and a reason for each file that was left out."""
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-
-class SkipReason(enum.StrEnum):
-    """Why a file was left out, as a sentence for people."""
-
-    OUTSIDE = "It is outside the workspace."
-    IGNORED = "The ignore rules exclude it."
-    GONE = "It no longer exists."
-    NOT_A_FILE = "It is not a regular file."
-    UNREADABLE = "It cannot be read."
-    TOO_LARGE = "It is larger than 1 MB."
-    BINARY = "It is binary."
-    NO_GRAMMAR = "There is no grammar for this kind of file."
-    BROKEN = "No definition survives its syntax errors."
-    NOTHING = "It defines nothing."
-    TOO_SLOW = "It takes too long to parse."
-    CRASHED = "It crashes its parser."
-    NO_PARSER = "The parser could not be started."
-    REPEATED = "It is already folded under another spelling."
-    NO_ROOM = "There was no room left under the character limit."
-    NO_TIME = "There was no time left to fold it."
-    TOO_MUCH = "With it, the context would not have become small enough."
-
-
-class Unfoldable(Exception):
-    """One file cannot be folded, for a ``reason``; never leaves this package."""
-
-    def __init__(self, reason: SkipReason) -> None:
-        super().__init__(reason.value)
-        self.reason = reason
+from condense.errors import SkipReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ import os
 import time
 from collections.abc import Iterable
 
-from condense.folded_files.results import Folded, FoldedFile, SkipReason, Unfoldable, units
+from condense.errors import SkipReason, Unfoldable
+from condense.folded_files.results import Folded, FoldedFile, units
 from condense.folded_files.signatures import read_definitions
 from condense.folded_files.workspace import Ignore, Workspace
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.parser_process import Span, parser
-from condense.folded_files.results import SkipReason, Unfoldable
 
 MARKDOWN = "markdown"
 

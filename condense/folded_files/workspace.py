@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from condense.folded_files.results import SkipReason, Unfoldable
+from condense.errors import SkipReason, Unfoldable
 
 RULES = ".rooignore"
 LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules

@@ -1,6 +1,6 @@
 """The definitions of a text, as they stand in a section."""
 
-from condense.folded_files.results import Unfoldable
+from condense.errors import Unfoldable
 from condense.folded_files.signatures import read_definitions
 
 

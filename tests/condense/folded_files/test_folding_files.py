@@ -9,15 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.parser_process import parser
-from condense.folded_files.results import (
-    Folded,
-    FoldedFile,
-    FoldingRecord,
-    SkipReason,
-    Unfoldable,
-    units,
-)
+from condense.folded_files.results import Folded, FoldedFile, FoldingRecord, units
 from condense.folded_files.sections import LIMIT, Sections, first_units, fold_files, frame
 from condense.folded_files.signatures import SignatureCache
 from condense.folded_files.workspace import ignore_matcher

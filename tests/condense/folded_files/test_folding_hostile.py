@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.parser_process import ParserProcess, parser
-from condense.folded_files.results import SkipReason, Unfoldable
 from condense.folded_files.sections import fold_files
 from condense.folded_files.signatures import LANGUAGES, LONGEST_LINE, MARKDOWN, read_definitions
 from tests.condense.folded_files.definitions import definitions
