@@ -124,7 +124,7 @@ def test_what_is_attached_is_accessible(open_page: OpenPage, addresses: dict[str
     page.get_by_role("button", name="Remove a.py").wait_for()
     assert complaints(page) == []
     page.goto(addresses["attached"])
-    page.get_by_text("a.py").click()
+    page.get_by_role("article", name="You").get_by_text("a.py").click()
     assert page.get_by_role("img", name="photo.png").get_attribute("alt") == "photo.png"
     assert complaints(page) == []
 
