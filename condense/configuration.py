@@ -1,6 +1,6 @@
 """All that an application may set, as one value: what it is made of decides, and nothing else."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,13 +42,12 @@ class Configuration:
         *,
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
-        strategies: Callable[[], Sequence[Strategy]] | None = None,
     ) -> Condenser:
-        """Return the condenser that works so; ``strategies`` gives the rungs once they are due."""
+        """Return the condenser that works so."""
         return Condenser(
             summarizer,
             counter,
-            strategies or self.strategies,
+            self.strategies,
             policy=self.policy,
             hooks=self.hooks,
             choose_prompt=self.choose_prompt,

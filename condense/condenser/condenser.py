@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 
 from condense.budget.budget import Budget
 from condense.budget.situation import Environment, Gauge, Reduction, Situation, Trigger
@@ -50,23 +49,21 @@ def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
 LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
-Strategies = Sequence[str | Strategy]
 logger = logging.getLogger(__name__)
 
 
 class Condenser:
     """Keeps a context within its budget; holds nothing about any conversation.
 
-    ``strategies`` are names, dotted paths or objects, tried in this order, or a function that
-    gives them when they are first needed. ``choose_prompt`` gives the key of the prompt for a
-    situation, "" for the default.
+    ``strategies`` are names, dotted paths or objects, tried in this order. ``choose_prompt`` gives
+    the key of the prompt for a situation, "" for the default.
     """
 
     def __init__(
         self,
         summarizer: Summarizer,
         counter: TokenCounter,
-        strategies: Strategies | Callable[[], Strategies] = LADDER,
+        strategies: Sequence[str | Strategy] = LADDER,
         *,
         policy: Policy | None = None,
         hooks: Hooks | None = None,
@@ -77,9 +74,7 @@ class Condenser:
     ) -> None:
         self.summarizer = summarizer
         self.counter = counter
-        self._given = strategies
-        if not callable(strategies):
-            self.strategies  # noqa: B018 - an unknown name is told at once
+        self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
         self.policy = policy or Policy()
         self.hooks = hooks or Hooks()
         self.choose_prompt = choose_prompt or (lambda _situation: "")
@@ -132,12 +127,6 @@ class Condenser:
         ladder, hooks = self._ladder(situation), HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
         return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
-
-    @cached_property
-    def strategies(self) -> list[Strategy]:
-        """All strategies, loaded when they are first needed."""
-        given = self._given() if callable(self._given) else self._given
-        return [load_strategy(one) if isinstance(one, str) else one for one in given]
 
     def _ladder(self, situation: Situation) -> Ladder:
         return Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)

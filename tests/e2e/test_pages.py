@@ -51,7 +51,7 @@ def test_a_conversation_starts_on_the_first_page_and_comes_back_when_deleted(
     expect(title).to_have_text("Hello from the first page")
     expect(page.get_by_role("textbox", name="Message")).to_be_empty()
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Delete conversation").click()
     page.get_by_role("button", name="Undo").click()
     expect(title).to_have_text("Hello from the first page")
@@ -121,8 +121,8 @@ def test_a_link_to_a_condensation_leads_to_it(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """From the history page into the transcript."""
-    page = open_page(addresses["rows"])
-    page.get_by_role("link", name="Condensations").click()
+    key = addresses["rows"].strip("/").split("/")[-1]
+    page = open_page(f"/condensations/?conversation={key}")
     there = page.get_by_role("link", name="Context condensed in Every kind of row")
     line = page.get_by_role("listitem").filter(has_text="9,120").filter(has=there).first
     line.get_by_role("link", name="Every kind of row", exact=True).click()

@@ -121,7 +121,7 @@ def test_what_was_rewound_and_what_tools_said_is_shown_where_it_is(
 def test_a_phone_searches_too(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """From the menu; nothing scrolls sideways."""
     page = open_page(addresses["history"], width=360)
-    page.get_by_role("button", name="More").first.click()
+    page.get_by_role("button", name="More", exact=True).first.click()
     page.locator("#chat-menu").get_by_role("button", name="Search in conversation").click()
     bar(page).fill("heliotrope")
     bar(page).press("Enter")
