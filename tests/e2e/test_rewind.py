@@ -59,6 +59,7 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     assert asked[0].startswith(HEADING)
     assert "Which flower?" not in "".join(asked)
     rewind(chat, fold, "Rewind to before", hides=hides)
+    expect(chat.button("Undo rewind")).to_be_visible()
     chat.rows("Rewound").last.get_by_text("What was rewound").first.click()
     expect(fold).to_be_visible()
     expect(chat.button("Rewind to before")).to_have_count(0)
