@@ -1,4 +1,4 @@
-"""Rooms: a conversation while somebody watches it or something runs in it."""
+"""An active conversation: somebody watches it, or something runs in it."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
     def __init__(self, conversation_id: uuid.UUID, process: "ActiveConversations") -> None:
-        """Open an empty room."""
+        """Begin with no watcher and nothing that runs."""
         self.conversation_id = conversation_id
         self.process = process
         self.watchers = Watchers()
@@ -79,7 +79,7 @@ class ActiveConversation:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Self]:
-        """Have it stay the conversation's room meanwhile."""
+        """Keep the conversation active meanwhile."""
         self._holders += 1
         try:
             yield self
@@ -162,7 +162,7 @@ class ActiveConversation:
         await self.view.show_panel()
 
     def stir(self) -> None:
-        """Rest no more."""
+        """Stop waiting for the moment to condense while idle."""
         if self._resting:
             self._resting.cancel()
             self._resting = None
@@ -313,7 +313,7 @@ class ActiveConversation:
 
 
 async def _tell_list(owner_id: int, but: ActiveConversation) -> None:
-    """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
+    """Have a user's pages, ``but`` those of one conversation, fetch their list again."""
     for conversation_id in await reading(_owned)(owner_id, [*but.process.rooms]):
         room = but.process.rooms.get(conversation_id)
         if room and room is not but:

@@ -41,12 +41,12 @@ STORING = 20
 
 
 class ActiveConversations:
-    """All rooms of this process."""
+    """The active conversations of this process, by id in ``rooms``."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
-        """Know no room yet."""
+        """Begin with none."""
         self.rooms: dict[uuid.UUID, ActiveConversation] = {}
         self.runner: Runner = TaskRunner()
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -59,7 +59,7 @@ class ActiveConversations:
     @property
     def running_turns(self) -> list[RunningTurn]:
         """What runs."""
-        # Counted from another thread, while rooms open and close.
+        # Counted from another thread, while conversations begin and end.
         return [running for room in [*self.rooms.values()] if (running := room.running)]
 
     def start_heartbeat(self) -> None:
@@ -107,7 +107,7 @@ class ActiveConversations:
             room.show_change()
 
     def room(self, conversation_id: uuid.UUID) -> ActiveConversation:
-        """Return the conversation's room, opened when it is not."""
+        """Return the active conversation, made where it is not active yet."""
         self.loop = asyncio.get_running_loop()
         return self.rooms.setdefault(conversation_id, ActiveConversation(conversation_id, self))
 
@@ -125,7 +125,7 @@ class ActiveConversations:
 
     @contextlib.asynccontextmanager
     async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[ActiveConversation]:
-        """Hold the conversation's room, where something is to begin.
+        """Keep a conversation active in which something is to begin.
 
         Raises Refused while the server stops.
         """
@@ -228,7 +228,7 @@ class ActiveConversations:
         return Load(len(self.running_turns), watchers, lag)
 
     def close_idle(self, room: ActiveConversation) -> None:
-        """Forget a room in which nothing happens."""
+        """Forget a conversation in which nothing happens."""
         if room.idle and self.rooms.get(room.conversation_id) is room:
             del self.rooms[room.conversation_id]
 

@@ -215,7 +215,7 @@ class TurnTask:
         self._loop: TurnLoop | None = None
         self._reason = ""
         self._work = asyncio.create_task(self._do())
-        # Stop cancels the work and never this: however it ends, the room is free again.
+        # Stop cancels the work and never this: however it ends, the next turn may begin.
         self._life = asyncio.create_task(self._live())
 
     def stop(self) -> None:
