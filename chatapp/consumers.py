@@ -194,8 +194,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         told = replace(command, zone=zone)
         if await self._start(lambda: actions.send_message(self.conversation, told), command.nonce):
             await self._reply(outgoing_frames.message_accepted(command.nonce))
-            if "@" in command.text and not command.literal:
-                await self._note(command.text)
+            await self._note(command.text, literal=command.literal)
 
     @_obey.register
     async def _(self, command: incoming_frames.TakeUp) -> None:
@@ -207,16 +206,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         work = functools.partial(actions.change_queued, self.conversation, command)
         if await self._start(work, command.nonce):
             await self._reply(outgoing_frames.message_accepted(command.nonce))
-            if "@" in (command.text or "") and not command.literal:
-                await self._note(command.text or "")
+            await self._note(command.text or "", literal=command.literal)
 
     @_obey.register
     async def _(self, command: incoming_frames.SendQueued) -> None:
         work = functools.partial(actions.send_queued, self.conversation, command)
         await self._start(work, command.nonce)
 
-    async def _note(self, text: str) -> None:
-        """Say which paths of a text that was taken are not there."""
+    async def _note(self, text: str, *, literal: bool) -> None:
+        """Say which paths of a text that was taken are not there, unless it was meant as text."""
+        if literal or "@" not in text:
+            return
         missing = await slash_commands.missing_from(self.conversation, text)
         if missing:
             await self._reply(outgoing_frames.noted(missing))

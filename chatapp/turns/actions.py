@@ -13,7 +13,6 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.composer import attachments
-from chatapp.composer.attachments import NOTHING
 from chatapp.composer.slash_commands import bring
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
@@ -72,9 +71,7 @@ async def _send(
         return
     if not await _may_start(room, conversation, command.nonce):
         return
-    brought = NOTHING
-    if "@" in command.text or command.text.lstrip().startswith("/"):
-        brought = await bring(conversation, command.text, strict=not command.literal)
+    brought = await bring(conversation, command.text, strict=not command.literal)
     tokens = await asyncio.to_thread(sizes.COUNTER.count, command.text)
     start = functools.partial(_start_turn, conversation, command, tokens, brought)
     await room.begin(start, anew=command.replaces is not None)
