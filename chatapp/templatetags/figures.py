@@ -1,6 +1,6 @@
 """Numbers as people read them: tokens, money, time spans, sizes and moments."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import accumulate
@@ -21,7 +21,6 @@ register = template.Library()
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
 KILO = 1_000
-SLOW = 10
 SHORTEST = 0.1
 NOTHING = "\N{EN DASH}"
 
@@ -64,12 +63,6 @@ def duration(span: timedelta | float | None) -> str:
 
 
 @register.filter
-def rate(per_second: float) -> str:
-    """Return how fast something went, with a decimal where it was slow: "62", "1.4"."""
-    return number(per_second, 0 if per_second >= SLOW else 1)
-
-
-@register.filter
 def size(characters: int) -> str:
     """Return how long a text is: "312 characters", "12.4 k characters"."""
     if characters < KILO:
@@ -83,29 +76,14 @@ def percent(share: float | None) -> str:
     """Return a percentage without decimals, "< 1" where it would round to nothing."""
     if share is None:
         return NOTHING
-    if 0 < share < 1:
-        return _("< 1 %%") % ()
-    return _("%s %%") % number(int(share))
+    return _("%s %%") % ("< 1" if 0 < share < 1 else number(int(share)))
 
 
 @register.filter
-def fixed(value: float) -> str:
-    """Return the number as attributes of SVG and ARIA need it, whatever the locale."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-@register.filter
-def end_to_end(parts: Iterable[Any]) -> list[tuple[float, Any]]:
+def end_to_end(parts: Sequence[Any]) -> list[tuple[float, Any]]:
     """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
-    parts = list(parts)
     starts = accumulate([one.percent for one in parts], initial=0.0)
     return list(zip(starts, parts, strict=False))
-
-
-@register.filter
-def from_the_right(share: float) -> float:
-    """Return where a bar's last segment begins."""
-    return max(0.0, 100.0 - share)
 
 
 @register.filter

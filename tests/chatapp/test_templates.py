@@ -2,7 +2,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.conf import LazySettings
 from django.template import engines
 from django.template.loader import get_template
 
@@ -67,12 +66,6 @@ def test_sizes_are_counted_in_characters() -> None:
     assert figures.size(1) == "1 character"
     assert figures.size(999) == "999 characters"
     assert figures.size(12_400) == "12.4 k characters"
-
-
-def test_numbers_in_attributes_ignore_the_locale(settings: LazySettings) -> None:
-    """SVG understands no decimal comma."""
-    settings.LANGUAGE_CODE = "de"
-    assert figures.fixed(12.5) == "12.5"
 
 
 def test_segments_lie_end_to_end() -> None:
