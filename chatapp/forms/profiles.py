@@ -21,7 +21,7 @@ from chatapp.providers import provider_spec, provider_specs
 # Far beyond any model, and within what every database can hold and a page can show.
 LARGEST_WINDOW = 1_000_000_000
 # A profile that is only tried asks for a word, of a model that may think first.
-DRAFT_WINDOW, DRAFT_OUTPUT = 8_192, 256
+TRIED_WINDOW, TRIED_OUTPUT = 8_192, 256
 # USD per million tokens.
 PRICES = ("price_input", "price_output", "price_cache_read", "price_cache_write")
 
@@ -200,8 +200,8 @@ class ProfileForm(ThresholdChoice):
             self.add_error("max_output", _("This must be less than the context window."))
         return cleaned
 
-    def draft(self) -> Profile | None:
-        """Return a profile that is reached as the form says, None where it does not say how.
+    def unsaved(self) -> Profile | None:
+        """Return a profile to be tried as the form says, None where it does not say enough.
 
         It is not to be saved: what is missing or wrong besides is made up.
         """
@@ -209,15 +209,20 @@ class ProfileForm(ThresholdChoice):
         given = self.cleaned_data
         if not (given.get("provider") and given.get("model")) or "base_url" in self.errors:
             return None
-        draft = Profile(owner=self.instance.owner, encrypted_key=self.instance.encrypted_key)
-        draft.provider, draft.model = given["provider"], given["model"]
-        draft.base_url = given["base_url"]
-        draft.context_window = given.get("context_window") or DRAFT_WINDOW
-        draft.max_output = DRAFT_OUTPUT
-        draft.effort, draft.temperature = given.get("effort", ""), given.get("temperature")
+        profile = Profile(
+            owner=self.instance.owner,
+            encrypted_key=self.instance.encrypted_key,
+            provider=given["provider"],
+            model=given["model"],
+            base_url=given["base_url"],
+            context_window=given.get("context_window") or TRIED_WINDOW,
+            max_output=TRIED_OUTPUT,
+            effort=given.get("effort", ""),
+            temperature=given.get("temperature"),
+        )
         if given.get("key") or given.get("remove_key"):
-            draft.set_key(given.get("key", ""))
-        return draft
+            profile.set_key(given.get("key", ""))
+        return profile
 
     def save(self, commit: bool = True) -> Profile:
         """Store the profile, with the new key or without one where that was asked for."""

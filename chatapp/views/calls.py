@@ -15,9 +15,8 @@ from chatapp.inspector.next_request import read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
-from chatapp.models import Conversation, ModelCall, Rewind
+from chatapp.models import Conversation, ModelCall
 from chatapp.models.budgets import spending_of
-from chatapp.models.calls import ModelCallQuerySet
 from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page, zone_of
 
 DAYS = 30
@@ -87,7 +86,16 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
     calls = ModelCall.objects.filter(conversation=conversation)
     begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
-    branches = _branches(conversation, calls)
+    # Another reply sets aside the one before it, and not the turn that wrote that.
+    branch = Coalesce("message__rewind_parent", "turn__rewind_parent")
+    outside = ExpressionWrapper(Q(turn=None), BooleanField())
+    branches = list(calls.annotate(branch=branch, outside=outside).costs_by("branch", "outside"))
+    rewinds = {one.pk: one for one in conversation.rewinds.all()}
+    for row in branches:
+        row["rewind"] = rewinds.get(row["branch"])
+    # What is in force stands first, then what was set aside last.
+    aside = {pk: -one.created_at.timestamp() for pk, one in rewinds.items()}
+    branches.sort(key=lambda row: (row["outside"], aside.get(row["branch"], -math.inf)))
     monthly = accounts.preferences_of(request.user).month_budget
     context = {
         "conversation": conversation,
@@ -102,26 +110,9 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
     return render(request, "costs/conversation.html", context)
 
 
-def _branches(conversation: Conversation, calls: ModelCallQuerySet) -> list[dict[str, Any]]:
-    """Return the sums of what the model sees from, of each part set aside, and of no turn."""
-    outside = ExpressionWrapper(Q(turn=None), BooleanField())
-    # Another answer sets aside the one before it, and not the turn that wrote that.
-    branch = Coalesce("message__rewind_parent", "turn__rewind_parent")
-    parts = calls.annotate(branch=branch, outside=outside)
-    rewinds = {one.pk: one for one in conversation.rewinds.all()}
-    rows = [
-        row | {"rewind": rewinds.get(row["branch"])} for row in parts.costs_by("branch", "outside")
-    ]
-    return sorted(rows, key=_place)
-
-
-def _place(row: dict[str, Any]) -> tuple[bool, float]:
-    """Return where a branch stands: what is in force first, then what was set aside last."""
-    rewind: Rewind | None = row["rewind"]
-    return row["outside"], -rewind.created_at.timestamp() if rewind else -math.inf
-
-
 def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the sums of all columns of figures."""
-    names = ("calls", "tokens_in", "tokens_out", "measured", "estimated", "unpriced")
-    return {name: sum(row[name] for row in rows) for name in names}
+    return {
+        name: sum(row[name] for row in rows)
+        for name in ("calls", "measured", "estimated", "unpriced")
+    }

@@ -59,7 +59,11 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         @wraps(view)
         def guarded(request: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                return send_to_sign_in(request)
+                if not request.htmx:
+                    return redirect_to_login(request.get_full_path())
+                # A fragment moves the whole page.
+                back = request.htmx.current_url_abs_path or reverse("conversations")
+                return HttpResponseClientRedirect(redirect_to_login(back).url)
             try:
                 with errors.saving() if request.method == "POST" else nullcontext():
                     answer = view(request, **kwargs)
@@ -134,28 +138,14 @@ def read_float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def send_to_sign_in(request: Request) -> HttpResponse:
-    """Redirect to the sign-in page; a fragment request moves the whole page."""
-    if request.htmx:
-        back = request.htmx.current_url_abs_path or reverse("conversations")
-        return HttpResponseClientRedirect(redirect_to_login(back).url)
-    return redirect_to_login(request.get_full_path())
-
-
 def refuse(request: Request, reason: str) -> HttpResponse:
-    """Say why nothing was done, where the user was."""
+    """Say why nothing was done, on the page that the user came from."""
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
     messages.error(request, reason)
-    return redirect(previous_page(request))
-
-
-def previous_page(request: HttpRequest) -> str:
-    """Return the page of this site that the user came from, or the first one."""
     address = request.headers.get("Referer", "")
-    if url_has_allowed_host_and_scheme(address, {request.get_host()}):
-        return address
-    return reverse("conversations")
+    here = url_has_allowed_host_and_scheme(address, {request.get_host()})
+    return redirect(address if here else "conversations")
 
 
 def done(request: Request, *, event: str, to: str) -> HttpResponse:

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable
-from datetime import datetime
 from functools import wraps
 from typing import Any
 
@@ -81,19 +80,16 @@ def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str
     # Which they are, the index tells without the rows.
     columns = ("pk", "started_at", *(("rank",) if sort else ()))
     places = list(_after(found, sort, after).values_list(*columns)[: PAGE + 1])
+    more = ""
+    if len(places) > PAGE:
+        pk, when, *rank = places[PAGE - 1]
+        more = SEPARATOR.join((*map(repr, rank), write_cursor(Condensation(pk=pk), when)))
     # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
     # all that the owner has instead.
     rows = Condensation.objects.with_place().brief().select_related("conversation")
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
-    return {
-        "lines": condensation_list.attempt_lines(lines),
-        "more": _write_place(*places[PAGE - 1]) if len(places) > PAGE else "",
-    }
-
-
-def _write_place(pk: uuid.UUID, when: datetime, *rank: float) -> str:
-    return SEPARATOR.join((*map(repr, rank), write_cursor(Condensation(pk=pk), when)))
+    return {"lines": condensation_list.attempt_lines(lines), "more": more}
 
 
 def _after(found: CondensationQuerySet, sort: str, cursor: str) -> CondensationQuerySet:

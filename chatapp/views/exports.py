@@ -1,6 +1,8 @@
 """Exports: a conversation as a file, and the check of its chain of records."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -16,26 +18,20 @@ from chatapp.views.common import Request, download, in_conversation, signed_in, 
 LONGEST_NAME = 60
 
 
-@in_conversation("GET")
-def export_conversation(_request: Request, own: Conversation) -> HttpResponse:
-    """Return the conversation with all that is on record of it as a JSON file."""
-    return download(write_record(own), f"{_name(own)}.json", "application/json")
+# All that is on record, a copy to be read, and one that is a page and needs nothing else.
+FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
+    "json": (write_record, "application/json"),
+    "md": (write_markdown, "text/markdown; charset=utf-8"),
+    "html": (write_html, "text/html; charset=utf-8"),
+}
 
 
 @in_conversation("GET")
-def export_markdown(_request: Request, own: Conversation) -> HttpResponse:
-    """Return a copy to be read as Markdown."""
-    return download(write_markdown(own), f"{_name(own)}.md", "text/markdown; charset=utf-8")
-
-
-@in_conversation("GET")
-def export_html(_request: Request, own: Conversation) -> HttpResponse:
-    """Return a copy to be read as a page that needs nothing else."""
-    return download(write_html(own), f"{_name(own)}.html", "text/html; charset=utf-8")
-
-
-def _name(conversation: Conversation) -> str:
-    return slugify(str(conversation))[:LONGEST_NAME] or "conversation"
+def export_conversation(_request: Request, own: Conversation, form: str) -> HttpResponse:
+    """Return the conversation as a file."""
+    write, kind = FORMS[form]
+    name = slugify(str(own))[:LONGEST_NAME] or "conversation"
+    return download(write(own), f"{name}.{form}", kind)
 
 
 @in_conversation("GET")

@@ -1,8 +1,5 @@
 """Files of a conversation's workspace: listed, downloaded and uploaded."""
 
-from collections.abc import Iterator
-from typing import IO
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -28,40 +25,27 @@ BYTES = "application/octet-stream"
 @in_conversation("GET", "POST")
 def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     """List the files, or put in what was sent."""
-    if request.method == "POST":
-        return put_files(request, conversation)
-    files = list(folder_transfer.list_files(Workspace(workspace_of(conversation))))
-    context = {
-        "conversation": conversation,
-        "files": files,
-        "more": len(files) >= folder_transfer.MAX_LISTED,
-    }
-    return render(request, "chat/files.html", context)
-
-
-def put_files(request: Request, conversation: Conversation) -> HttpResponse:
-    """Put files and archives into the workspace, while nothing works in it."""
+    if request.method == "GET":
+        files = list(folder_transfer.list_files(Workspace(workspace_of(conversation))))
+        more = len(files) >= folder_transfer.MAX_LISTED
+        context = {"conversation": conversation, "files": files, "more": more}
+        return render(request, "chat/files.html", context)
+    # Nothing else works in the workspace meanwhile.
     actions.close_left_over(conversation)
     if not (is_own(conversation) or request.user.is_superuser):
         return refuse(request, _("This folder belongs to the server. Files go into it there."))
-    sent = list(sent_files(request))
+    sent, paths = request.FILES.getlist("files"), request.POST.getlist("paths")
     if not sent:
         return refuse(request, _("Choose files first."))
-    done = folder_transfer.import_files(folder=workspace_of(conversation), files=sent)
+    # A folder's files come with their paths beside them.
+    paths = paths if len(paths) == len(sent) else [""] * len(sent)
+    named = [(path or file.name or "", file) for path, file in zip(paths, sent, strict=True)]
+    done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
     words = ngettext("%s file was put in.", "%s files were put in.", done.count)
     messages.success(request, words % number(done.count))
     for path, why in done.left_out[:NAMED]:
         messages.error(request, _("Left out: %(path)s %(why)s") % {"path": path[:100], "why": why})
     return redirect("files", conversation.pk)
-
-
-def sent_files(request: Request) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield what was sent; a folder's files come with their paths beside them."""
-    files = request.FILES.getlist("files")
-    paths = request.POST.getlist("paths")
-    for place, file in enumerate(files):
-        path = paths[place] if len(paths) == len(files) and paths[place] else file.name or ""
-        yield path, file
 
 
 @in_conversation("GET")

@@ -27,15 +27,30 @@ def list_servers(request: Request) -> HttpResponse:
 
 
 @signed_in("GET", "POST")
-def create_server(request: Request) -> HttpResponse:
-    """Add a server, and see what tools it has."""
-    return edit(request, McpServer(owner=request.user))
+def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
+    """Add a server, or change one, and try it where it is reached anew.
 
-
-@signed_in("GET", "POST")
-def edit_server(request: Request, pk: int) -> HttpResponse:
-    """Change a server; what it is given as a secret is only ever replaced or removed."""
-    return edit(request, get_object_or_404(request.user.mcp_servers, pk=pk))
+    What it is given as a secret is only ever replaced or removed.
+    """
+    server = McpServer(owner=request.user)
+    if pk is not None:
+        server = get_object_or_404(request.user.mcp_servers, pk=pk)
+    sent = request.POST if request.method == "POST" else None
+    form = McpServerForm(sent, instance=server)
+    if sent is None or not form.is_valid():
+        context = {"form": form, "server": server, "commands": command_mode()}
+        return render(request, "servers/form.html", context, status=422 if form.errors else 200)
+    columns = form.columns()
+    mcp_servers.save_server(server=server, columns=columns)
+    messages.success(request, _("“%s” was saved.") % server)
+    if server.is_on and {"address", "encrypted_secrets"} & {*columns}:
+        try:
+            messages.success(request, describe(mcp_servers.try_server(server=server)))
+        except errors.Refused as reason:
+            # It is saved all the same.
+            messages.error(request, str(reason))
+    actions.announce_changes(request.user.pk)
+    return redirect("edit_mcp_server", server.pk)
 
 
 @signed_in("POST")
@@ -59,30 +74,6 @@ def delete_server(request: Request, pk: int) -> HttpResponse:
         messages.success(request, _("“%s” was removed.") % server)
         return redirect("mcp_servers")
     return render(request, "servers/delete.html", {"server": server})
-
-
-def edit(request: Request, server: McpServer) -> HttpResponse:
-    """Show the form of a server, or save what was sent and try it where it is reached anew."""
-    sent = request.POST if request.method == "POST" else None
-    form = McpServerForm(sent, instance=server)
-    if sent is not None and form.is_valid():
-        columns = form.columns()
-        mcp_servers.save_server(server=server, columns=columns)
-        messages.success(request, _("“%s” was saved.") % server)
-        if server.is_on and {"address", "encrypted_secrets"} & {*columns}:
-            try_saved(request, server)
-        actions.announce_changes(request.user.pk)
-        return redirect("edit_mcp_server", server.pk)
-    context = {"form": form, "server": server, "commands": command_mode()}
-    return render(request, "servers/form.html", context, status=422 if form.errors else 200)
-
-
-def try_saved(request: Request, server: McpServer) -> None:
-    """Say which tools a server lists, or why it can't be reached; it is saved all the same."""
-    try:
-        messages.success(request, describe(mcp_servers.try_server(server=server)))
-    except errors.Refused as reason:
-        messages.error(request, str(reason))
 
 
 def describe(listing: Listing) -> str:

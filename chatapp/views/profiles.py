@@ -39,16 +39,37 @@ def list_profiles(request: Request) -> HttpResponse:
     return render(request, "profiles/page.html", context)
 
 
-@signed_in("GET", "POST")
-def create_profile(request: Request) -> HttpResponse:
-    """Add a profile."""
-    return edit(request, Profile(owner=request.user))
+def own_profile(request: Request, pk: int | None) -> Profile:
+    """Return the user's profile, or a new one."""
+    if pk is None:
+        return Profile(owner=request.user)
+    return get_object_or_404(request.user.profiles, pk=pk)
 
 
 @signed_in("GET", "POST")
-def edit_profile(request: Request, pk: int) -> HttpResponse:
-    """Change a profile; its key is only ever replaced or removed."""
-    return edit(request, get_object_or_404(request.user.profiles, pk=pk))
+def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
+    """Add a profile, or change one; its key is only ever replaced or removed."""
+    profile = own_profile(request, pk)
+    sent = request.POST if request.method == "POST" else None
+    form = ProfileForm(sent, instance=profile)
+    specs = specs_for(profile.mcp_servers).values()
+    tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
+    if sent is not None and form.is_valid() and tools.is_valid():
+        profile.tool_policies = tools.policies()
+        form.save()
+        actions.announce_changes(request.user.pk)
+        messages.success(request, _("“%s” was saved.") % profile)
+        return redirect("profiles")
+    context = {
+        "form": form,
+        "tools": tools,
+        "profile": profile,
+        "preferences": accounts.preferences_of(request.user),
+        "default_prompt": SYSTEM_PROMPT,
+        "model_defaults": model_defaults(),
+        "provider_traits": provider_traits(),
+    }
+    return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)
 
 
 @signed_in("POST")
@@ -73,37 +94,10 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
     return render(request, "profiles/delete.html", {"profile": profile})
 
 
-def edit(request: Request, profile: Profile) -> HttpResponse:
-    """Show the form of a profile, or save what was sent."""
-    sent = request.POST if request.method == "POST" else None
-    form = ProfileForm(sent, instance=profile)
-    specs = specs_for(profile.mcp_servers).values()
-    tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
-    if sent is not None and form.is_valid() and tools.is_valid():
-        profile.tool_policies = tools.policies()
-        form.save()
-        actions.announce_changes(request.user.pk)
-        messages.success(request, _("“%s” was saved.") % profile)
-        return redirect("profiles")
-    context = {
-        "form": form,
-        "tools": tools,
-        "profile": profile,
-        "preferences": accounts.preferences_of(request.user),
-        "default_prompt": SYSTEM_PROMPT,
-        "model_defaults": model_defaults(),
-        "provider_traits": provider_traits(),
-    }
-    return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)
-
-
 @signed_in("POST")
 def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     """Try a profile as it stands in its form, and say what works; nothing is saved."""
-    stored = Profile(owner=request.user)
-    if pk is not None:
-        stored = get_object_or_404(request.user.profiles, pk=pk)
-    profile = ProfileForm(request.POST, instance=stored).draft()
+    profile = ProfileForm(request.POST, instance=own_profile(request, pk)).unsaved()
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
     try:

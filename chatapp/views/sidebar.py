@@ -15,7 +15,6 @@ from django.utils.translation import ngettext
 
 from chatapp.conversations.conversations import move_conversation, place_conversation, rename_folder
 from chatapp.models import Conversation, Folder
-from chatapp.models.conversations import ConversationQuerySet
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
 from chatapp.number_formats import number
@@ -59,7 +58,13 @@ def list_conversations(
     """
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
-    found = found.titled(text) if text else _on(found, shelf)
+    if text:
+        found = found.titled(text)
+    elif shelf == ARCHIVE:
+        found = found.archived()
+    else:
+        folder = read_number(shelf) or 0
+        found = found.filter(archived_at=None, folder=folder) if shelf else found.loose()
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
     if place := read_cursor(after):
@@ -70,14 +75,6 @@ def list_conversations(
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
     days = [Day(day, list(items), day == last) for day, items in by_day]
     return {"days": days, "more": more, "text": text, "shelf": shelf}
-
-
-def _on(found: ConversationQuerySet, shelf: str) -> ConversationQuerySet:
-    if not shelf:
-        return found.loose()
-    if shelf == ARCHIVE:
-        return found.archived()
-    return found.filter(archived_at=None, folder=read_number(shelf) or 0)
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
@@ -100,7 +97,17 @@ def search_conversations(
     """
     listed = list_conversations(request, text=text)
     if not text.strip():
-        return listed | _shelves(request) | {"open_folder": current and current.folder_id}
+        own = Conversation.objects.owned_by(request.user).present()
+        pinned = own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")
+        shown = list(pinned[:MOST_PINNED])
+        loose = Q(conversations__deleted_at=None, conversations__archived_at=None)
+        folders = Folder.objects.owned_by(request.user)
+        return listed | {
+            "archive": own.archived().exists(),
+            "pinned": [Day(_("Pinned"), shown)] if shown else [],
+            "folders": folders.annotate(count=Count("conversations", loose)),
+            "open_folder": current and current.folder_id,
+        }
     try:
         found = search_hits.find_hits(request.user, text)
     except IndexDamaged as problem:
@@ -112,18 +119,6 @@ def search_conversations(
     in_messages = ngettext("%(count)s message", "%(count)s messages", hits)
     in_messages %= {"count": count_words(hits, more=hits == search_hits.BEST)}
     return listed | {"found": found, "summary": f"{in_titles}, {in_messages}"}
-
-
-def _shelves(request: Request) -> dict[str, Any]:
-    own = Conversation.objects.owned_by(request.user).present()
-    pinned = own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")[:MOST_PINNED]
-    present = Q(conversations__deleted_at=None, conversations__archived_at=None)
-    folders = Folder.objects.owned_by(request.user).annotate(count=Count("conversations", present))
-    return {
-        "archive": own.archived().exists(),
-        "pinned": [Day(_("Pinned"), list(pinned))] if pinned else [],
-        "folders": folders,
-    }
 
 
 def count_words(count: int, *, more: bool) -> str:
