@@ -1,7 +1,6 @@
 """Pages of lists: each begins behind the last row of the one before."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any
 
 from django.db.models import Model, QuerySet
@@ -33,12 +32,7 @@ def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[s
         if (place := read_cursor(part.after)) is None:
             raise _lost()
         rows = rows.filter(behind(column, place))
-
-    def cursor(row: M) -> str:
-        when: datetime = getattr(row, column)
-        return write_cursor(row, when)
-
-    return _page(rows, part.limit, cursor)
+    return _page(rows, part.limit, lambda row: write_cursor(row, getattr(row, column)))
 
 
 def by_number[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:

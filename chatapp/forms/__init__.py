@@ -3,6 +3,9 @@
 from typing import TYPE_CHECKING, Any, Self
 
 from django import forms
+from django.conf import settings
+
+from chatapp.network.address_guard import AddressRefused, Guard
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm
@@ -14,3 +17,12 @@ else:
         @classmethod
         def __class_getitem__(cls, _model: Any) -> type[Self]:
             return cls
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that may not be called; where its name leads is seen at each call."""
+    try:
+        if url:
+            Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
+    except AddressRefused as error:
+        raise forms.ValidationError(str(error)) from error

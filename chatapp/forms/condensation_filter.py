@@ -8,7 +8,7 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Q
 from django.http import QueryDict
-from django.utils import timezone
+from django.utils.timezone import make_aware
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import Condensation
@@ -89,23 +89,18 @@ class AttemptFilter(forms.Form):
                 case "strategy" | "trigger" | "conversation":
                     wanted &= Q((name, value))
                 case "since":
-                    wanted &= Q(started_at__gte=_at(value, time.min))
+                    wanted &= Q(started_at__gte=make_aware(datetime.combine(value, time.min)))
                 case "until":
-                    wanted &= Q(started_at__lte=_at(value, time.max))
+                    wanted &= Q(started_at__lte=make_aware(datetime.combine(value, time.max)))
+                case "text":
+                    wanted &= _has("summary", value)
         found = attempts.filter(wanted)
-        text = self.chosen.get("text")
-        return _saying(text, found) if text else found
-
-
-def _saying(text: str, attempts: CondensationQuerySet) -> CondensationQuerySet:
-    """Return those whose summary has a text; where they are few, which they are.
-
-    So all summaries are looked through once, and not again for the totals and for the list. Told
-    whose those few are as well, SQLite would read all that the owner has instead.
-    """
-    found = attempts.filter(_has("summary", text))
-    few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
-    return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
+        if "text" not in self.chosen:
+            return found
+        # So all summaries are looked through once, and not again for the totals and for the list.
+        # Told whose those few are as well, SQLite would read all that the owner has instead.
+        few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
+        return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
 
 
 def _has(column: str, text: str) -> Q:
@@ -113,7 +108,3 @@ def _has(column: str, text: str) -> Q:
     # SQLite by itself knows no capitals but those of English.
     lookup, wanted = ("icontains", text) if text.isascii() else ("iregex", re.escape(text))
     return Q((f"{column}__{lookup}", wanted))
-
-
-def _at(day: Any, moment: time) -> datetime:
-    return timezone.make_aware(datetime.combine(day, moment))

@@ -8,10 +8,9 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.forms import ModelForm
+from chatapp.forms import ModelForm, check_address
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
-from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.tools.mcp.servers import Way
 
 MAX_SECRETS = 10_000
@@ -94,18 +93,34 @@ class McpServerForm(ModelForm[McpServer]):
             raise forms.ValidationError(_("You have another server of this name."))
         return name
 
-    def clean(self) -> dict[str, Any]:
-        """Refuse what can't be called or run, and what can't be given to it."""
-        cleaned = super().clean() or self.cleaned_data
-        if problem := _problem(cleaned.get("way", ""), cleaned.get("address", "")):
-            self.add_error("address", problem)
-        try:
-            pairs = [*_pairs(cleaned.get("way", ""), cleaned.get("secrets", ""))]
-        except ValueError as error:
-            self.add_error("secrets", str(error))
-        else:
-            cleaned["secrets"] = "\n".join(f"{name}={value}" for name, value in pairs)
-        return cleaned
+    def clean_address(self) -> str:
+        """Refuse an address that may not be called, and a command where none may run."""
+        address: str = self.cleaned_data["address"]
+        if self.cleaned_data.get("way") != Way.COMMAND:
+            check_address(address)
+        elif not settings.ALLOW_COMMANDS:
+            text = _("The operator of this server does not allow commands.")
+            raise forms.ValidationError(text)
+        return address
+
+    def clean_secrets(self) -> str:
+        """Return headers or variables as lines; refuse a line that is neither."""
+        is_command = self.cleaned_data.get("way") == Way.COMMAND
+        sign, names = ("=", _VARIABLE) if is_command else (":", _HEADER)
+        lines = []
+        for number, line in enumerate(self.cleaned_data["secrets"].splitlines(), start=1):
+            if not line.strip():
+                continue
+            name, found, value = (part.strip() for part in line.partition(sign))
+            # What stands there is a secret, so that only its place is told.
+            if not found or not names.fullmatch(name) or not _VALUE.fullmatch(value):
+                text = _("Line %(number)s can't be read.") % {"number": number}
+                raise forms.ValidationError(text)
+            if not is_command and name.lower() in _NOT_ONES_OWN:
+                text = _("The header %(name)s can't be set.") % {"name": name}
+                raise forms.ValidationError(text)
+            lines.append(f"{name}={value}")
+        return "\n".join(lines)
 
     def columns(self) -> list[str]:
         """Return what is to be stored anew, by the names of columns; the server has it by now."""
@@ -124,31 +139,3 @@ class McpServerForm(ModelForm[McpServer]):
             server.unseen = []
             columns.append("unseen")
         return columns
-
-
-def _problem(way: str, address: str) -> Any:
-    """Return why a server can't be reached so, "" where that is not known."""
-    if way == Way.COMMAND:
-        allowed = settings.ALLOW_COMMANDS
-        return "" if allowed else _("The operator of this server does not allow commands.")
-    try:
-        if address:
-            Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(address)
-    except AddressRefused as error:
-        return str(error)
-    return ""
-
-
-def _pairs(way: str, lines: str) -> Iterator[tuple[str, str]]:
-    """Yield headers or variables; raise ValueError with what is wrong with a line."""
-    sign, names = ("=", _VARIABLE) if way == Way.COMMAND else (":", _HEADER)
-    for number, line in enumerate(lines.splitlines(), start=1):
-        if not line.strip():
-            continue
-        name, found, value = (part.strip() for part in line.partition(sign))
-        # What stands there is a secret, so that only its place is told.
-        if not found or not names.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(_("Line %(number)s can't be read.") % {"number": number})
-        if way != Way.COMMAND and name.lower() in _NOT_ONES_OWN:
-            raise ValueError(_("The header %(name)s can't be set.") % {"name": name})
-        yield name, value

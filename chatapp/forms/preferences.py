@@ -121,12 +121,12 @@ def default_prompt() -> str:
     return condense.condense_instruction(key=key)
 
 
-def strategy_choices() -> list[tuple[str, Any]]:
+def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
     known = [
         (one.name, f"{_(one.label)}: {_(one.description)}")
         for one in condense.known_strategies()
-        if one.kind != "cleared"
+        if clearing or one.kind != "cleared"
     ]
     own = settings.CONDENSE_STRATEGY
     if own in dict(known):

@@ -5,16 +5,16 @@ from decimal import Decimal
 from typing import Any, ClassVar, cast
 
 from django import forms
-from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.forms import check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices
-from chatapp.network.address_guard import AddressRefused, Guard, without_userinfo
+from chatapp.network.address_guard import without_userinfo
 from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
 
@@ -176,13 +176,9 @@ class ProfileForm(ThresholdChoice):
         return own_prompt(self.cleaned_data["system_prompt"], SYSTEM_PROMPT)
 
     def clean_base_url(self) -> str:
-        """Refuse an address that no profile may call; where its name leads is seen at each call."""
+        """Refuse an address that no profile may call."""
         url: str = self.cleaned_data["base_url"]
-        try:
-            if url:
-                Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
-        except AddressRefused as error:
-            raise forms.ValidationError(str(error)) from error
+        check_address(url)
         return url
 
     def clean(self) -> dict[str, Any]:

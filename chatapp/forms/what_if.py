@@ -1,7 +1,7 @@
 """The what-if form: strategies, thresholds, a prompt and a writer to try on a conversation."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -9,7 +9,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.context.trial_settings import CLEAR, Variant
+from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import (
     LONGEST_PROMPT,
@@ -32,11 +32,8 @@ def free_strategies() -> list[str]:
 
 def tried_strategies() -> list[tuple[str, Any]]:
     """Return what can be tried, with those first that ask no model."""
-    known = condense.known_strategies()
-    clearing = [(one.name, f"{_(one.label)}: {_(one.description)}") for one in known]
     free = free_strategies()
-    choices = [*strategy_choices(), *(one for one in clearing if one[0] == CLEAR)]
-    return sorted(choices, key=lambda one: one[0] not in free)
+    return sorted(strategy_choices(clearing=True), key=lambda one: one[0] not in free)
 
 
 class WhatIfForm(forms.Form):
@@ -68,9 +65,8 @@ class WhatIfForm(forms.Form):
             "prompt": terms.preferences.condensing_prompt or default_prompt(),
         }
         super().__init__(data, initial=initial)
-        field = self.fields["writer"]
-        if isinstance(field, forms.ModelChoiceField):
-            field.queryset = terms.conversation.owner.profiles.all()
+        writer = cast("forms.ModelChoiceField[Profile]", self.fields["writer"])
+        writer.queryset = terms.conversation.owner.profiles.all()
 
     def clean_thresholds(self) -> list[int]:
         """Return the percentages, each once."""

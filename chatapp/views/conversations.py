@@ -150,15 +150,15 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
 @in_conversation("GET", "POST")
 def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Give the conversation another title, or show the one it gave itself."""
-    if request.method == "GET":
-        return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
-    form = RenameForm(request.POST)
-    if not form.is_valid():
-        return refuse(request, _("A title has at most 200 characters."))
-    conversations.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
-    conversation.refresh_from_db()
-    if not request.htmx:
-        return redirect("chat", conversation.pk)
+    if request.method == "POST":
+        form = RenameForm(request.POST)
+        if not form.is_valid():
+            return refuse(request, _("A title has at most 200 characters."))
+        title = form.cleaned_data["title"]
+        conversations.rename_conversation(conversation=conversation, title=title)
+        conversation.refresh_from_db()
+        if not request.htmx:
+            return redirect("chat", conversation.pk)
     return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
 
 

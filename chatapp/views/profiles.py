@@ -141,9 +141,8 @@ def _findings(report: Report, told: ListedModel | None) -> list[dict[str, str]]:
     )
     found = []
     for name, works, yes, no in tried:
-        state, words = ("works", yes) if works else ("lacks", no)
-        if works is None:
-            state, words = "untried", _("not tried")
+        states = {True: ("works", yes), False: ("lacks", no), None: ("untried", _("not tried"))}
+        state, words = states[works]
         found.append({"name": name, "state": state, "words": words})
     if told and told.context_window:
         words = _("%(tokens)s tokens, as the server says") % {"tokens": number(told.context_window)}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,7 +14,6 @@ from chatapp.accounts import accounts, credentials
 from chatapp.condensation.cost_forecast import cost_of_draft
 from chatapp.forms.accounts import CommandFormSet, TokenForm, command_forms
 from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
-from chatapp.models import Profile
 from chatapp.turns import actions
 from chatapp.views.common import Request, command_mode, refuse, signed_in
 
@@ -28,7 +27,14 @@ def show_settings(request: Request) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = PreferencesForm(sent, instance=preferences)
     profiles = request.user.profiles.all()
-    thresholds = [make_choice(profile, sent) for profile in profiles]
+    # One that was made in another tab since is not in what was sent.
+    thresholds = [
+        ThresholdChoice(
+            sent if sent and f"{prefix}-mode" in sent else None, instance=profile, prefix=prefix
+        )
+        for profile in profiles
+        if (prefix := f"profile-{profile.pk}")
+    ]
     chosen = [one for one in thresholds if one.is_bound]
     kept = command_forms(sent, request.user)
     # Each says what is wrong with it, so that nobody mends one mistake after the other.
@@ -53,13 +59,6 @@ def show_settings(request: Request) -> HttpResponse:
         "token_form": TokenForm(),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
-
-
-def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
-    """Return the profile's form; one that was made in another tab since is not in what was sent."""
-    prefix = f"profile-{profile.pk}"
-    data = sent if sent and f"{prefix}-mode" in sent else None
-    return ThresholdChoice(data, instance=profile, prefix=prefix)
 
 
 @transaction.atomic

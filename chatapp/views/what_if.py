@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from chatapp import errors
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.what_if import WhatIfForm
 from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
@@ -38,7 +37,10 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     if sent is None or not form.is_valid():
         return render(request, "what_if/page.html", context, status=200 if sent is None else 422)
     if wanted := sent.get("use"):
-        return _use(request, terms, _chosen(form, *wanted.split(SEPARATOR)))
+        trial_settings.use_variant(terms=terms, variant=_chosen(form, *wanted.split(SEPARATOR)))
+        actions.announce_changes(request.user.pk)
+        messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
+        return redirect("what_if", pk=conversation.pk)
     if wanted := sent.get("ask"):
         return _ask(request, form, _chosen(form, *wanted.split(SEPARATOR)))
     baseline = read_baseline(terms)
@@ -51,8 +53,7 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
     terms = terms_of(conversation)
-    baseline = read_baseline(terms)
-    predicted = predict_cost(baseline, Variant.in_force(terms))
+    predicted = predict_cost(read_baseline(terms), Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
@@ -65,19 +66,18 @@ def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str)
     return variant
 
 
-def _use(request: Request, terms: TurnSettings, variant: Variant) -> HttpResponse:
-    trial_settings.use_variant(terms=terms, variant=variant)
-    actions.announce_changes(request.user.pk)
-    messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
-    return redirect("what_if", pk=terms.conversation.pk)
-
-
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Ask a model, once what that may cost was confirmed, and return the one card."""
     baseline = read_baseline(form.terms)
     tried = try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
-        _require_confirmed(tried.predicted_cost, request.POST.get("predicted", ""))
+        # Somebody was told that it may cost about so much, or that nobody knows.
+        cost, confirmed = tried.predicted_cost, request.POST.get("predicted", "")
+        if cost is None and confirmed != UNKNOWN:
+            raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
+        if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
+            said = _("It may cost %s now. Compare again to confirm that.")
+            raise errors.Refused(said % money(cost))
         try:
             tried = try_with_model(baseline, tried)
         except DecryptionFailed:
@@ -85,12 +85,3 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     card = card_of(baseline, tried)
     context = {"conversation": form.terms.conversation, "card": card}
     return render(request, "what_if/_card.html", context)
-
-
-def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:
-    """Raise Refused unless somebody was told about so much, or that nobody knows."""
-    if cost is None and confirmed != UNKNOWN:
-        raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
-    if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
-        said = _("It may cost %s now. Compare again to confirm that.")
-        raise errors.Refused(said % money(cost))
