@@ -25,7 +25,7 @@ _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re
 _SITE = "site.js"
 SCRIPT = f"js/{_SITE}"
 # No module: it runs before anything is shown.
-EARLY = "js/early.js"
+FIRST_PAINT = "js/first_paint.js"
 _NEEDED = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<name>[\w.]+)";$', re.M)
 _GIVEN = re.compile(r"^export (?P<kind>(?:async )?function|class|const) (?P<name>\w+)", re.M)
 
@@ -87,7 +87,7 @@ def _join_sheets(paths: Paths) -> str:
 
 
 def _is_module(name: str) -> bool:
-    return name.startswith("js/") and name.endswith(".js") and name != EARLY
+    return name.startswith("js/") and name.endswith(".js") and name != FIRST_PAINT
 
 
 def _join_modules(paths: Paths) -> dict[str, str]:

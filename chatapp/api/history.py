@@ -37,7 +37,7 @@ Later = Annotated[int, Field(ge=0, le=LARGEST)]
 
 @router.get("/rewinds", response=page(RewindShape))
 def list_rewinds(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
-    """List what was set aside, the latest first: by going back, an edit, or another answer."""
+    """List what was set aside, the latest first: by going back, an edit, or another reply."""
     own = Rewind.objects.filter(conversation=own_conversation(request, pk))
     return by_moment(own.order_by("-created_at", "-pk"), "created_at", part)
 

@@ -122,7 +122,7 @@ TurnShape = row(
     "TurnShape",
     Turn,
     "id nonce origin status doing step error at_seq last_seq rewind started_at finished_at",
-    """From a message to its answer, or a condensation by hand, and how it stands or ended.
+    """From a message to the last reply, or a condensation by hand, and how it stands or ended.
 
     ``at_seq`` was the newest message before it, ``last_seq`` the newest when it ended.
     """,

@@ -126,10 +126,10 @@ class ProfileForm(ThresholdChoice):
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
-            "context_window": _("Tokens the model can take in, its answer included."),
+            "context_window": _("Tokens the model can take in, its reply included."),
             "effort": _("How much the model thinks first; its thoughts count as output."),
             "temperature": _("From 0 to 2; empty for the model's own."),
-            "max_output": _("Tokens kept free for the answer: a fifth of the window at most."),
+            "max_output": _("Tokens kept free for the reply: a fifth of the window at most."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -182,7 +182,7 @@ class ProfileForm(ThresholdChoice):
         return url
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an answer that could not fit into the window; drop an address nobody calls."""
+        """Refuse a reply that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:

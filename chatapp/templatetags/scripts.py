@@ -38,7 +38,7 @@ TEXTS = {
     },
     "nothingToRewind": _("There is no message of yours to go back to yet."),
     "notSent": _("Not sent yet. It will be sent when the connection is back."),
-    "stillRunning": _("The answer is still being written. Stop it, or edit when it is done."),
+    "stillRunning": _("The reply is still being written. Stop it, or edit when it is done."),
     "queuedIsGone": _(
         "The message you were editing was sent or removed. Your text is in the composer."
     ),

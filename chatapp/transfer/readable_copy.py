@@ -181,7 +181,7 @@ def _write(title: str, entries: Iterable[Entry]) -> str:
         "style": mark_safe(f"<style>{_style()}</style>"),  # noqa: S308 - our own sheets
         "policy": "; ".join(f"{name} {' '.join(of)}" for name, of in policy().items()),
     }
-    return render_to_string("exchange/copy.html", context)
+    return render_to_string("readable_copy/copy.html", context)
 
 
 def policy() -> dict[str, list[str]]:
@@ -198,4 +198,4 @@ def policy() -> dict[str, list[str]]:
 def _style() -> str:
     folder = Path(settings.BASE_DIR) / "static" / "css"
     sheets = [(folder / name).read_text("utf-8") for name in _SHEETS]
-    return "\n".join([*sheets, render_to_string("exchange/copy.css")])
+    return "\n".join([*sheets, render_to_string("readable_copy/copy.css")])

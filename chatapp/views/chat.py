@@ -142,7 +142,7 @@ def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UU
 
 @in_conversation("POST", resting=True)
 def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
-    """Go to another version of a message or an answer."""
+    """Go to another version of a message or a reply."""
     rewind_.switch_version(rewind=get_object_or_404(own.rewinds, pk=rewind_pk))
     return announce(request, own)
 

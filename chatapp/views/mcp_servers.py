@@ -23,7 +23,7 @@ TOLD = 5
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
     context = {"servers": request.user.mcp_servers.all(), "commands": command_mode()}
-    return render(request, "servers/page.html", context)
+    return render(request, "mcp_servers/page.html", context)
 
 
 @signed_in("GET", "POST")
@@ -39,7 +39,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
     form = McpServerForm(sent, instance=server)
     if sent is None or not form.is_valid():
         context = {"form": form, "server": server, "commands": command_mode()}
-        return render(request, "servers/form.html", context, status=422 if form.errors else 200)
+        return render(request, "mcp_servers/form.html", context, status=422 if form.errors else 200)
     columns = form.columns()
     mcp_servers.save_server(server=server, columns=columns)
     messages.success(request, _("“%s” was saved.") % server)
@@ -61,7 +61,7 @@ def try_server(request: Request, pk: int) -> HttpResponse:
     server.refresh_from_db()
     actions.announce_changes(request.user.pk)
     context = {"form": McpServerForm(instance=server), "server": server, "said": describe(listing)}
-    return render(request, "servers/_tools.html", context)
+    return render(request, "mcp_servers/_tools.html", context)
 
 
 @signed_in("GET", "POST")
@@ -73,7 +73,7 @@ def delete_server(request: Request, pk: int) -> HttpResponse:
         actions.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was removed.") % server)
         return redirect("mcp_servers")
-    return render(request, "servers/delete.html", {"server": server})
+    return render(request, "mcp_servers/delete.html", {"server": server})
 
 
 def describe(listing: Listing) -> str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.conversations.conversations import move_conversation, place_conversation, rename_folder
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
@@ -49,22 +49,22 @@ class Day(NamedTuple):
 
 
 def list_conversations(
-    request: Request, *, text: str = "", after: str = "", shelf: str = ""
+    request: Request, *, text: str = "", after: str = "", folder: str = ""
 ) -> dict[str, Any]:
     """Return one page of conversations by day, and a cursor: those with ``text`` in their title.
 
-    Without a text, those of a ``shelf``, which is a folder's number or ARCHIVE; or else those that
-    are on none.
+    Without a text, those in a ``folder``, which is its number or ARCHIVE; or else those in none.
     """
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
         found = found.titled(text)
-    elif shelf == ARCHIVE:
+    elif folder == ARCHIVE:
         found = found.archived()
+    elif folder:
+        found = found.filter(archived_at=None, folder=read_number(folder) or 0)
     else:
-        folder = read_number(shelf) or 0
-        found = found.filter(archived_at=None, folder=folder) if shelf else found.loose()
+        found = found.loose()
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
     if place := read_cursor(after):
@@ -74,7 +74,7 @@ def list_conversations(
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
     days = [Day(day, list(items), day == last) for day, items in by_day]
-    return {"days": days, "more": more, "text": text, "shelf": shelf}
+    return {"days": days, "more": more, "text": text, "chosen": folder}
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
@@ -133,12 +133,12 @@ def search(request: Request) -> HttpResponse:
     Opened by itself, this leads to the page beside which the search is shown.
     """
     asked = request.GET
-    text, after, shelf = (asked.get(name, "") for name in ("q", "after", "shelf"))
+    text, after, folder = (asked.get(name, "") for name in ("q", "after", "folder"))
     if not request.htmx:
         return redirect(reverse("conversations", query={"q": text}))
     pk = as_uuid(asked.get("current", ""))
-    if after or shelf:
-        listed = list_conversations(request, text=text, after=after, shelf=shelf)
+    if after or folder:
+        listed = list_conversations(request, text=text, after=after, folder=folder)
         return render(request, "conversations/_list.html", listed | {"current": pk})
     current = Conversation.objects.owned_by(request.user).filter(pk__in=[pk]).first()
     found = search_conversations(request, text, current=current)
@@ -146,19 +146,19 @@ def search(request: Request) -> HttpResponse:
 
 
 @in_conversation("GET", "POST")
-def shelve_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+def move_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Show where a conversation is and can be put, or put it there."""
     folders = Folder.objects.owned_by(request.user)
     if request.method == "GET":
         context = {"conversation": conversation, "folders": folders}
-        return render(request, "conversations/_shelve.html", context)
+        return render(request, "conversations/_move.html", context)
     action = request.POST.get("action", "")
     if action == MOVE:
         chosen, named = request.POST.get("folder", ""), request.POST.get("named", "")
         folder = get_object_or_404(folders, pk=read_number(chosen)) if chosen else None
-        move_conversation(conversation=conversation, folder=folder, named=named)
+        conversations.move_conversation(conversation=conversation, folder=folder, named=named)
     else:
-        place_conversation(conversation=conversation, action=action)
+        conversations.place_conversation(conversation=conversation, action=action)
     return announce(request, reverse("chat", args=[conversation.pk]))
 
 
@@ -171,7 +171,7 @@ def change_folder(request: Request, pk: int) -> HttpResponse:
     if "remove" in request.POST:
         folder.delete()
     else:
-        rename_folder(folder=folder, name=request.POST.get("name", ""))
+        conversations.rename_folder(folder=folder, name=request.POST.get("name", ""))
     return announce(request, reverse("conversations"))
 
 

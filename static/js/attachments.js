@@ -139,16 +139,16 @@ export class Attachments {
     const body = new FormData();
     body.append("file", file, file.name);
     body.append("conversation", this.#list.dataset.conversation ?? "");
-    let answer;
+    let response;
     try {
-      answer = await fetch(`${this.#address}new/`, { method: "POST", body, headers });
+      response = await fetch(`${this.#address}new/`, { method: "POST", body, headers });
     } catch {
       toast(text("unreachable"), "error");
       return "";
     }
-    const said = await answer.text();
-    if (answer.ok && !answer.redirected) return said;
-    toast(answer.status === 422 ? said : text("requestFailed", { status: String(answer.status) }), "error");
+    const said = await response.text();
+    if (response.ok && !response.redirected) return said;
+    toast(response.status === 422 ? said : text("requestFailed", { status: String(response.status) }), "error");
     return "";
   }
 

@@ -1,11 +1,7 @@
 // Completions of what is typed for short: commands after a slash, paths after "@".
-const { commands: listed, paths } = document.querySelector("[data-commands]").dataset;
+import { fetchJson } from "./source.js";
 
-async function fetchJson(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (!answer.ok || answer.redirected) throw new Error(`The server answered ${answer.status}.`);
-  return answer.json();
-}
+const { commands: listed, paths } = document.querySelector("[data-commands]").dataset;
 
 const ABOUT = 100; // characters that stand for a command without a description
 
@@ -48,8 +44,8 @@ export const pathSource = {
   match: (before) => MENTION.exec(before)?.[1] ?? null,
   length: (word) => word.length + 1,
   async find(word) {
-    const answer = await fetchJson(`${paths}?q=${encodeURIComponent(word.replace(/^"/, ""))}`);
-    return answer.paths.map(({ path, mention, folder }) => ({
+    const found = await fetchJson(`${paths}?q=${encodeURIComponent(word.replace(/^"/, ""))}`);
+    return found.paths.map(({ path, mention, folder }) => ({
       label: path,
       // In a folder one may go on, before the quotes are closed.
       insert: folder ? mention : `${mention} `,

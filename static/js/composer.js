@@ -38,7 +38,7 @@ export class Composer {
     this.#onSend = onSend;
     this.#carryOut = carryOut;
     this.#longest = Number(this.#form.dataset.longest);
-    this.key = `draft-${this.#form.dataset.conversation}`;
+    this.key = `unsent-${this.#form.dataset.conversation}`;
     this.#attachments = new Attachments(this.#box, () => {
       this.#refused &&= this.running || this.#attachments.isComing;
       this.#say();
@@ -117,7 +117,7 @@ export class Composer {
     return true;
   }
 
-  /** Begin a turn without a message of one's own: try again, continue, answer anew. */
+  /** Begin a turn without a message of one's own: try again, continue, reply anew. */
   begin(command) {
     if (!this.#cannot) this.#post({ ...command, nonce: uuid() });
   }
@@ -275,17 +275,17 @@ export class Composer {
   }
 
   #remember() {
-    const draft = { text: this.#box.value, attachments: this.#attachments.ids, pending: this.#pending };
-    const isEmpty = !draft.text && !draft.attachments.length && !draft.pending;
-    session.set(this.key, isEmpty ? null : JSON.stringify(draft));
+    const unsent = { text: this.#box.value, attachments: this.#attachments.ids, pending: this.#pending };
+    const isEmpty = !unsent.text && !unsent.attachments.length && !unsent.pending;
+    session.set(this.key, isEmpty ? null : JSON.stringify(unsent));
   }
 
   async #restore() {
-    const draft = this.#stored();
-    if (!this.#box.value && draft?.text) this.#box.value = draft.text;
-    this.#pending = draft?.pending ?? null;
-    if (!draft?.attachments?.length) return;
-    await this.#attachments.restore(draft.attachments);
+    const unsent = this.#stored();
+    if (!this.#box.value && unsent?.text) this.#box.value = unsent.text;
+    this.#pending = unsent?.pending ?? null;
+    if (!unsent?.attachments?.length) return;
+    await this.#attachments.restore(unsent.attachments);
     // Those that are gone may have been sent.
     this.#remember();
     this.#say();

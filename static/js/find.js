@@ -1,6 +1,7 @@
 // Searching in the conversation: what says the words is counted, stepped through, and fetched.
 import { mark, unmark } from "./marks.js";
 import { isTyping, shortcutsAreOn } from "./shortcuts.js";
+import { fetchJson } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
 import { isBefore } from "./transcript.js";
@@ -17,7 +18,7 @@ export class Find {
   #goTo;
   #found = NOTHING;
   #asked = null;
-  #answer = null;
+  #pending = null;
   #index = -1;
   #row = null;
 
@@ -90,14 +91,14 @@ export class Find {
   /** Find out who says the words, unless that is known. */
   #ask() {
     const words = this.#box.value.trim();
-    if (words !== this.#asked) this.#answer = this.#fetch((this.#asked = words));
-    return this.#answer;
+    if (words !== this.#asked) this.#pending = this.#fetch((this.#asked = words));
+    return this.#pending;
   }
 
   async #fetch(words) {
     let found = NOTHING;
     try {
-      if (words) found = await fetchFound(`${this.#form.dataset.url}?q=${encodeURIComponent(words)}`);
+      if (words) found = await fetchJson(`${this.#form.dataset.url}?q=${encodeURIComponent(words)}`);
       if (found.problem) toast(found.problem, "error");
     } catch {
       toast(text("unreachable"), "error");
@@ -150,10 +151,4 @@ export class Find {
 
 function isChord({ code, shiftKey, ctrlKey, metaKey }) {
   return code === "KeyF" && shiftKey && (ctrlKey || metaKey);
-}
-
-async function fetchFound(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (!answer.ok || answer.redirected) throw new Error(`The search was answered with ${answer.status}.`);
-  return answer.json();
 }

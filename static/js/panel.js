@@ -1,4 +1,4 @@
-// Around the transcript: context bar, the condensing band, the notice; clocks that tick in them.
+// Around the transcript: context bar, running condensation, notice; clocks that tick in them.
 import { local } from "./storage.js";
 import { text } from "./text.js";
 import { uuid } from "./uuid.js";
@@ -108,9 +108,9 @@ export function serverNow() {
 function showClocks() {
   const now = serverNow();
   if (isCondensing()) {
-    const band = condensing.firstElementChild;
-    const seconds = Math.max(0, Math.round(now - Number(band.dataset.since)));
-    band.querySelector("[data-elapsed]").textContent = text("elapsed", { seconds });
+    const line = condensing.firstElementChild;
+    const seconds = Math.max(0, Math.round(now - Number(line.dataset.since)));
+    line.querySelector("[data-elapsed]").textContent = text("elapsed", { seconds });
   }
   const applies = condensing.querySelector("[data-applies]");
   if (applies) {
@@ -144,8 +144,8 @@ export function showPanel(frame) {
 /** Ask for a condensation of all, or of a scope, once, until the server has said something to it. */
 function ask(socket, focus, scope = {}) {
   const review = keep.elements.review.checked;
-  const wish = { type: "condense.start", focus, review, nonce: uuid(), ...scope };
-  if (asked || !socket.send(wish)) return false;
+  const frame = { type: "condense.start", focus, review, nonce: uuid(), ...scope };
+  if (asked || !socket.send(frame)) return false;
   asked = true;
   showWhetherItCan();
   return true;

@@ -6,7 +6,7 @@ const LONGEST_WAIT = 15000;
 const STEADY = 5000;
 // A sign of life is asked for after this silence, and has to come within the second time.
 const SILENCE = 8000;
-const ANSWER = 5000;
+const PATIENCE = 5000;
 // A page may be hidden for so long before it lets go of its line.
 const HIDDEN = 30000;
 const EXPIRED = 4401;
@@ -45,7 +45,7 @@ export class Socket extends EventTarget {
     const began = Date.now();
     this.#socket = socket;
     this.#tell("line");
-    this.#listen(ANSWER + SILENCE);
+    this.#listen(PATIENCE + SILENCE);
     // What an old line still says is past.
     const hear = (type, work) => socket.addEventListener(type, (event) => socket === this.#socket && work(event));
     hear("message", (event) => {
@@ -74,7 +74,7 @@ export class Socket extends EventTarget {
   #ask() {
     clearTimeout(this.#pulse);
     if (this.isOpen) this.#socket.send(JSON.stringify({ type: "ping" }));
-    this.#pulse = setTimeout(() => this.#lost(), ANSWER);
+    this.#pulse = setTimeout(() => this.#lost(), PATIENCE);
   }
 
   #lost() {

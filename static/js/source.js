@@ -8,7 +8,12 @@ export async function sourceOf(row) {
 
 /** Return the text at an address of this server. */
 export async function fetchText(address) {
-  const answer = await fetch(address);
-  if (!answer.ok || answer.redirected) throw new Error(`The server answered ${answer.status}.`);
-  return answer.text();
+  const response = await fetch(address);
+  if (!response.ok || response.redirected) throw new Error(`The server answered ${response.status}.`);
+  return response.text();
+}
+
+/** Return what the JSON at an address of this server says. */
+export async function fetchJson(address) {
+  return JSON.parse(await fetchText(address));
 }

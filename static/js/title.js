@@ -23,7 +23,7 @@ function close() {
   heading.hidden = false;
 }
 
-/** A conversation names itself after its first message, and may be `named` after its answer. */
+/** A conversation names itself after its first message, and may be `named` after its reply. */
 export async function refreshTitle({ named = false } = {}) {
   const { form, heading, field } = parts();
   if (!field.hidden || (heading.dataset.untitled === undefined && !named)) return;

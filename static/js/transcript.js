@@ -177,11 +177,11 @@ export class Transcript {
 
   /** Show the rows that the server answers with; throw where it can't be reached or fails. */
   async #fetch(query) {
-    const answer = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
-    if (answer.status >= 500) throw new Error(`The server answered ${answer.status}.`);
+    const response = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
+    if (response.status >= 500) throw new Error(`The server answered ${response.status}.`);
     // The line at the composer says so where the session or the conversation is over.
-    if (!answer.ok || answer.redirected) return;
-    const fresh = parse(await answer.text());
+    if (!response.ok || response.redirected) return;
+    const fresh = parse(await response.text());
     if (fresh?.id !== "transcript") return;
     this.#scroll.keep(() => this.#swap(fresh));
   }

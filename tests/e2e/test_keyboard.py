@@ -34,7 +34,7 @@ def test_an_edit_in_vain_is_said_and_the_text_kept(open_chat: OpenChat, standin:
     chat.type(long(PASSWORD))
     expect(chat.rows("Agent")).to_contain_text("One two three")
     chat.box.press("ArrowUp")
-    expect(chat.status("The answer is still being written. Stop it, or edit")).to_be_visible()
+    expect(chat.status("The reply is still being written. Stop it, or edit")).to_be_visible()
     writing.open()
     chat.finished()
     chat.button("Condense context").click()

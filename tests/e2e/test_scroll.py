@@ -157,7 +157,7 @@ def test_what_is_opened_at_the_end_stays_under_the_pointer(
 def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> None:
     """What arrives then is counted, and moves nothing; the button leads to it, and to writing."""
     page, line = chat
-    last = page.locator("#transcript > .band-failure").last
+    last = page.locator("#transcript > .milestone-failure").last
     last.click(position={"x": 400, "y": 5})
     place = top(last)
     line.show(message(card("notes.md")), message(TextPart(html="<p>x</p>" * 90), seq=901))

@@ -111,7 +111,7 @@ HTMX = {"HX-Request": "true"}
 def put(browser: Client, conversation: Conversation, action: str, **more: object) -> int:
     """Do something with a conversation as the dialog does."""
     answer = browser.post(
-        reverse("shelve", args=[conversation.pk]), {"action": action, **more}, headers=HTMX
+        reverse("move", args=[conversation.pk]), {"action": action, **more}, headers=HTMX
     )
     return answer.status_code
 
@@ -133,7 +133,7 @@ def test_the_archive_is_shown_on_request_and_searched(browser: Client, alice: Us
     put(browser, first, "pin")
     put(browser, first, "archive")
     assert titles(browser) == ["# Today", "Trier", "Archive"]
-    assert titles(browser, shelf="archive") == ["Trieste"]
+    assert titles(browser, folder="archive") == ["Trieste"]
     assert titles(browser, q="tri") == ["# Today", "Trier", "Trieste"]
     assert "Archived" in browser.get(reverse("search"), {"q": "trieste"}, headers=HTMX).text
     assert browser.get(reverse("chat", args=[first.pk])).status_code == 200
@@ -151,12 +151,12 @@ def test_a_folder_is_made_by_its_name_and_holds_what_is_moved_there(
     folder = Folder.objects.get()
     assert folder.name == "Work"
     assert titles(browser) == ["Work", "# Today", "Third"]
-    assert titles(browser, shelf=str(folder.pk)) == ["Second", "First"]
+    assert titles(browser, folder=str(folder.pk)) == ["Second", "First"]
     put(browser, third, "move", folder=folder.pk)
     put(browser, first, "move", folder="")
     put(browser, second, "archive")
     assert titles(browser) == ["Work", "# Today", "First", "Archive"]
-    assert titles(browser, shelf=str(folder.pk)) == ["Third"]
+    assert titles(browser, folder=str(folder.pk)) == ["Third"]
     shown = browser.get(reverse("search"), {"current": str(third.pk)}, headers=HTMX).text
     assert re.search(r'data-folder="\d+" open hx-get="[^"]*" hx-trigger="load"', shown)
 
@@ -181,7 +181,7 @@ def test_a_folder_is_renamed_and_removed_without_its_conversations(
     assert Conversation.objects.count() == 2
 
 
-def test_nobody_puts_anything_on_another_s_shelf(browser: Client, alice: User, bob: User) -> None:
+def test_nobody_puts_anything_on_another_s_folder(browser: Client, alice: User, bob: User) -> None:
     """Neither a conversation nor a folder of Bob's is Alice's to see or change."""
     (his,) = converse(bob, "His")
     (hers,) = converse(alice, "Hers")
@@ -193,20 +193,20 @@ def test_nobody_puts_anything_on_another_s_shelf(browser: Client, alice: User, b
     assert (
         browser.post(reverse("change_folder", args=[folder.pk]), {"remove": 1}).status_code == 404
     )
-    assert titles(browser, shelf=str(folder.pk)) == []
-    assert "Secret" not in browser.get(reverse("shelve", args=[hers.pk])).text
+    assert titles(browser, folder=str(folder.pk)) == []
+    assert "Secret" not in browser.get(reverse("move", args=[hers.pk])).text
     put(browser, hers, "move", named="Secret")
     assert Folder.objects.count() == 2
 
 
-@pytest.mark.parametrize("shelf", ["x", "-1", "9" * 30, "archive'"])
-def test_a_shelf_that_there_is_not_is_empty(browser: Client, alice: User, shelf: str) -> None:
+@pytest.mark.parametrize("name", ["x", "-1", "9" * 30, "archive'"])
+def test_a_folder_that_there_is_not_is_empty(browser: Client, alice: User, name: str) -> None:
     """Whatever an address asks for."""
     converse(alice, "First")
-    assert titles(browser, shelf=shelf) == []
+    assert titles(browser, folder=name) == []
 
 
-def test_the_pages_of_a_shelf_follow_each_other(browser: Client, alice: User) -> None:
+def test_the_pages_of_a_folder_follow_each_other(browser: Client, alice: User) -> None:
     """Each with as many queries, by an index that has what is listed and nothing else."""
     made = converse(alice, *[f"Talk {number}" for number in range(95)])
     conversations.move_conversation(conversation=made[0], folder=None, named="Work")
@@ -215,12 +215,12 @@ def test_the_pages_of_a_shelf_follow_each_other(browser: Client, alice: User) ->
     seen: list[str] = []
     after, counts = "", []
     for _page in range(3):
-        asked = {"shelf": str(folder.pk), "after": after}
+        asked = {"folder": str(folder.pk), "after": after}
         with statements() as sent:
             page = browser.get(reverse("search"), asked, headers=HTMX).text
         counts.append(len([*sent]))
         seen += re.findall(r'class="conversation-title"[^>]*>(.*?)<', page)
-        assert (f"shelf={folder.pk}" in page) == ("after=" in page)
+        assert (f"folder={folder.pk}" in page) == ("after=" in page)
         after = unquote(page.partition("after=")[2].partition("&")[0])
     assert seen == [f"Talk {number}" for number in range(94, -1, -1)]
     assert len(set(counts)) == 1
