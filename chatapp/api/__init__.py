@@ -1,14 +1,4 @@
-"""The JSON API: what it is built with is loaded with its first request.
-
-``auth``           tokens, what their owners may reach, and refusals
-``schemas``        what is answered, and what may be sent
-``pagination``     lists in parts
-``conversations``  conversations, their messages, attachments and pins, what the model sees
-``turns``          turns: streamed as server-sent events, stopped, asked for, answered
-``history``        rewinds, forks, condensations and model calls
-``settings``       profiles and settings
-``urls``           all of it, with its description
-"""
+"""The JSON API: what it is built with is loaded with its first request."""
 
 from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase

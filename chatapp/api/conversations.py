@@ -3,7 +3,6 @@
 import uuid
 from typing import Any
 
-from django.forms import model_to_dict
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -36,7 +35,7 @@ from chatapp.api.schemas import (
 from chatapp.composer import attachments as attachments_
 from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
-from chatapp.forms.conversations import BudgetForm
+from chatapp.forms.conversations import SpendingLimitForm
 from chatapp.models import Attachment, Conversation, Profile, message_store
 from chatapp.transcript import pinned
 from chatapp.turns import actions
@@ -71,7 +70,7 @@ def show_conversation(request: Call, pk: Pk) -> Conversation:
 def change_conversation(request: Call, pk: Pk, change: ConversationChange) -> Conversation:
     """Change what is named of a conversation; a budget holds from its next call on."""
     conversation = own_conversation(request, pk)
-    form = BudgetForm({**model_to_dict(conversation, BudgetForm.Meta.fields), **change})
+    form = SpendingLimitForm({"budget": conversation.budget, **change})
     if not form.is_valid():
         raise refuse(form)
     conversations.decide(

@@ -1,4 +1,4 @@
-"""Conversation forms: title, budget, tools and prompt, and places to rewind to."""
+"""Conversation forms: title, spending limit, tools and prompt, and places to rewind to."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -46,7 +46,7 @@ class RewindForm(forms.Form):
     with_files = forms.BooleanField(required=False)
 
 
-class BudgetForm(ModelForm[Conversation]):
+class SpendingLimitForm(ModelForm[Conversation]):
     """What the calls in a conversation may cost, in USD; nothing is as much as they do."""
 
     class Meta:

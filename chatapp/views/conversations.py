@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors
@@ -53,39 +52,6 @@ def read_first(request: Request, pk: uuid.UUID) -> First | None:
     return waiting.get(str(pk))
 
 
-# What the first page offers to try: a prompt, and whether it needs the sample files.
-EXAMPLES = (
-    {
-        "icon": "fold",
-        "title": gettext_lazy("See a condensation"),
-        "text": gettext_lazy(
-            "The agent reads until its context is full; you see it folded, and can unfold it."
-        ),
-        "prompt": gettext_lazy(
-            "Read every sample file, one after the other, and then tell me in one sentence each "
-            "what they are about."
-        ),
-        "samples": True,
-    },
-    {
-        "icon": "folder",
-        "title": gettext_lazy("Ask about files"),
-        "text": gettext_lazy("The agent lists, searches and reads; each step is on the page."),
-        "prompt": gettext_lazy("Which files are here, and where should I start reading?"),
-        "samples": True,
-    },
-    {
-        "icon": "pen",
-        "title": gettext_lazy("Think something through"),
-        "text": gettext_lazy("A plain conversation that you can keep going for weeks."),
-        "prompt": gettext_lazy(
-            "Help me decide something: ask me one question at a time until you can advise me."
-        ),
-        "samples": False,
-    },
-)
-
-
 @signed_in("GET")
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
@@ -100,7 +66,6 @@ def _home(
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
     preferences = accounts.preferences_of(request.user)
     context = {
-        "examples": EXAMPLES,
         "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
         "profile": preferences.default_profile,
         "looks_around": accounts.may_look_around(request.user, preferences),

@@ -18,8 +18,7 @@ from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.number_formats import number
-from chatapp.providers.model_servers import Report, find_local_servers
+from chatapp.providers.model_servers import find_local_servers
 from chatapp.providers.specs import ListedModel
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
@@ -104,12 +103,12 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
         report = asyncio.run(probe_profile(profile))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
-    told = report.find_model(profile.model)
+    listed = report.find_model(profile.model)
     context = {
         "report": report,
         "profile": profile,
-        "findings": _findings(report, told),
-        "fields": _fields(told, report.images),
+        "listed_model": listed,
+        "fields": _fields(listed, report.images),
         "models": [
             {"id": one.id, "window": one.context_window, "fields": _fields(one)}
             for one in report.models
@@ -124,30 +123,6 @@ def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
     if sees_images is not None:
         figures["text_only"] = not sees_images
     return json.dumps(shown_figures(figures))
-
-
-def _findings(report: Report, told: ListedModel | None) -> list[dict[str, str]]:
-    """Return what works, in words; its ``state`` is "works", "lacks" or "untried"."""
-    listed = _("%(count)s listed") % {"count": number(len(report.models))}
-    tried = (
-        (_("Address"), report.address, _("answers"), _("does not answer")),
-        (_("Key"), report.key, _("accepted"), _("not accepted")),
-        (_("Models"), report.listing, listed, _("not listed")),
-        (_("Streaming"), report.streaming, _("works"), _("no text came")),
-        (_("Usage"), report.usage, _("reported"), _("not reported: it is estimated")),
-        (_("Tools"), report.tools, _("taken"), _("not taken: the model only talks")),
-        (_("Images"), report.images, _("taken"), _("not taken: they are named instead")),
-        (_("Counting"), report.counting, _("works"), _("none: sizes are estimated")),
-    )
-    found = []
-    for name, works, yes, no in tried:
-        states = {True: ("works", yes), False: ("lacks", no), None: ("untried", _("not tried"))}
-        state, words = states[works]
-        found.append({"name": name, "state": state, "words": words})
-    if told and told.context_window:
-        words = _("%(tokens)s tokens, as the server says") % {"tokens": number(told.context_window)}
-        found.append({"name": _("Context window"), "state": "works", "words": words})
-    return found
 
 
 @signed_in("POST")
