@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
-from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 from django.test import Client, override_settings
 from pytest_django import Settings
@@ -62,8 +61,10 @@ def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings) 
         assert "immutable" in answer["Cache-Control"]
 
 
-def test_the_collected_stylesheet_has_all_others_in_it(collected: LazySettings) -> None:
-    """In their order; what is for paper stays so."""
+def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: LazySettings) -> None:
+    """In their order; what is for paper stays so. It is the only one that a page asks for."""
+    page = Client().get("/sign-in/").text
+    assert page.count('rel="stylesheet"') == page.count(static("css/site.css")) == 1
     sheet = b"".join(Client().get(static("css/site.css"))).decode()
     assert "@import" not in sheet
     parts = {path.name: cssmin(path.read_text()) for path in SHEETS.glob("*.css")}
@@ -138,11 +139,3 @@ def test_what_was_collected_of_other_files_is_not_used(collected: LazySettings) 
     assert HashedStorage().hashed_files
     (Path(collected.STATIC_ROOT) / "collected").write_text("of another version")
     assert HashedStorage().url("js/chat.js") == "/static/js/chat.js"
-
-
-def test_pages_ask_for_one_stylesheet(client: Client, db: None, collected: LazySettings) -> None:
-    """Each further one would be waited for before anything is shown."""
-    page = client.get("/sign-in/").text
-    assert page.count('rel="stylesheet"') == 1
-    assert static("css/site.css") in page
-    assert staticfiles_storage.url("css/site.css") in page

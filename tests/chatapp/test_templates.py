@@ -1,5 +1,6 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.template import engines
@@ -7,65 +8,31 @@ from django.template.loader import get_template
 
 from chatapp.live.context_bar import Segment
 from chatapp.templatetags import figures, records
-from chatapp.templatetags.page import icon
 
-AMOUNTS = [
-    ("0", "$0"),
-    ("0.004", "$0.004"),
-    ("0.0123", "$0.0123"),
-    ("0.00001234", "$0.0000123"),
-    ("0.5", "$0.50"),
-    ("0.9996", "$1.00"),
-    ("12.346", "$12.35"),
-    ("1234.5", "$1,234.50"),
-]
-SPANS = [
-    (0, "0.0 s"),
-    (0.03, "< 0.1 s"),
-    (8.42, "8.4 s"),
-    (59.97, "1 min 0 s"),
-    (72, "1 min 12 s"),
-    (timedelta(hours=2, minutes=5), "2 h 5 min"),
-]
-
-
-@pytest.mark.parametrize(("amount", "shown"), AMOUNTS)
-def test_costs_keep_their_significant_digits(amount: str, shown: str) -> None:
-    """$0.004 is never $0.00."""
-    assert figures.usd(Decimal(amount)) == shown
+NOTHING = figures.NOTHING
+SHOWN = {
+    figures.usd: {
+        Decimal(0): "$0", Decimal("0.004"): "$0.004", Decimal("0.0123"): "$0.0123",
+        Decimal("0.00001234"): "$0.0000123", Decimal("0.5"): "$0.50", Decimal("0.9996"): "$1.00",
+        Decimal("12.346"): "$12.35", Decimal("1234.5"): "$1,234.50", None: NOTHING,
+    },
+    figures.duration: {
+        0: "0.0 s", 0.03: "< 0.1 s", 8.42: "8.4 s", 59.97: "1 min 0 s", 72: "1 min 12 s",
+        timedelta(hours=2, minutes=5): "2 h 5 min", None: NOTHING,
+    },
+    figures.tokens: {171_808: "171,808", None: NOTHING},
+    partial(figures.tokens, measured=False): {171_808: "≈ 171,808"},
+    partial(figures.usd, measured=False): {2: "≈ $2.00"},
+    figures.percent: {0.3: "< 1 %", 0: "0 %", 89.9: "89 %", None: NOTHING},
+    figures.size: {1: "1 character", 999: "999 characters", 12_400: "12.4 k characters"},
+    figures.moment: {None: NOTHING},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("span", "shown"), SPANS)
-def test_time_spans_are_shown_in_their_largest_units(span: float, shown: str) -> None:
-    """Nobody has to divide by sixty."""
-    assert figures.duration(span) == shown
-
-
-def test_estimated_tokens_are_marked() -> None:
-    """What was not measured has ≈ before it."""
-    assert figures.tokens(171808) == "171,808"
-    assert figures.tokens(171808, False) == "≈ 171,808"
-
-
-def test_what_is_not_known_is_a_dash() -> None:
-    """An empty cell would look like a mistake."""
-    dash = figures.NOTHING
-    assert figures.tokens(None) == figures.usd(None) == figures.duration(None) == dash
-    assert figures.percent(None) == figures.moment(None) == dash
-
-
-def test_a_small_share_is_not_rounded_to_nothing() -> None:
-    """A context that holds something is never 0 % full."""
-    assert figures.percent(0.3) == "< 1 %"
-    assert figures.percent(0) == "0 %"
-    assert figures.percent(89.9) == "89 %"
-
-
-def test_sizes_are_counted_in_characters() -> None:
-    """Long texts are rounded to a tenth of a thousand."""
-    assert figures.size(1) == "1 character"
-    assert figures.size(999) == "999 characters"
-    assert figures.size(12_400) == "12.4 k characters"
+def test_figures_are_shown_as_people_read_them() -> None:
+    """Small costs keep their digits, estimates have ≈, and what is not known is a dash."""
+    for show, shown in SHOWN.items():
+        assert {value: show(value) for value in shown} == shown  # type: ignore[operator]
 
 
 def test_segments_lie_end_to_end() -> None:
@@ -79,11 +46,6 @@ def test_a_moment_carries_its_zone() -> None:
     html = figures.moment(datetime(2026, 11, 21, 8, 30, tzinfo=UTC), "time")
     assert 'datetime="2026-11-21T08:30:00+00:00"' in html
     assert "2026-11-21 08:30 UTC" in html
-
-
-def test_an_icon_is_hidden_from_screen_readers() -> None:
-    """Its meaning is in the words beside it."""
-    assert 'aria-hidden="true"' in icon("fold")
 
 
 def test_an_excerpt_says_what_a_message_holds() -> None:

@@ -143,16 +143,9 @@ def ask_all(schema: schemathesis.BaseSchema, asked: Asked, examples: int) -> Non
         ask_some()
 
 
+@pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.soak)])
 def test_every_request_is_answered_as_it_is_described(
-    description: schemathesis.BaseSchema, asked: Asked
+    description: schemathesis.BaseSchema, asked: Asked, examples: int
 ) -> None:
     """No server error, no status, type or shape that the description does not have."""
-    ask_all(description, asked, FEW)
-
-
-@pytest.mark.soak
-def test_many_requests_are_answered_as_it_is_described(
-    description: schemathesis.BaseSchema, asked: Asked
-) -> None:
-    """The same, for longer."""
-    ask_all(description, asked, MANY)
+    ask_all(description, asked, examples)

@@ -20,31 +20,24 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def test_a_turn_is_heard_from_its_message_to_its_end(
     sender: Sender, anthropic_standin: Standin
 ) -> None:
-    """The text as it comes, each message as it is stored, and how it ended."""
-    anthropic_standin.then(Reply("It is noon."))
-    told = await sender.hear("What time is it?\ud800")
+    """The text as it comes, each message as it is stored, and how it ended; no other one begins."""
+    gate = Gate()
+    anthropic_standin.then(Reply("It is noon.", gate=gate))
+    answer = await sender.send("What time is it?\ud800")
+    assert answer["Content-Type"] == "text/event-stream"
+    stream = read(answer.streaming_content)
+    told = [await anext(stream)]
     assert told[0][0] == "message"
     assert told[0][1]["content"][-1]["text"] == "What time is it?\ufffd"
-    assert "".join(one["text"] for name, one in told if name == "text") == "It is noon."
-    answer = [one for name, one in told if name == "message"][-1]
-    assert (answer["role"], answer["seq"]) == ("assistant", 2)
-    assert told[-1] == ("end", {"status": "succeeded", "error": "", "last_seq": 2})
-
-
-async def test_what_is_written_is_heard_while_it_is_written(
-    sender: Sender, anthropic_standin: Standin
-) -> None:
-    """Before the model has ended; meanwhile another message is refused."""
-    gate = Gate()
-    anthropic_standin.then(Reply("It is noon, I think.", gate=gate))
-    answer = await sender.send("What time is it?")
-    stream = read(answer.streaming_content)
-    assert (await anext(stream))[0] == "message"
     assert not await Turn.objects.exclude(finished_at=None).aexists()
     [(name, refusal)] = await sender.hear("And now?")
     assert (name, set(refusal)) == ("refused", {"detail"})
     gate.open()
-    assert [name async for name, _ in stream][-1] == "end"
+    told += [one async for one in stream]
+    assert "".join(one["text"] for name, one in told if name == "text") == "It is noon."
+    answer = [one for name, one in told if name == "message"][-1]
+    assert (answer["role"], answer["seq"]) == ("assistant", 2)
+    assert told[-1] == ("end", {"status": "succeeded", "error": "", "last_seq": 2})
 
 
 async def test_the_same_message_sent_twice_begins_one_turn(

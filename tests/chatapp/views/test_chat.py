@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Message, ModelCall, Rewind, Turn, message_store
+from chatapp.models import Conversation, ModelCall, Turn, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
@@ -26,10 +26,8 @@ def test_the_chat_shows_its_messages(browser: Client, conversation: Conversation
     say("user", "Where is the cut?")
     say("assistant", "Between two **turns**.")
     page = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert 'id="message-1"' in page
-    assert "<strong>turns</strong>" in page
-    assert 'role="log"' in page
-    assert 'role="meter"' in page
+    for part in ('id="message-1"', "<strong>turns</strong>", 'role="log"', 'role="meter"'):
+        assert part in page
 
 
 def test_an_answer_of_unknown_cost_shows_its_tokens(
@@ -55,8 +53,9 @@ def test_earlier_messages_come_page_by_page(
     assert "Number 3." not in page
     before = page.partition("?before=")[2].partition('"')[0]
     older = browser.get(f"/c/{conversation.pk}/transcript/?before={before}").text
-    assert "Number 3." in older
-    assert "<html" not in older
+    assert ("Number 3." in older, "<html" in older) == (True, False)
+    anew = browser.get(f"/c/{conversation.pk}/transcript/").text
+    assert f'data-revision="{Conversation.objects.get().revision}"' in anew
 
 
 def test_a_link_to_an_old_place_opens_there(
@@ -78,32 +77,6 @@ def test_a_link_to_an_old_place_opens_there(
     assert part.count("<article") == 150
     assert 'data-cut="3.3"' in part
     assert 'data-cut="153.153"' in part
-
-
-def test_the_transcript_alone_carries_its_revision(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """So that a page knows whether it is up to date."""
-    say("user", "Hello.")
-    part = browser.get(f"/c/{conversation.pk}/transcript/").text
-    assert f'data-revision="{Conversation.objects.get().revision}"' in part
-    assert "<html" not in part
-
-
-def test_a_rewind_hides_and_its_undo_shows_again(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Nothing is deleted; what it hides is said in advance."""
-    say("user", "One.")
-    say("user", "Two.")
-    dialog = browser.get(f"/c/{conversation.pk}/rewind/preview/?to_seq=2", headers=HTMX).text
-    assert "<strong>1 message</strong>" in dialog
-    answer = browser.post(f"/c/{conversation.pk}/rewind/", {"to_seq": 2}, headers=HTMX)
-    assert (answer.status_code, answer.headers["HX-Trigger"]) == (204, "transcript-changed")
-    assert Message.objects.get(seq=2).hidden
-    undo = reverse("undo_rewind", args=[conversation.pk, Rewind.objects.get().pk])
-    assert browser.post(undo).status_code == 302
-    assert not Message.objects.get(seq=2).hidden
 
 
 def test_a_refusal_is_a_sentence(browser: Client, conversation: Conversation) -> None:
@@ -130,17 +103,10 @@ def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) 
         conversation=conversation, text="Read <this>.", tokens=3, nonce=uuid.UUID(nonces.pop())
     )
     assert " data-send" not in browser.get(address).text
-
-
-def test_a_prompt_that_was_stored_leaves_the_session(browser: Client, alice: User) -> None:
-    """With the next one; what still waits stays."""
-    for number in range(3):
+    for number in range(2):
         browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."})
-    first = Conversation.objects.order_by("created_at")[0]
-    lifecycle.start_turn(conversation=first, text="x", tokens=1, nonce=uuid.uuid4())
-    browser.post(reverse("new_conversation"), {"prompt": "Prompt 3."})
     waiting = [one["prompt"] for one in browser.session["first"].values()]
-    assert sorted(waiting) == ["Prompt 1.", "Prompt 2.", "Prompt 3."]
+    assert sorted(waiting) == ["Prompt 0.", "Prompt 1."]
 
 
 def test_another_profile_can_be_chosen(
@@ -161,13 +127,6 @@ def test_a_change_needs_a_post(browser: Client, conversation: Conversation) -> N
     """A link never changes anything."""
     for address in ("rewind/", "delete/", "restore/", "profile/"):
         assert browser.get(f"/c/{conversation.pk}/{address}").status_code == 405
-
-
-def test_an_unknown_conversation_is_not_found(browser: Client) -> None:
-    """With the page's own words."""
-    answer = browser.get(f"/c/{uuid.uuid4()}/")
-    assert answer.status_code == 404
-    assert "belongs to someone else" in answer.text
 
 
 def test_the_workspace_is_chosen_in_the_menu(
@@ -217,24 +176,6 @@ def test_a_call_without_a_result_has_nothing_to_show(
     assert "x" * 20_000 in browser.get(address, {"call": "c", "part": "input"}).text
     for part, other in (("result", "c"), ("input", "d"), ("", "")):
         assert browser.get(address, {"call": other, "part": part}).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        ("", "There is nothing to send yet. Type a message first."),
-        (" \n ", "There is nothing to send yet. Type a message first."),
-        ("x" * 500_001, "a message can have 500,000"),
-    ],
-    ids=["nothing", "blanks", "long"],
-)
-def test_what_is_no_first_message_is_refused_in_a_sentence(
-    browser: Client, prompt: str, said: str
-) -> None:
-    """And no empty conversation is left behind."""
-    answer = browser.post(reverse("new_conversation"), {"prompt": prompt}, follow=True)
-    assert said in answer.text
-    assert not Conversation.objects.exists()
 
 
 def test_what_is_only_on_record_as_running_keeps_nobody_from_going_back(

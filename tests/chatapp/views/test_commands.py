@@ -28,7 +28,10 @@ def put(conversation: Conversation, path: str, text: str) -> None:
 def test_commands_are_listed_with_what_they_stand_for(
     conversation: Conversation, browser: Client, alice: User, bob: User
 ) -> None:
-    """The built-in ones first, which nothing replaces; then the owner's and the workspace's."""
+    """The built-in ones first, which nothing replaces; then the owner's and the workspace's.
+
+    The first page has the owner's, and help, which lists what there will be.
+    """
     put(conversation, ".palimpsest/commands/review.md", "---\nargument-hint: file\n---\nLook <b>.")
     put(conversation, ".palimpsest/commands/help.md", "Evil.")
     put(conversation, ".palimpsest/commands/long.md", "x" * 5_000)
@@ -41,6 +44,11 @@ def test_commands_are_listed_with_what_they_stand_for(
     assert (texts["help"], texts["review"], len(texts["long"])) == (None, "Mine.", 601)
     shown = browser.get(reverse("commands_help", args=[conversation.pk])).text
     assert all(f"/{name}</kbd>" in shown for name in names)
+    offered = browser.get(reverse("saved_commands")).json()["commands"]
+    assert [one["name"] for one in offered] == ["help", "review"]
+    shown = browser.get(reverse("saved_commands_help")).text
+    assert all(f"/{name}</kbd>" in shown for name in ("condense", "help", "review"))
+    assert "/other</kbd>" not in shown
 
 
 def test_paths_are_completed(conversation: Conversation, browser: Client) -> None:
@@ -177,16 +185,3 @@ def test_the_first_page_begins_no_conversation_with_a_built_in_command(browser: 
     for number, prompt in enumerate(("/help me write", "/review"), start=1):
         browser.post(reverse("new_conversation"), {"prompt": prompt})
         assert Conversation.objects.count() == number
-
-
-def test_the_first_page_completes_what_is_there_before_any_conversation(
-    browser: Client, alice: User, bob: User
-) -> None:
-    """One's own commands, and help, which lists what there will be; nobody else's."""
-    SavedCommand.objects.create(owner=alice, name="review", text="Review $1.")
-    SavedCommand.objects.create(owner=bob, name="theirs", text="Bob's")
-    offered = browser.get(reverse("saved_commands")).json()["commands"]
-    assert [one["name"] for one in offered] == ["help", "review"]
-    shown = browser.get(reverse("saved_commands_help")).text
-    assert all(f"/{name}</kbd>" in shown for name in ("condense", "help", "review"))
-    assert "theirs" not in shown

@@ -75,16 +75,6 @@ def test_pages_in_any_order_leave_no_gap_and_repeat_nothing(
     assert sorted(found) == sorted(str(one.pk) for one in made)
 
 
-@pytest.mark.parametrize("cursor", ["x", "nan_", "inf_2026-03-01T12:00:00+00:00_x", "__", "1_2_3"])
-def test_a_cursor_that_cannot_be_read_means_the_first_page(
-    browser: Client, conversation: Conversation, cursor: str
-) -> None:
-    """Nobody made it."""
-    made = attempt(conversation)
-    page = browser.get(reverse("condensations"), {"sort": "cost", "after": cursor}).text
-    assert ids(page) == [str(made.pk)]
-
-
 def test_the_order_stays_when_the_list_is_narrowed(
     browser: Client, conversation: Conversation
 ) -> None:

@@ -158,23 +158,12 @@ def test_a_line_says_what_happened_and_how(
     """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
     say("user", "Where is the cut?")
     kept = condense.Receipt((finding("make", "kept"), finding("make", "missing")))
-    attempt(
-        conversation,
-        message=summarise(conversation),
-        messages_hidden=48,
-        receipt=kept,
-        strategy="keep_recent",
-    )
+    made = {"message": summarise(conversation), "messages_hidden": 48, "receipt": kept}
+    attempt(conversation, strategy="keep_recent", **made)
     (line,) = lines(browser)
-    for words in (
-        "Context condensed",
-        "≈ 9,000 → 1,000 tokens",
-        "89 %",
-        "keep recent by you 48 messages hidden Kept 1 of 2 facts",
-        "$0.004",
-        "Succeeded",
-    ):
-        assert words in line
+    words = ("Context condensed", "≈ 9,000 → 1,000 tokens", "89 %", "$0.004", "Succeeded")
+    for one in (*words, "keep recent by you 48 messages hidden Kept 1 of 2 facts"):
+        assert one in line
 
 
 def test_a_line_of_a_failed_attempt_says_what_happened_instead(
@@ -197,9 +186,8 @@ def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conver
     attempt(conversation, status="declined", kind="cleared", strategy="clear", error="Too little.")
     (line,) = lines(browser)
     assert line.startswith("Not enough to clear")
-    assert "Too little." in line
-    assert "Nothing was changed" not in line
-    assert "ailed" not in line
+    said = [words in line for words in ("Too little.", "Nothing was changed", "ailed")]
+    assert said == [True, False, False]
     assert not lines(browser, outcome="failed")
     assert lines(browser, outcome="declined") == [line]
     assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
@@ -256,24 +244,6 @@ def test_each_outcome_is_a_link_that_shows_its_attempts_only(
     assert "None with this outcome" in none
 
 
-def test_the_page_of_condensations_explains_itself_while_it_is_empty(browser: Client) -> None:
-    """With a way to see one."""
-    page = browser.get(reverse("condensations")).text
-    assert "Nothing has been condensed yet." in page
-    assert "Try the example on the first page" in page
-
-
-def test_a_condensation_lists_what_it_hid(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Each line leads to the message."""
-    say("user", "Where is the cut?")
-    record = attempt(conversation, message=summarise(conversation))
-    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
-    assert "Where is the cut?" in part
-    assert f"/c/{conversation.pk}/?at=1#message-1" in part
-
-
 def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
     browser: Client, conversation: Conversation
 ) -> None:
@@ -283,6 +253,7 @@ def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
     record = attempt(conversation, message=summarise(conversation))
     part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
     assert part.count("<li>") == HIDDEN_LISTED
+    assert f"/c/{conversation.pk}/?at=1#message-1" in part
     assert "The first 200 of 202 are listed." in part
     assert reverse("compare", args=[conversation.pk, record.pk]) in part
 

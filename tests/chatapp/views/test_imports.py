@@ -162,15 +162,6 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
     assert Source.objects.get().digest == sha256(lines.encode()).hexdigest()
 
 
-def test_an_import_that_is_over_is_known_while_others_run(browser: Client, alice: User) -> None:
-    """Each page leads to its own conversation."""
-    answers = [send(browser, (f"{name}.json", TALK)) for name in ("first", "second")]
-    assert [job.messages for job in [*import_jobs._JOBS.values()][-2:]] == [2, 2]
-    for answer, name in zip(answers, ("first", "second"), strict=True):
-        made = Conversation.objects.get(owner=alice, title=name)
-        assert browser.get(answer["Location"])["Location"] == reverse("source", args=[made.pk])
-
-
 def test_an_import_is_its_owners(browser: Client, bob: User) -> None:
     """To somebody else it is not known."""
     answer = send(browser, ("talk.json", TALK))

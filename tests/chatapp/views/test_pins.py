@@ -3,7 +3,7 @@
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation
 from chatapp.number_formats import number
 from tests.chatapp.conftest import Say, summarise
 
@@ -49,18 +49,6 @@ def test_only_what_the_model_sees_can_be_pinned(
     assert "hidden from the model, so it can't be pinned" in said
 
 
-def test_a_pin_that_cannot_fit_is_refused_with_the_numbers(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """As a sentence where the person is."""
-    say("user", "Never push.", tokens=3_000)
-    Profile.objects.filter(pk=conversation.profile_id).update(context_window=10_000)
-    status, said = press(browser, conversation, "pin_message")
-    assert status == 422
-    assert "about 3,000 tokens" in said
-    assert "2,500, which is 25 % of the window of 10,000" in said
-
-
 def test_pins_are_listed_with_what_they_take(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
@@ -86,15 +74,3 @@ def test_pins_are_listed_with_what_they_take(
     assert '<p class="pinned-words" dir="auto">&lt;b&gt;Ask\nfirst</p>' in page
     assert "data-editable" in page.partition('id="message-1"')[2].partition("</article>")[0]
     assert "data-editable" not in page.partition('id="message-4"')[2].partition("</article>")[0]
-
-
-def test_what_can_t_be_pinned_is_refused_in_words(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Where the person is."""
-    say("user", "Never push.")
-    pin = reverse("pin_message", args=[conversation.pk, 1])
-    answer = browser.post(pin, {"selected": "Always push."}, headers=HTMX)
-    assert (answer.status_code, "can't be found" in answer.text) == (422, True)
-    answer = browser.post(reverse("pin_rule", args=[conversation.pk]), {}, headers=HTMX)
-    assert (answer.status_code, "no rule yet" in answer.text) == (422, True)

@@ -102,14 +102,3 @@ def test_an_attempt_that_came_to_nothing_has_a_page_too(
     for status in Condensation.Status:
         attempt = attempt_in(conversation, status=status, tokens_after=None, finished_at=None)
         assert "No model was called" in page_of(browser, attempt)
-
-
-def test_the_list_and_the_rows_lead_to_it(
-    conversation: Conversation, say: Say, browser: Client
-) -> None:
-    """From all condensations, and from the conversation."""
-    say("user", "Begin")
-    attempt = attempt_in(conversation, message=summarise(conversation))
-    address = f'href="{reverse("condensation", args=[conversation.pk, attempt.pk])}"'
-    assert address in browser.get(reverse("condensations")).content.decode()
-    assert address in browser.get(reverse("chat", args=[conversation.pk])).content.decode()

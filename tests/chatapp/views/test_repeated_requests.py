@@ -13,7 +13,6 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.conversations import conversations
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import (
     Conversation,
@@ -134,14 +133,11 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
         assert Turn.objects.unfinished().get().nonce == nonce
 
 
-pytestmark = pytest.mark.django_db(transaction=True)
-HTMX = {"HX-Request": "true"}
-
-
 def key_of(browser: Client, conversation: Conversation) -> str:
     """Return the key in the dialog that asks whether to go back."""
     address = reverse("rewind_preview", args=[conversation.pk])
     page = browser.get(address, {"to_seq": 1}).text
+    assert "<strong>" in page
     (key,) = re.findall(r'name="key" value="([^"]+)"', page)
     return str(key)
 
@@ -153,6 +149,7 @@ def test_going_back_and_forth_is_answered_as_it_was(
     for number in range(3):
         say("user", f"text {number}")
     key, address = key_of(browser, conversation), reverse("chat", args=[conversation.pk])
+    assert key_of(browser, conversation) != key
     back = (reverse("rewind", args=[conversation.pk]), {"to_seq": "2", "key": key})
     forth = (reverse("undo_rewind", args=[conversation.pk, key]), {"": ""})
     for path, form in (back, forth):
@@ -167,14 +164,6 @@ def test_going_back_and_forth_is_answered_as_it_was(
     assert Rewind.objects.count() == 1
 
 
-def test_each_dialog_has_a_key_of_its_own(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Two clicks on its button are one rewind, and two dialogs are two."""
-    say("user", "One.")
-    assert key_of(browser, conversation) != key_of(browser, conversation)
-
-
 def test_a_key_of_another_conversation_is_refused(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
@@ -185,18 +174,3 @@ def test_a_key_of_another_conversation_is_refused(
     answer = browser.post(reverse("rewind", args=[conversation.pk]), form, headers=HTMX)
     assert (answer.status_code, "another conversation" in answer.text) == (422, True)
     assert not Message.objects.get(seq=1).hidden
-
-
-@pytest.mark.parametrize("name", ["delete", "restore"])
-def test_deleting_and_restoring_are_answered_as_they_were(
-    browser: Client, conversation: Conversation, name: str
-) -> None:
-    """The page that follows is the same, and so is when it was deleted."""
-    if name == "restore":
-        conversations.delete_conversation(conversation=conversation)
-    path, seen = reverse(name, args=[conversation.pk]), set()
-    for _ in range(2):
-        answer = browser.post(path)
-        conversation.refresh_from_db()
-        seen.add((answer.status_code, answer["Location"], conversation.deleted_at))
-    assert len(seen) == 1
