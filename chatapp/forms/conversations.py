@@ -82,24 +82,17 @@ class PoliciesForm(forms.Form):
     ) -> None:
         super().__init__(data, prefix=PREFIX)
         for spec in specs:
-            name = spec.name
-            self.fields[name] = forms.ChoiceField(
-                label=name,
+            holds, words = spec.default_policy, _("default: %(policy)s")
+            if inherited.get(spec.name) in set(Policy):
+                holds, words = Policy(inherited[spec.name]), _("as before: %(policy)s")
+            self.fields[spec.name] = forms.ChoiceField(
+                label=spec.name,
                 required=False,
-                choices=_choices(spec, inherited.get(name, "")),
-                initial=decided.get(name, ""),
+                choices=[("", str(words) % {"policy": LABELS[holds]}), *LABELS.items()],
+                initial=decided.get(spec.name, ""),
                 help_text=ACCESS[spec.access],
             )
 
     def policies(self) -> dict[str, str]:
         """Return what was decided, by the names of the tools."""
         return {name: policy for name, policy in self.cleaned_data.items() if policy}
-
-
-def _choices(spec: ToolSpec, inherited: str) -> list[tuple[str, Any]]:
-    holds = Policy(inherited) if inherited in set(Policy) else spec.default_policy
-    default = _("as before: %(policy)s") if inherited else _("default: %(policy)s")
-    return [
-        ("", str(default) % {"policy": LABELS[holds]}),
-        *((policy.value, label) for policy, label in LABELS.items()),
-    ]

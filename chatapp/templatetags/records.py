@@ -11,15 +11,14 @@ register = template.Library()
 register.filter("strategy", strategy_name)
 
 LONGEST = 120  # characters of an excerpt
-
-
 PASSAGE = 1_000
 
 
 @register.filter
 def excerpt(content: Any) -> str:
     """Return the beginning of a message's text, or what it holds instead."""
-    return shorten(_words(content, " · "))
+    line = " ".join(_words(content, " · ").split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 @register.filter
@@ -45,9 +44,3 @@ def block_words(block: Any) -> str:
         case {"name": str(name)} | {"type": str(name)}:
             return name
     return ""
-
-
-def shorten(text: str) -> str:
-    """Return the text on one line, cut where it gets long."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -104,13 +104,10 @@ TEXTS = {
 @register.simple_tag
 def script_texts() -> SafeString:
     """Return the texts, in the reader's language, as JSON that scripts/text.js reads."""
-    return json_script({**TEXTS, **tallies()}, "script-texts")
-
-
-def tallies() -> dict[str, dict[str, str]]:
-    """Return for each tool what several of its calls have done."""
-    found = {spec.name: spec.tally for spec in tool_specs().values() if spec.tally}
-    return {
-        f"tally.{name}": {"one": gettext(one), "other": gettext(other)}
-        for name, (one, other) in found.items()
+    # For each tool, what several of its calls have done.
+    tallies = {
+        f"tally.{spec.name}": {"one": gettext(spec.tally[0]), "other": gettext(spec.tally[1])}
+        for spec in tool_specs().values()
+        if spec.tally
     }
+    return json_script({**TEXTS, **tallies}, "script-texts")

@@ -21,7 +21,7 @@ from chatapp.search.queries import Query
 from chatapp.transcript import labels, message_parts, row_pages, rows
 from chatapp.turns import actions
 from chatapp.views.common import Request, done, in_conversation, read_number, refuse
-from chatapp.views.conversations import read_first
+from chatapp.views.conversations import FIRST
 
 CHANGED = "transcript-changed"
 # Places in one conversation that can be stepped through.
@@ -32,6 +32,7 @@ PLACES = 1_000
 def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the conversation from its newest page, or from the place ``at``."""
     preferences = accounts.preferences_of(request.user)
+    waiting = {} if conversation.last_seq else request.session.get(FIRST, {})
     context = {
         "conversation": conversation,
         "page": read_page(request, conversation),
@@ -42,7 +43,7 @@ def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
         "forks": conversation.forks.present(request.user),
-        "first": None if conversation.last_seq else read_first(request, conversation.pk),
+        "first": waiting.get(str(conversation.pk)),
     }
     return render(request, "chat/page.html", context)
 

@@ -79,27 +79,23 @@ def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str
     found = mine.with_outcome(filters.value_of("outcome")).sorted_by(sort)
     # Which they are, the index tells without the rows.
     columns = ("pk", "started_at", *(("rank",) if sort else ()))
-    places = list(_after(found, sort, after).values_list(*columns)[: PAGE + 1])
+    rank, _separator, rest = after.partition(SEPARATOR) if sort else ("0", "", after)
+    place, value = read_cursor(rest), read_float(rank)
+    # A cursor that cannot be read leaves out nothing.
+    if place and value is not None:
+        later = behind("started_at", place)
+        found = found.filter(Q(rank__lt=value) | Q(rank=value) & later if sort else later)
+    places = list(found.values_list(*columns)[: PAGE + 1])
     more = ""
     if len(places) > PAGE:
-        pk, when, *rank = places[PAGE - 1]
-        more = SEPARATOR.join((*map(repr, rank), write_cursor(Condensation(pk=pk), when)))
+        pk, when, *ranks = places[PAGE - 1]
+        more = SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
     # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
     # all that the owner has instead.
     rows = Condensation.objects.with_place().brief().select_related("conversation")
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
     return {"lines": condensation_list.attempt_lines(lines), "more": more}
-
-
-def _after(found: CondensationQuerySet, sort: str, cursor: str) -> CondensationQuerySet:
-    """Leave out what stands before a cursor; one that cannot be read leaves out nothing."""
-    rank, _separator, rest = cursor.partition(SEPARATOR) if sort else ("0", "", cursor)
-    place, value = read_cursor(rest), read_float(rank)
-    if place is None or value is None:
-        return found
-    later = behind("started_at", place)
-    return found.filter(Q(rank__lt=value) | Q(rank=value) & later) if sort else found.filter(later)
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:

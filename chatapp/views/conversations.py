@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -23,33 +23,8 @@ from chatapp.models import Conversation
 from chatapp.turns import actions
 from chatapp.views.common import REFUSED, Request, as_uuid, in_conversation, refuse, signed_in
 
-KEY = "first"
-
-
-class First(TypedDict):
-    """A prompt, what is attached to it, and the nonce under which every page sends both."""
-
-    prompt: str
-    nonce: str
-    attachments: list[str]
-
-
-def keep_first(
-    request: Request, conversation: Conversation, prompt: str, attachments: Sequence[uuid.UUID]
-) -> None:
-    """Keep what the conversation's page will send; forget what was stored since."""
-    waiting: dict[str, First] = request.session.get(KEY, {})
-    empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
-    kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
-    attached = [str(one) for one in attachments]
-    first = First(prompt=prompt, nonce=str(uuid.uuid4()), attachments=attached)
-    request.session[KEY] = {**kept, str(conversation.pk): first}
-
-
-def read_first(request: Request, pk: uuid.UUID) -> First | None:
-    """Return what a conversation without any message begins with."""
-    waiting: dict[str, First] = request.session.get(KEY, {})
-    return waiting.get(str(pk))
+# What pages of empty conversations have yet to send, in the session.
+FIRST = "first"
 
 
 @signed_in("GET")
@@ -108,7 +83,16 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:
-        keep_first(request, conversation, prompt, attachments)
+        # The conversation's page sends it, under one nonce; what was stored since is forgotten.
+        waiting: dict[str, Any] = request.session.get(FIRST, {})
+        empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
+        kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
+        first = {
+            "prompt": prompt,
+            "nonce": str(uuid.uuid4()),
+            "attachments": [*map(str, attachments)],
+        }
+        request.session[FIRST] = {**kept, str(conversation.pk): first}
     return redirect("chat", conversation.pk)
 
 

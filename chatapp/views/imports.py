@@ -53,8 +53,14 @@ def _begin(request: Request) -> Job:
     path = _keep(sent)
     try:
         form = importers.recognise(path)
+        if form is None and path.is_dir():
+            text = _("These files are not those of one task's folder. Import them one by one.")
+            raise errors.Refused(text)
+        if form is None and zipfile.is_zipfile(path):
+            text = _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
+            raise errors.Refused(text)
         if form is None:
-            raise errors.Refused(_unknown(path))
+            raise errors.Refused(_("This is no file of a form that is known here."))
         name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
@@ -62,14 +68,6 @@ def _begin(request: Request) -> Job:
     except errors.Refused:
         remove(path)
         raise
-
-
-def _unknown(path: Path) -> str:
-    if path.is_dir():
-        return _("These files are not those of one task's folder. Import them one by one.")
-    if zipfile.is_zipfile(path):
-        return _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
-    return _("This is no file of a form that is known here.")
 
 
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:

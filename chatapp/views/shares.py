@@ -65,17 +65,12 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
         answer = HttpResponse(write_notice(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:
-        answer = HttpResponse(_page(share))
+        # Kept while nothing changes: to write it takes longer than to ask for it.
+        own, digest = share.conversation, Share.digest_of(str(share.conversation))
+        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{get_language()}"
+        write = partial(write_html, own, until=share.until, tools=share.tools)
+        answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
     add_never_cache_headers(answer)
     answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     answer["Referrer-Policy"] = "no-referrer"
     return answer
-
-
-def _page(share: Share) -> str:
-    """Return the page, kept while nothing changes: to write it takes longer than to ask for it."""
-    conversation = share.conversation
-    state = f"{conversation.revision}-{Share.digest_of(str(conversation))}-{get_language()}"
-    key = f"shared-page-{share.digest}-{state}"
-    write = partial(write_html, conversation, until=share.until, tools=share.tools)
-    return str(caches["pages"].get_or_set(key, write, KEPT))
