@@ -21,6 +21,8 @@ from chatapp.forms.preferences import (
 from chatapp.models import Profile
 
 MOST_THRESHOLDS = 4
+# Of what a button stands for.
+SEPARATOR = "|"
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[\s,;]+[0-9]{1,3})*")
 
 
@@ -92,20 +94,23 @@ class WhatIfForm(forms.Form):
             for prompt in ([now] if name in free else dict.fromkeys([now, entered]))
         ]
 
-    def chosen(self, strategy: str, threshold: int | None, *, entered: bool) -> Variant | None:
-        """Return the one that a button names, with the prompt in force or the one ``entered``."""
+    def chosen(self, button: str) -> Variant | None:
+        """Return what a button stands for: a strategy, a threshold, and whether the prompt is new.
+
+        None for what was not compared.
+        """
+        strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
         now: str = self.terms.preferences.condensing_prompt
-        prompt: str = self.cleaned_data["prompt"] if entered else now
-        known = threshold is None or threshold in self.cleaned_data["thresholds"]
-        if strategy not in self.cleaned_data["strategies"] or not known:
+        prompt: str = self.cleaned_data["prompt"] if any(entered) else now
+        known = {str(one): one for one in self.cleaned_data["thresholds"]}
+        if strategy not in self.cleaned_data["strategies"] or threshold not in {*known, ""}:
             return None
-        return self._variant(strategy, prompt, threshold)
+        return self._variant(strategy, prompt, known.get(threshold))
 
     def _variant(self, strategy: str, prompt: str, threshold: int | None = None) -> Variant:
-        first: int = self.cleaned_data["thresholds"][0]
         return Variant(
             strategy=strategy,
-            threshold=first if threshold is None else threshold,
+            threshold=threshold or self.cleaned_data["thresholds"][0],
             prompt=prompt,
             writer=self.cleaned_data["writer"] or self.terms.writer,
         )

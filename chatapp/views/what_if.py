@@ -16,7 +16,7 @@ from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.number_formats import money
 from chatapp.turns import actions
-from chatapp.views.common import Request, in_conversation, read_float, read_number, refuse
+from chatapp.views.common import Request, in_conversation, read_float, refuse
 from chatapp.what_if.baseline import read_baseline, terms_of
 from chatapp.what_if.cards import card_of
 from chatapp.what_if.trials import predict_cost, try_all, try_with_model
@@ -24,7 +24,6 @@ from chatapp.what_if.trials import predict_cost, try_all, try_with_model
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
 UNKNOWN = "unknown"
-SEPARATOR = "|"
 
 
 @in_conversation("GET", "POST")
@@ -36,13 +35,16 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
     if sent is None or not form.is_valid():
         return render(request, "what_if/page.html", context, status=200 if sent is None else 422)
-    if wanted := sent.get("use"):
-        trial_settings.use_variant(terms=terms, variant=_chosen(form, *wanted.split(SEPARATOR)))
+    if button := sent.get("use") or sent.get("ask"):
+        variant = form.chosen(button)
+        if variant is None:
+            return refuse(request, _("This was not compared. Compare again."))
+        if not sent.get("use"):
+            return _ask(request, form, variant)
+        trial_settings.use_variant(terms=terms, variant=variant)
         actions.announce_changes(request.user.pk)
         messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
         return redirect("what_if", pk=conversation.pk)
-    if wanted := sent.get("ask"):
-        return _ask(request, form, _chosen(form, *wanted.split(SEPARATOR)))
     baseline = read_baseline(terms)
     tried = try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
     context["cards"] = [card_of(baseline, one) for one in tried]
@@ -56,14 +58,6 @@ def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     predicted = predict_cost(read_baseline(terms), Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
-
-
-def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str) -> Variant:
-    """Return what a button stands for: a strategy, a threshold, and whose prompt it has."""
-    variant = form.chosen(strategy, read_number(threshold), entered=any(entered))
-    if variant is None:
-        raise errors.Refused(_("This was not compared. Compare again."))
-    return variant
 
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:

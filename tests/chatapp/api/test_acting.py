@@ -100,40 +100,29 @@ async def test_a_condensation_is_begun_once_and_undone(
     assert await Condensation.objects.acount() == 1
 
 
-async def test_an_open_page_shows_what_a_program_has_done(
+async def test_going_back_and_taking_that_back(
     sender: Sender, conversation: Conversation, manager: Manager, alice: User
 ) -> None:
-    """At once: going back, taking that back, and a change of what it is answered by."""
+    """Known by its key; an open page shows it at once, as it does a change of settings."""
     await sync_to_async(lambda: end(ask(conversation, "Why?"), "So."))()
     key = str(uuid.uuid4())
     async with open_page(conversation, alice) as page:
-        await act(sender, "rewinds", to_seq=2, key=key)
+        for _twice in range(2):
+            made = await act(sender, "rewinds", to_seq=2, key=key)
+            told = made.json()
+            assert (made.status_code, told["id"], told["messages_hidden"]) == (201, key, 1)
         await page.until("transcript.changed")
-        await act(sender, f"rewinds/{key}/undo")
+        assert await sync_to_async(seen)(conversation) == ["Why?"]
+        for to_seq, status in ((2, 409), (0, 422)):
+            assert (await act(sender, "rewinds", to_seq=to_seq)).status_code == status
+        for _twice in range(2):
+            assert (await act(sender, f"rewinds/{key}/undo")).json()["undone_at"]
         await page.until("transcript.changed")
         for place in (f"profiles/{conversation.profile_id}", "settings"):
             changed = await sync_to_async(manager.patch)(place, threshold=70)
             assert changed.status_code == 200
             await page.until("transcript.changed")
-
-
-async def test_going_back_and_taking_that_back(sender: Sender, conversation: Conversation) -> None:
-    """Known by its key; what was there is there again, and a place that is not there is refused."""
-    await sync_to_async(lambda: end(ask(conversation, "Why?"), "So."))()
-    key = str(uuid.uuid4())
-    for _twice in range(2):
-        made = await act(sender, "rewinds", to_seq=2, key=key)
-        assert (made.status_code, made.json()["id"], made.json()["messages_hidden"]) == (
-            201,
-            key,
-            1,
-        )
-    assert await sync_to_async(seen)(conversation) == ["Why?"]
     assert [one["id"] for one in (await act(sender, "rewinds", "GET")).json()["items"]] == [key]
-    assert (await act(sender, "rewinds", to_seq=2)).status_code == 409
-    assert (await act(sender, "rewinds", to_seq=0)).status_code == 422
-    for _twice in range(2):
-        assert (await act(sender, f"rewinds/{key}/undo")).json()["undone_at"]
     assert await sync_to_async(seen)(conversation) == ["Why?", "So."]
 
 
@@ -174,20 +163,14 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
     answer = manager.patch("settings", **changed)
     assert answer.json() == before | changed
     assert manager.patch("settings").json() == before | changed
-    wrong: list[dict[str, Any]] = [
-        {"threshold": 101},
-        {"threshold": "x"},
-        {"month_budget": "0"},
-        {"month_budget": "NaN"},
-        {"strategy": "os.system"},
-        {"draft_share": 99},
-        {"review_seconds": 5},
-        {"draft_ahead": "sometimes"},
-        {"step_limit": 0},
+    wrong: list[tuple[str, Any]] = [
+        *(("threshold", 101), ("threshold", "x"), ("month_budget", "0"), ("month_budget", "NaN")),
+        *(("strategy", "os.system"), ("draft_share", 99), ("review_seconds", 5)),
+        *(("draft_ahead", "sometimes"), ("step_limit", 0)),
     ]
-    for one in wrong:
-        answer = manager.patch("settings", **one)
-        assert (answer.status_code, next(iter(one)) in answer.json()["detail"]) == (422, True)
+    for name, value in wrong:
+        answer = manager.patch("settings", **{name: value})
+        assert (answer.status_code, name in answer.json()["detail"]) == (422, True)
     assert Preferences.objects.get(owner=alice).threshold == 70
 
 
@@ -201,15 +184,8 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     profile.set_key("sk-very-secret")
     profile.save()
     place = f"profiles/{profile.pk}"
-    answer = manager.patch(
-        place,
-        price_input="2.5",
-        threshold=60,
-        base_url="https://evil.example",
-        key="sk-other",
-        provider="openai",
-        remove_key=True,
-    )
+    kept = {"base_url": "https://evil.example", "key": "sk-other", "provider": "openai"}
+    answer = manager.patch(place, price_input="2.5", threshold=60, remove_key=True, **kept)
     assert (answer.json()["price_input"], answer.json()["threshold"]) == ("2.500000", 60)
     fresh = Profile.objects.get(pk=profile.pk)
     assert (fresh.base_url, fresh.read_key(), fresh.provider) == ("", "sk-very-secret", "offline")

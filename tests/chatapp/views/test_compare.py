@@ -31,6 +31,15 @@ def condensed(conversation: Conversation, summary: str = "", **columns: object) 
     return Condensation.objects.get(pk=attempt.pk)
 
 
+def three(conversation: Conversation, say: Say) -> list[Condensation]:
+    """Return three condensations, each going on from the one before."""
+    made = []
+    for number in range(3):
+        say("user", f"Question {number}")
+        made.append(condensed(conversation, f"Same words. Part {number} is done."))
+    return made
+
+
 def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
     """Return the page that compares."""
     address = reverse("compare", args=[attempt.conversation_id, attempt.pk])
@@ -64,10 +73,7 @@ def test_a_summary_is_told_with_its_generation(
     for _ in range(5):
         message_store.append_message(other.pk, condense.Message("user", "Elsewhere"), tokens=1)
         condensed(other)
-    attempts = []
-    for number in range(3):
-        say("user", f"Question {number}")
-        attempts.append(condensed(conversation, f"Same words. Part {number} is done."))
+    attempts = three(conversation, say)
     for generation, attempt in enumerate(attempts, start=1):
         assert originals.read_descent(attempt).generation == generation
     descent = originals.read_descent(attempts[2])
@@ -87,10 +93,7 @@ def test_a_summary_written_again_from_all_originals_begins_anew(
     conversation: Conversation, say: Say
 ) -> None:
     """No summary stands between it and what was said; the next one goes on from it."""
-    attempts = []
-    for number in range(3):
-        say("user", f"Question {number}")
-        attempts.append(condensed(conversation, f"Part {number} is done."))
+    attempts = three(conversation, say)
     Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
     depths = [originals.read_descent(one).generation for one in attempts]
     assert depths == [1, 1, 2]
@@ -100,17 +103,14 @@ def test_what_was_undone_keeps_its_generation_and_its_originals(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
     """Also where another one has hidden the same messages since."""
-    attempts = []
-    for number in range(3):
-        said = say("user", f"Question {number}")
-        attempts.append(condensed(conversation, f"Part {number} is done."))
+    attempts = three(conversation, say)
     undo.undo_condensation(condensation=attempts[2])
     again = condensed(conversation, "Part 2 is done anew.")
     assert originals.read_descent(attempts[2]).generation == 3
     assert originals.read_descent(attempts[2]).before == attempts[1]
     assert originals.read_descent(again).generation == 3
     shown = originals.compare(attempts[2], None).originals.shown
-    assert [one.message.pk for one in shown][-1] == said.pk
+    assert [one.message.seq for one in shown][-1] == attempts[2].at_seq
 
 
 def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(

@@ -4,9 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -54,22 +52,6 @@ def test_the_latest_days_are_listed_by_the_reader_s_date(
     days = [one["day"] for one in page.context["days"]]
     assert days == [(now - timedelta(days=one)).date() for one in (0, 1)]
     assert page.context["totals"]["calls"] == 3
-
-
-def test_the_page_asks_as_often_however_many_calls_there_are(
-    browser: Client, conversation: Conversation
-) -> None:
-    """One look at them for each table."""
-    call(conversation)
-    with CaptureQueriesContext(connection) as few:
-        browser.get(reverse("costs"))
-    for number in range(9):
-        call(conversation, profile_name=str(number))
-        call(conversations.start_conversation(owner=conversation.owner))
-    with CaptureQueriesContext(connection) as many:
-        browser.get(reverse("costs"))
-    assert sum("chatapp_modelcall" in one["sql"] for one in many) == 3
-    assert len(many) == len(few)
 
 
 def test_what_others_spent_or_what_was_deleted_is_not_told(

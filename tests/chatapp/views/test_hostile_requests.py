@@ -153,24 +153,6 @@ def test_no_cursor_is_an_error_of_the_server(
         assert answer.status_code < 500, f"{place} {fields}"
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        f"/profiles/{'9' * 20}/",
-        f"/profiles/{'9' * 5_000}/",
-        f"/c/{SOMEBODY}/",
-        "/sign-in/%ff%00/",
-        "/%ff",
-        "/static/../../etc/passwd",
-        "/static/%00",
-        f"/{'x' * 100_000}",
-    ],
-)
-def test_no_address_is_an_error_of_the_server(place: str, outsider: Client) -> None:
-    """It is not found, or leads on."""
-    assert outsider.get(place).status_code < 500
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_strangers_get_nothing(
     method: str, places: list[str], bob: User, conversation: Conversation

@@ -65,7 +65,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     visible = message_store.read_effective(conversation.pk)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content="cut", tags=tags)
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    cut = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
     hidden_messages.rewind(conversation.pk, to_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
@@ -77,25 +77,12 @@ def test_hidden_messages_are_found_and_say_why_they_are(
         "You · rewound",
     ]
     assert facts(search(browser, "what was said")) == ["Summary"]
+    # The summary of a part is one, whatever the tag is called that it hides by.
+    put_on_record(conversation, at_seq=3, message=cut, kind="condensed")
+    assert "Agent · hidden by a condensation" in facts(search(browser, "compass two"))
     hidden_messages.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
-
-
-def test_the_summary_of_a_part_is_a_summary_and_hides_as_one(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Whatever the tag is called that it hides by."""
-    for words in ("compass one", "compass two", "compass three"):
-        say("user", words)
-    visible = message_store.read_effective(conversation.pk)
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    text = (condense.TextBlock("## Conversation Summary\nA sextant."),)
-    marker = condense.Message(role="user", content=text, tags=tags)
-    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
-    put_on_record(conversation, at_seq=3, message=made, kind="condensed")
-    assert facts(search(browser, "sextant")) == ["Summary"]
-    assert facts(search(browser, "compass two")) == ["You · hidden by a condensation"]
 
 
 @pytest.mark.parametrize(
