@@ -75,10 +75,10 @@ one_conversation = [
     path("rename/", conversations.rename_conversation, name="rename"),
     path("delete/", conversations.delete_conversation, name="delete"),
     path("restore/", conversations.restore_conversation, name="restore"),
-    path("rewind/preview/", chat.preview_rewind, name="rewind_preview"),
-    path("rewind/", chat.rewind_conversation, name="rewind"),
-    path("rewinds/<uuid:rewind_pk>/undo/", chat.undo_rewind, name="undo_rewind"),
-    path("rewinds/<uuid:rewind_pk>/show/", chat.switch_version, name="switch_version"),
+    path("rewind/preview/", conversations.preview_rewind, name="rewind_preview"),
+    path("rewind/", conversations.rewind_conversation, name="rewind"),
+    path("rewinds/<uuid:rewind_pk>/undo/", conversations.undo_rewind, name="undo_rewind"),
+    path("rewinds/<uuid:rewind_pk>/show/", conversations.switch_version, name="switch_version"),
 ]
 
 one_condensation = [

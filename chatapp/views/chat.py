@@ -1,29 +1,22 @@
-"""One conversation: the page, its transcript in parts, and going back in it."""
-
-import uuid
+"""One conversation: the page, its transcript in parts, and what answers and is read there."""
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
 from chatapp.context import environment_details
-from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
-from chatapp.forms.conversations import RewindForm
 from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, message_index
 from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import Query
-from chatapp.transcript import labels, message_parts, row_pages, rows
-from chatapp.turns import actions
-from chatapp.views.common import Request, done, in_conversation, read_number, refuse
+from chatapp.transcript import row_pages, rows
+from chatapp.views.common import Request, announce, in_conversation, read_number
 from chatapp.views.conversations import FIRST
 
-CHANGED = "transcript-changed"
 # Places in one conversation that can be stepped through.
 PLACES = 1_000
 
@@ -98,57 +91,6 @@ def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say in advance what going back would hide."""
-    form = RewindForm(request.GET)
-    if not form.is_valid():
-        return refuse(request, _("There is no such place in this conversation."))
-    to_seq = form.cleaned_data["to_seq"]
-    attempt = form.cleaned_data["condensation"]
-    preview = rewind_.preview_rewind(conversation=conversation, to_seq=to_seq)
-    changes, shown = rewind_.files_to_bring_back(conversation=conversation, to_seq=to_seq)
-    context = {
-        "conversation": conversation,
-        "to_seq": to_seq,
-        "key": uuid.uuid4(),
-        "hides": labels.seen_words(preview),
-        "changes": changes,
-        "difference": [(message_parts.kind_of_line(line), line) for line in shown.splitlines()],
-        "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
-    }
-    return render(request, "chat/_rewind_dialog.html", context)
-
-
-@in_conversation("POST", resting=True)
-def rewind_conversation(request: Request, conversation: Conversation) -> HttpResponse:
-    """Go back to before a message."""
-    form = RewindForm(request.POST)
-    if not form.is_valid():
-        return refuse(request, _("There is no such place in this conversation."))
-    rewind_.rewind_conversation(
-        conversation=conversation,
-        to_seq=form.cleaned_data["to_seq"],
-        key=form.cleaned_data["key"],
-        files=form.cleaned_data["with_files"],
-    )
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
-    """Show the model again what a rewind hid."""
-    rewind_.undo_rewind(rewind=get_object_or_404(conversation.rewinds, pk=rewind_pk))
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
-    """Go to another version of a message or a reply."""
-    rewind_.switch_version(rewind=get_object_or_404(own.rewinds, pk=rewind_pk))
-    return announce(request, own)
-
-
-@in_conversation("GET")
 def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
     """Return the profiles that can answer, and which one does."""
     context = {"conversation": conversation, "profiles": request.user.profiles.all()}
@@ -176,9 +118,3 @@ def choose_workspace(request: Request, conversation: Conversation) -> HttpRespon
     name = folder or _("the conversation's own folder")
     messages.success(request, _("The agent reads %(folder)s from now on.") % {"folder": name})
     return redirect("chat", conversation.pk)
-
-
-def announce(request: Request, conversation: Conversation) -> HttpResponse:
-    """Tell every open page of the conversation that its transcript changed."""
-    actions.announce_change(conversation.pk)
-    return done(request, event=CHANGED, to=reverse("chat", args=[conversation.pk]))

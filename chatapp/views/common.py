@@ -155,6 +155,12 @@ def done(request: Request, *, event: str, to: str) -> HttpResponse:
     return redirect(to)
 
 
+def announce(request: Request, conversation: Conversation) -> HttpResponse:
+    """Tell every open page of the conversation that its transcript changed."""
+    actions.announce_change(conversation.pk)
+    return done(request, event="transcript-changed", to=reverse("chat", args=[conversation.pk]))
+
+
 def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation and its profile; a deleted or foreign one is not found."""
     conversations = Conversation.objects.owned_by(request.user).present()

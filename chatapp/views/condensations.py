@@ -20,10 +20,10 @@ from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.transcript import condensation_list, condensation_page, originals
-from chatapp.views.chat import announce
 from chatapp.views.common import (
     Request,
     View,
+    announce,
     as_uuid,
     download,
     in_conversation,

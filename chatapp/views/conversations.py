@@ -1,4 +1,4 @@
-"""Conversations: the first page, and beginning, renaming, deleting and forking one."""
+"""Conversations: the first page; beginning, renaming, deleting, forking and rewinding one."""
 
 import uuid
 from collections.abc import Sequence
@@ -17,11 +17,21 @@ from chatapp.accounts import accounts
 from chatapp.composer import slash_commands
 from chatapp.composer.attachments import find_attachments
 from chatapp.conversations import conversations, forks
+from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
-from chatapp.forms.conversations import NewConversationForm, RenameForm
+from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.models import Conversation
+from chatapp.transcript import labels, message_parts
 from chatapp.turns import actions
-from chatapp.views.common import REFUSED, Request, as_uuid, in_conversation, refuse, signed_in
+from chatapp.views.common import (
+    REFUSED,
+    Request,
+    announce,
+    as_uuid,
+    in_conversation,
+    refuse,
+    signed_in,
+)
 
 # What pages of empty conversations have yet to send, in the session.
 FIRST = "first"
@@ -132,6 +142,57 @@ def fork_conversation(request: Request, conversation: Conversation, seq: int) ->
     copy = forks.fork_conversation(conversation=conversation, seq=seq)
     address = reverse("chat", args=[copy.pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+@in_conversation("GET")
+def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse:
+    """Say in advance what going back would hide."""
+    form = RewindForm(request.GET)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    to_seq = form.cleaned_data["to_seq"]
+    attempt = form.cleaned_data["condensation"]
+    preview = rewind_.preview_rewind(conversation=conversation, to_seq=to_seq)
+    changes, shown = rewind_.files_to_bring_back(conversation=conversation, to_seq=to_seq)
+    context = {
+        "conversation": conversation,
+        "to_seq": to_seq,
+        "key": uuid.uuid4(),
+        "hides": labels.seen_words(preview),
+        "changes": changes,
+        "difference": [(message_parts.kind_of_line(line), line) for line in shown.splitlines()],
+        "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
+    }
+    return render(request, "chat/_rewind_dialog.html", context)
+
+
+@in_conversation("POST", resting=True)
+def rewind_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+    """Go back to before a message."""
+    form = RewindForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    rewind_.rewind_conversation(
+        conversation=conversation,
+        to_seq=form.cleaned_data["to_seq"],
+        key=form.cleaned_data["key"],
+        files=form.cleaned_data["with_files"],
+    )
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Show the model again what a rewind hid."""
+    rewind_.undo_rewind(rewind=get_object_or_404(conversation.rewinds, pk=rewind_pk))
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Go to another version of a message or a reply."""
+    rewind_.switch_version(rewind=get_object_or_404(own.rewinds, pk=rewind_pk))
+    return announce(request, own)
 
 
 def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:

@@ -10,8 +10,7 @@ from chatapp.context.condense_requests import find_ends
 from chatapp.conversations import pins
 from chatapp.models import Conversation, message_store
 from chatapp.transcript import pinned, row_pages
-from chatapp.views.chat import announce
-from chatapp.views.common import Request, in_conversation, refuse
+from chatapp.views.common import Request, announce, in_conversation, refuse
 
 # In one list; who wants more condenses all, or begins further down.
 MOST_ENDS = 300
