@@ -11,6 +11,7 @@ from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
 from chatapp.accounts import accounts
+from chatapp.api import schemas
 from chatapp.api.auth import (
     Call,
     Pk,
@@ -21,17 +22,6 @@ from chatapp.api.auth import (
     resting_conversation,
 )
 from chatapp.api.pagination import Part, by_moment, by_number
-from chatapp.api.schemas import (
-    AttachmentShape,
-    ConversationChange,
-    ConversationShape,
-    EffectiveShape,
-    MessageShape,
-    NewConversation,
-    NewPin,
-    PinsShape,
-    page,
-)
 from chatapp.composer import attachments as attachments_
 from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
@@ -46,28 +36,28 @@ router, conversation, pins = (
 attachments = Router(tags=["Attachments"])
 
 
-@router.get("/conversations", response=page(ConversationShape))
+@router.get("/conversations", response=schemas.page(schemas.ConversationShape))
 def list_conversations(request: Call, part: Part) -> dict[str, Any]:
     """List what is not deleted, the latest first."""
     return by_moment(present(request), "updated_at", part)
 
 
-@router.post("/conversations", response={201: ConversationShape})
-def create_conversation(request: Call, new: NewConversation) -> Conversation:
+@router.post("/conversations", response={201: schemas.ConversationShape})
+def create_conversation(request: Call, new: schemas.NewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
     return conversations.start_conversation(owner=request.auth, profile=profile, title=new.title)
 
 
-@conversation.get("", response=ConversationShape)
+@conversation.get("", response=schemas.ConversationShape)
 def show_conversation(request: Call, pk: Pk) -> Conversation:
     """Show one conversation, without its messages."""
     return own_conversation(request, pk)
 
 
-@conversation.patch("", response=ConversationShape, auth=keepers)
-def change_conversation(request: Call, pk: Pk, change: ConversationChange) -> Conversation:
+@conversation.patch("", response=schemas.ConversationShape, auth=keepers)
+def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChange) -> Conversation:
     """Change what is named of a conversation; a budget holds from its next call on."""
     conversation = own_conversation(request, pk)
     form = SpendingLimitForm({"budget": conversation.budget, **change})
@@ -84,20 +74,20 @@ def change_conversation(request: Call, pk: Pk, change: ConversationChange) -> Co
     return conversation
 
 
-@conversation.get("/messages", response=page(MessageShape))
+@conversation.get("/messages", response=schemas.page(schemas.MessageShape))
 def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List all that was ever said, as it was written, with what hides it from the model."""
     return by_number(own_conversation(request, pk).messages.all(), "seq", part)
 
 
-@conversation.get("/effective", response=EffectiveShape, summary="Show what the model sees")
+@conversation.get("/effective", response=schemas.EffectiveShape, summary="Show what the model sees")
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
     """Show the effective history: what the next request is made of, in reading order."""
     history = message_store.read_effective(own_conversation(request, pk).pk)
     return {"tokens": sum(one.tokens or 0 for one in history), "messages": history}
 
 
-@attachments.post("/attachments", response={201: AttachmentShape})
+@attachments.post("/attachments", response={201: schemas.AttachmentShape})
 def attach_file(
     request: Call, file: File[UploadedFile], conversation: Form[uuid.UUID | None] = None
 ) -> Attachment:
@@ -114,7 +104,7 @@ def attach_file(
     )
 
 
-@attachments.get("/attachments/{uuid:attachment_pk}", response=AttachmentShape)
+@attachments.get("/attachments/{uuid:attachment_pk}", response=schemas.AttachmentShape)
 def show_attachment(request: Call, attachment_pk: uuid.UUID) -> Attachment:
     """Show what waits to be sent; once it is, it is part of its message."""
     return get_object_or_404(Attachment, owner=request.auth, pk=attachment_pk)
@@ -127,22 +117,22 @@ def remove_attachment(request: Call, attachment_pk: uuid.UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@pins.get("/pins", response=PinsShape)
+@pins.get("/pins", response=schemas.PinsShape)
 def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
     """List what is pinned, the oldest first, and what it takes of the window."""
     return _pins(own_conversation(request, pk))
 
 
-@pins.post("/pins", response=PinsShape)
-def pin_something(request: Call, pk: Pk, new: NewPin) -> dict[str, Any]:
+@pins.post("/pins", response=schemas.PinsShape)
+def pin_something(request: Call, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
     """Have the model keep a rule, a message, or a passage of one; the same again does no harm."""
     conversation = resting_conversation(request, pk)
     match new:
-        case NewPin(rule=str(rule), seq=None, selected=None):
+        case schemas.NewPin(rule=str(rule), seq=None, selected=None):
             pins_.pin_rule(conversation=conversation, text=rule)
-        case NewPin(rule=None, seq=int(seq), selected=None):
+        case schemas.NewPin(rule=None, seq=int(seq), selected=None):
             pins_.pin_message(conversation=conversation, seq=seq)
-        case NewPin(rule=None, seq=int(seq), selected=str(selected)):
+        case schemas.NewPin(rule=None, seq=int(seq), selected=str(selected)):
             pins_.pin_selection(conversation=conversation, seq=seq, selected=selected)
         case _:
             raise HttpError(422, _("Send a rule, or a message with or without a selection."))

@@ -10,19 +10,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 from pydantic import Field
 
+from chatapp.api import schemas
 from chatapp.api.auth import Call, Pk, own_conversation, resting_conversation
 from chatapp.api.pagination import Part, by_moment, by_number
-from chatapp.api.schemas import (
-    LARGEST,
-    AttemptShape,
-    CallShape,
-    ConversationShape,
-    GoingBack,
-    RecordShape,
-    RewindShape,
-    UndoShape,
-    page,
-)
 from chatapp.condensation import undo
 from chatapp.conversations import forks
 from chatapp.conversations import rewind as rewind_
@@ -32,18 +22,18 @@ from chatapp.turns import actions
 
 router, records, everywhere = (Router(tags=[one]) for one in ("History", "Record", "Record"))
 
-Later = Annotated[int, Field(ge=0, le=LARGEST)]
+Later = Annotated[int, Field(ge=0, le=schemas.LARGEST)]
 
 
-@router.get("/rewinds", response=page(RewindShape))
+@router.get("/rewinds", response=schemas.page(schemas.RewindShape))
 def list_rewinds(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List what was set aside, the latest first: by going back, an edit, or another reply."""
     own = Rewind.objects.filter(conversation=own_conversation(request, pk))
     return by_moment(own.order_by("-created_at", "-pk"), "created_at", part)
 
 
-@router.post("/rewinds", response={201: RewindShape}, summary="Go back")
-def rewind_conversation(request: Call, pk: Pk, wanted: GoingBack) -> Rewind:
+@router.post("/rewinds", response={201: schemas.RewindShape}, summary="Go back")
+def rewind_conversation(request: Call, pk: Pk, wanted: schemas.GoingBack) -> Rewind:
     """Go back to before a message; what was said since is set aside, and nothing is deleted."""
     conversation = resting_conversation(request, pk)
     made = rewind_.rewind_conversation(
@@ -53,7 +43,7 @@ def rewind_conversation(request: Call, pk: Pk, wanted: GoingBack) -> Rewind:
     return made
 
 
-@router.post("/rewinds/{uuid:rewind_pk}/undo", response=RewindShape)
+@router.post("/rewinds/{uuid:rewind_pk}/undo", response=schemas.RewindShape)
 def undo_rewind(request: Call, pk: Pk, rewind_pk: uuid.UUID) -> Rewind:
     """Show again what a rewind set aside; once more it changes nothing."""
     rewind = get_object_or_404(Rewind, pk=rewind_pk, conversation=resting_conversation(request, pk))
@@ -63,7 +53,7 @@ def undo_rewind(request: Call, pk: Pk, rewind_pk: uuid.UUID) -> Rewind:
     return rewind
 
 
-@router.post("/condensations/{uuid:attempt_pk}/undo", response=AttemptShape)
+@router.post("/condensations/{uuid:attempt_pk}/undo", response=schemas.AttemptShape)
 def undo_condensation(
     request: Call, pk: Pk, attempt_pk: uuid.UUID, later: Later = 0
 ) -> Condensation:
@@ -74,14 +64,14 @@ def undo_condensation(
     return _change(request, pk, attempt_pk, partial(undo.undo_condensation, later=later))
 
 
-@router.get("/condensations/{uuid:attempt_pk}/undo", response=UndoShape)
+@router.get("/condensations/{uuid:attempt_pk}/undo", response=schemas.UndoShape)
 def preview_undo(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> undo.Undo:
     """Say what undoing this and all that stand on it would come to; nothing is changed."""
     attempt = get_object_or_404(resting_conversation(request, pk).condensations, pk=attempt_pk)
     return undo.preview_undo(condensation=attempt)
 
 
-@router.post("/condensations/{uuid:attempt_pk}/redo", response=AttemptShape)
+@router.post("/condensations/{uuid:attempt_pk}/redo", response=schemas.AttemptShape)
 def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
     """Hide again what a condensation hid until it was undone; once more it changes nothing.
 
@@ -90,7 +80,7 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
     return _change(request, pk, attempt_pk, undo.redo_condensation)
 
 
-@router.post("/messages/{int:seq}/fork", response={201: ConversationShape})
+@router.post("/messages/{int:seq}/fork", response={201: schemas.ConversationShape})
 def fork_conversation(request: Call, pk: Pk, seq: int) -> Conversation:
     """Begin a conversation that goes on from a message, or from before a condensation.
 
@@ -109,34 +99,34 @@ def _change(
     return attempt
 
 
-@everywhere.get("/condensations", response=page(AttemptShape))
+@everywhere.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_all_condensations(request: Call, part: Part) -> dict[str, Any]:
     """List every attempt in any conversation, the newest first."""
     mine = Condensation.objects.owned_by(request.auth).brief()
     return by_moment(mine.newest_first(), "started_at", part)
 
 
-@records.get("/condensations", response=page(AttemptShape))
+@records.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List every attempt in a conversation, the newest first."""
     own = Condensation.objects.filter(conversation=own_conversation(request, pk)).brief()
     return by_moment(own.newest_first(), "started_at", part)
 
 
-@records.get("/condensations/{uuid:attempt_pk}", response=RecordShape)
+@records.get("/condensations/{uuid:attempt_pk}", response=schemas.RecordShape)
 def show_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
     """Show all that is on record of one attempt."""
     return get_object_or_404(own_conversation(request, pk).condensations, pk=attempt_pk)
 
 
-@records.get("/calls", response=page(CallShape))
+@records.get("/calls", response=schemas.page(schemas.CallShape))
 def list_calls(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List every request to a model in a conversation, as they were sent."""
     own = ModelCall.objects.filter(conversation=own_conversation(request, pk)).defer("draft")
     return by_number(own, "pk", part)
 
 
-@records.get("/calls/{int:call_pk}", response=CallShape)
+@records.get("/calls/{int:call_pk}", response=schemas.CallShape)
 def show_call(request: Call, pk: Pk, call_pk: int) -> ModelCall:
     """Show one request to a model."""
     return _call(request, pk, call_pk)

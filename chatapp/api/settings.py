@@ -9,8 +9,8 @@ from ninja import Router
 
 import condense
 from chatapp.accounts import accounts
+from chatapp.api import schemas
 from chatapp.api.auth import Call, keepers, refuse
-from chatapp.api.schemas import ProfileChange, ProfileShape, SettingsChange, SettingsShape, many
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.forms.profiles import ProfileForm
 from chatapp.models import Preferences, Profile
@@ -19,14 +19,14 @@ from chatapp.turns import actions
 router = Router(tags=["Settings"])
 
 
-@router.get("/profiles", response=many(ProfileShape))
+@router.get("/profiles", response=schemas.many(schemas.ProfileShape))
 def list_profiles(request: Call) -> QuerySet[Profile]:
     """List the models that can answer, with limits and prices; no key is ever shown."""
     return Profile.objects.filter(owner=request.auth)
 
 
-@router.patch("/profiles/{int:profile_pk}", response=ProfileShape, auth=keepers)
-def change_profile(request: Call, profile_pk: int, change: ProfileChange) -> Profile:
+@router.patch("/profiles/{int:profile_pk}", response=schemas.ProfileShape, auth=keepers)
+def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange) -> Profile:
     """Change what is named of a profile; its provider, address and key stay as they are."""
     profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk)
     wanted: dict[str, Any] = dict(change)
@@ -41,14 +41,14 @@ def change_profile(request: Call, profile_pk: int, change: ProfileChange) -> Pro
     return profile
 
 
-@router.get("/settings", response=SettingsShape)
+@router.get("/settings", response=schemas.SettingsShape)
 def show_settings(request: Call) -> Preferences:
     """Show how condensing and the agent work."""
     return accounts.preferences_of(request.auth)
 
 
-@router.patch("/settings", response=SettingsShape, auth=keepers)
-def change_settings(request: Call, change: SettingsChange) -> Preferences:
+@router.patch("/settings", response=schemas.SettingsShape, auth=keepers)
+def change_settings(request: Call, change: schemas.SettingsChange) -> Preferences:
     """Change the settings that are named."""
     preferences = accounts.preferences_of(request.auth)
     wanted: dict[str, Any] = dict(change)

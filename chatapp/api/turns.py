@@ -16,20 +16,9 @@ from ninja import Router
 import condense
 from chatapp import approvals, errors
 from chatapp.agent import events
-from chatapp.api import conversations
+from chatapp.api import conversations, schemas
 from chatapp.api.auth import Call, Pk, own_conversation
 from chatapp.api.pagination import Part, by_moment
-from chatapp.api.schemas import (
-    Answer,
-    Condensing,
-    NewMessage,
-    QuestionShape,
-    ReviewAnswer,
-    ReviewShape,
-    TurnShape,
-    many,
-    page,
-)
 from chatapp.condensation import summary_reviews
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
@@ -46,7 +35,7 @@ router = Router(tags=["Turns"])
 @conversations.conversation.post(
     "/messages", openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}}
 )
-def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpResponse:
+def send_message(request: Call, pk: Pk, new: schemas.NewMessage) -> StreamingHttpResponse:
     """Send a message, and stream the turn that answers it as server-sent events.
 
     The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
@@ -126,14 +115,14 @@ def tell(event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa:
     return None
 
 
-@router.get("/turns", response=page(TurnShape))
+@router.get("/turns", response=schemas.page(schemas.TurnShape))
 def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List turns, the newest first; the first one may be running."""
     own = Turn.objects.filter(conversation=own_conversation(request, pk)).latest_first()
     return by_moment(own, "started_at", part)
 
 
-@router.post("/turns/{uuid:turn_pk}/stop", response={202: TurnShape})
+@router.post("/turns/{uuid:turn_pk}/stop", response={202: schemas.TurnShape})
 def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     """Stop a turn, which takes a moment: what it has written is kept. One that is over stays so."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
@@ -141,8 +130,8 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     return turn
 
 
-@router.post("/condense", response={202: TurnShape | None})
-def condense_now(request: Call, pk: Pk, wanted: Condensing) -> Turn | None:
+@router.post("/condense", response={202: schemas.TurnShape | None})
+def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
     command = incoming_frames.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
@@ -156,15 +145,15 @@ async def _wait_for(work: Coroutine[Any, Any, None]) -> None:
     await asyncio.create_task(work, context=contextvars.Context())
 
 
-@router.get("/questions", response=many(QuestionShape))
+@router.get("/questions", response=schemas.many(schemas.QuestionShape))
 def list_questions(request: Call, pk: Pk) -> QuerySet[Question]:
     """List what a turn waits for a person to say."""
     asked = Question.objects.filter(turn__conversation=own_conversation(request, pk))
     return asked.pending().order_by("pk")
 
 
-@router.post("/questions/{int:question_pk}/answer", response=QuestionShape)
-def answer_question(request: Call, pk: Pk, question_pk: int, said: Answer) -> Question:
+@router.post("/questions/{int:question_pk}/answer", response=schemas.QuestionShape)
+def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answer) -> Question:
     """Let a tool run or not, or tell the model what it asked; the same once more does no harm."""
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
@@ -175,15 +164,15 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: Answer) -> Qu
     return question
 
 
-@router.get("/reviews", response=many(ReviewShape))
+@router.get("/reviews", response=schemas.many(schemas.ReviewShape))
 def list_reviews(request: Call, pk: Pk) -> QuerySet[Review]:
     """List the summary that waits for a word on it before it applies, if one does."""
     shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
     return shown.pending().order_by("pk")
 
 
-@router.post("/reviews/{int:review_pk}/answer", response=ReviewShape)
-def answer_review(request: Call, pk: Pk, review_pk: int, said: ReviewAnswer) -> Review:
+@router.post("/reviews/{int:review_pk}/answer", response=schemas.ReviewShape)
+def answer_review(request: Call, pk: Pk, review_pk: int, said: schemas.ReviewAnswer) -> Review:
     """Apply a summary, as it is or changed, have it written again, or discard it.
 
     The same once more does no harm.
