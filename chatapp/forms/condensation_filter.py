@@ -57,10 +57,6 @@ class AttemptFilter(forms.Form):
         self.full_clean()
         self.chosen = {name: value for name, value in self.cleaned_data.items() if value}
 
-    def value_of(self, name: str) -> str:
-        """Return what is chosen under a name, "" for nothing."""
-        return str(self.chosen.get(name, ""))
-
     @property
     def kept(self) -> list[tuple[str, Any]]:
         """What is chosen without a field to see, by name, for the form to send along."""

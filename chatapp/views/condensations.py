@@ -45,10 +45,18 @@ def show_condensations(request: Request) -> HttpResponse:
     mine = Condensation.objects.owned_by(request.user)
     filters = AttemptFilter(mine, request.GET)
     found = filters.narrow(mine)
+    outcome, sort = (filters.chosen.get(name, "") for name in ("outcome", "sort"))
+    listed = found.with_outcome(outcome).sorted_by(sort)
     if (form := request.GET.get("as")) in {"csv", "json"}:
-        return _download(found, filters, form)
-    context = list_attempts(found, filters, request.GET.get("after", ""))
-    context |= {"filters": filters, "outcome": filters.value_of("outcome")}
+        # All that the list shows, however many pages it has.
+        rows = listed.select_related("conversation").only(*condensation_list.TABLE_COLUMNS)
+        if form == "csv":
+            text = condensation_list.attempts_as_csv(rows.iterator())
+            return download(text, "condensations.csv", "text/csv; charset=utf-8")
+        text = condensation_list.attempts_as_json(rows.iterator())
+        return download(text, "condensations.json", "application/json")
+    context = list_attempts(listed, sort, request.GET.get("after", ""))
+    context |= {"filters": filters, "outcome": outcome}
     if not wants_page(request):
         return render(request, "condensations/_rows.html", context)
     totals = found.totals()
@@ -62,21 +70,8 @@ def show_condensations(request: Request) -> HttpResponse:
     return render(request, "condensations/page.html", context)
 
 
-def _download(found: CondensationQuerySet, filters: AttemptFilter, form: str) -> HttpResponse:
-    """Send all that the list shows, however many pages it has."""
-    chosen = found.with_outcome(filters.value_of("outcome")).select_related("conversation")
-    rows = chosen.sorted_by(filters.value_of("sort")).only(*condensation_list.TABLE_COLUMNS)
-    if form == "csv":
-        text, kind = condensation_list.attempts_as_csv(rows.iterator()), "text/csv; charset=utf-8"
-    else:
-        text, kind = condensation_list.attempts_as_json(rows.iterator()), "application/json"
-    return download(text, f"condensations.{form}", kind)
-
-
-def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str) -> dict[str, Any]:
+def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[str, Any]:
     """Return one page of attempts as lines with the place of each, and the next cursor."""
-    sort = filters.value_of("sort")
-    found = mine.with_outcome(filters.value_of("outcome")).sorted_by(sort)
     # Which they are, the index tells without the rows.
     columns = ("pk", "started_at", *(("rank",) if sort else ()))
     rank, _separator, rest = after.partition(SEPARATOR) if sort else ("0", "", after)

@@ -1,12 +1,12 @@
 """Imports: a conversation made from files, and the report of what could not be used."""
 
-import shutil
 import uuid
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -73,14 +73,11 @@ def _begin(request: Request) -> Job:
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     """Write what was sent to a folder of its own, and return that, or the one file in it."""
     folder = make_folder()
-    for place, file in enumerate(sent):
-        name = attachments.clean_name(file.name or "").lstrip(".") or "file"
-        # Two of the same name are no files of one folder, and both are kept apart to say so.
-        name = f"{place}-{name}" if (folder / name).exists() else name
-        with (folder / name).open("wb") as kept:
-            shutil.copyfileobj(file, kept)
-    files = list(folder.iterdir())
-    return folder if len(files) > 1 else files[0]
+    # Two of the same name are no files of one folder, and both are kept apart to say so.
+    storage = FileSystemStorage(folder)
+    for file in sent:
+        name = storage.save(attachments.clean_name(file.name or "").lstrip(".") or "file", file)
+    return folder if len(sent) > 1 else folder / name
 
 
 @signed_in("GET")
