@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, ModelCall, Turn, message_store
+from chatapp.models import Conversation, Turn, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
@@ -28,18 +28,6 @@ def test_the_chat_shows_its_messages(browser: Client, conversation: Conversation
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     for part in ('id="message-1"', "<strong>turns</strong>", 'role="log"', 'role="meter"'):
         assert part in page
-
-
-def test_an_answer_of_unknown_cost_shows_its_tokens(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """A dash would not say what the button opens."""
-    say("user", "Hello.")
-    answer = say("assistant", "Hello!")
-    figures = {"tokens_input": 1_234, "tokens_output": 5, "cost": None}
-    ModelCall.objects.create(conversation=conversation, message=answer, purpose="chat", **figures)
-    page = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert "Cost and tokens: </span>1,234 tokens in</button>" in page
 
 
 def test_earlier_messages_come_page_by_page(

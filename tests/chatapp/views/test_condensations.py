@@ -16,7 +16,7 @@ from django.urls import reverse
 import condense
 from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, Conversation, Message, Rewind
-from chatapp.views.condensations import HIDDEN_LISTED, PAGE
+from chatapp.views.condensations import HIDDEN_LISTED
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.records import append_many, put_on_record
@@ -96,20 +96,6 @@ def test_capitals_make_no_difference_in_any_language(
     attempt(conversation, summary="Der über. Blick.")
     attempt(conversations.start_conversation(owner=conversation.owner), summary="Der überxblick.")
     assert len(browser.get(reverse("condensations"), {**query, "as": "json"}).json()) == 1
-
-
-def test_more_of_a_narrowed_list_is_narrowed_as_well(
-    browser: Client, conversation: Conversation
-) -> None:
-    """Page by page, until nothing is left."""
-    for number in range(PAGE + 12):
-        attempt(conversation, strategy="fresh_start" if number in {3, 9, 20} else "ledger")
-    page = browser.get(reverse("condensations"), {"strategy": "ledger"})
-    more = unescape(re.findall(r'hx-get="([^"]*after=[^"]*)"', page.text)[0])
-    rest = browser.get(more, headers={"HX-Request": "true"}).text
-    assert rest.count('<li class="attempt ') == 9
-    assert "after=" not in rest
-    assert "<html" not in rest
 
 
 def test_no_spreadsheet_takes_a_title_for_a_formula(

@@ -134,25 +134,15 @@ def test_without_its_database_it_is_neither(db: None, address: str) -> None:
         assert answer(address) == (503, "The database can't be read.")
 
 
-def test_while_it_is_stopped_it_is_alive_and_not_ready(
-    db: None, monkeypatch: pytest.MonkeyPatch
+def test_where_no_turn_can_begin_it_is_alive_and_not_ready(
+    db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Turns end in peace, and none begins."""
-    monkeypatch.setattr(active, "closing", True)
-    assert answer("/healthz") == (200, "ok")
-    assert answer("/readyz") == (503, "The server is being stopped.")
-
-
-def test_before_its_migrations_it_is_not_ready(db: None) -> None:
-    """As in a deployment that migrates beside it."""
+    """While it is stopped, on a disk that takes nothing, and before its migrations."""
+    with monkeypatch.context() as stopped:
+        stopped.setattr(active, "closing", True)
+        assert answer("/readyz") == (503, "The server is being stopped.")
+    settings.DATA_DIR = tmp_path / "not there"
+    assert answer("/readyz") == (503, "The disk can't be written.")
     MigrationRecorder(connection).record_unapplied("chatapp", "0002_message_index")
     assert answer("/readyz") == (503, "The database has to be migrated.")
-
-
-def test_on_a_disk_that_takes_nothing_it_is_not_ready(
-    db: None, settings: Settings, tmp_path: Path
-) -> None:
-    """Pages can still be read."""
-    settings.DATA_DIR = tmp_path / "not there"
     assert answer("/healthz") == (200, "ok")
-    assert answer("/readyz") == (503, "The disk can't be written.")

@@ -16,7 +16,6 @@ from chatapp.conversations import conversations
 from chatapp.models import Conversation, Rewind, hidden_messages, message_store
 from chatapp.transcript.search_hits import BEST, PER_CONVERSATION
 from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.chatapp.models.test_message_index import HOSTILE
 from tests.records import put_on_record
 
 HTMX = {"HX-Request": "true"}
@@ -153,17 +152,6 @@ def test_a_search_is_kept_by_a_page_that_was_reached_through_it(
 
 
 # A browser sends no half of a surrogate.
-@pytest.mark.parametrize("words", [one for one in HOSTILE if "\ud800" not in one])
-def test_whatever_is_typed_is_answered(browser: Client, say: Say, words: str) -> None:
-    """Beside the page, on it, and in a conversation."""
-    message = say("user", "text x and y")
-    search(browser, words)
-    search(browser, words + "x" * 60_000)
-    pk = message.conversation_id
-    assert browser.get(f"/c/{pk}/", {"q": words}).status_code == 200
-    assert browser.get(f"/c/{pk}/find/", {"q": words}).status_code == 200
-
-
 def test_places_in_a_conversation_are_in_reading_order(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
