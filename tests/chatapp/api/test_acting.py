@@ -192,6 +192,9 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     assert fresh.price_input == Decimal("2.5")
     assert manager.patch(place, threshold=-1).json()["threshold"] == -1
     assert "max_output" in manager.patch(place, max_output=10**9).json()["detail"]
+    shown = manager.client.get("/api/profiles")
+    assert shown.json()[0]["key_source"] == "not needed"
+    assert not [one for one in ("secret", profile.encrypted_key) if one in shown.text]
     others = Profile.objects.get(owner=bob).pk
     assert manager.patch(f"profiles/{others}", name="Mine").status_code == 404
     assert manager.patch("settings", default_profile=others).status_code == 404

@@ -179,21 +179,6 @@ def test_a_calls_request_is_the_bytes_that_were_sent(program: Program, call: Mod
     assert hashlib.sha256(answer.content).digest() == bytes(call.manifest.digest)
 
 
-def test_profiles_and_settings_tell_no_secret(
-    program: Program, alice: User, conversation: Conversation
-) -> None:
-    """Of a key, only where it comes from."""
-    profile = Profile.objects.get(owner=alice)
-    profile.set_key("sk-very-secret")
-    profile.save()
-    text = program.client.get("/api/profiles").text
-    assert "secret" not in text
-    assert profile.encrypted_key not in text
-    [shown] = program.get("profiles")
-    assert shown["key_source"] in {"own", "not needed"}
-    assert program.get("settings")["step_limit"] == 50
-
-
 def test_nobody_else_gets_anything(
     addresses: list[tuple[str, str]], conversation: Conversation, bob: User
 ) -> None:

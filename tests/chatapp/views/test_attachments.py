@@ -171,32 +171,24 @@ def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings
         assert "a file can have up to 1 MB." in answer.content.decode()
 
 
-def test_a_file_that_no_window_could_hold_is_refused(
+def test_what_the_model_of_a_conversation_could_not_read_is_refused(
     put: Put, conversation: Conversation, talk: Conversation
 ) -> None:
-    """Before it is sent, by what it takes; a model with a larger window reads it."""
+    """Before it is sent: an image where it sees none, and what its window could not hold."""
     long = b"One word after another. " * 4_000
     answer = put("a.txt", long, to=conversation).content.decode()
     assert "“a.txt” is too long for Offline: it takes about 20,0" in answer
-    assert put("a.txt", long, to=talk).status_code == HTTPStatus.OK
+    assert "Offline can't see images." in put("a.png", make_png(), to=conversation).content.decode()
+    for name, data in (("a.txt", long), ("a.png", make_png())):
+        assert put(name, data, to=talk).status_code == HTTPStatus.OK
+    Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
+    assert "Claude 0 can't see images." in put("a.png", make_png()).content.decode()
 
 
 def test_a_pdf_that_takes_too_long_is_refused(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody may have made it so on purpose."""
     monkeypatch.setattr(documents, "PATIENCE", -1)
     assert "takes too long to read" in put("a.pdf", make_pdf("One", "Two")).content.decode()
-
-
-def test_an_image_is_refused_where_the_model_sees_none(
-    put: Put, conversation: Conversation, talk: Conversation
-) -> None:
-    """Before it is sent, where the model or whoever made the profile says so."""
-    answer = put("a.png", make_png(), to=conversation)
-    assert "Offline can't see images." in answer.content.decode()
-    assert put("a.txt", b"Hello", to=conversation).status_code == HTTPStatus.OK
-    assert put("a.png", make_png()).status_code == HTTPStatus.OK
-    Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
-    assert "Claude 0 can't see images." in put("a.png", make_png()).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -287,12 +279,16 @@ def test_what_was_never_sent_is_forgotten(put: Put, alice: User) -> None:
 
 
 def test_what_was_sent_is_shown_as_what_it_is(browser: Client, talk: Conversation) -> None:
-    """An image as what it is, a file to be kept, and nothing that could run in this site's name."""
+    """An image as what it is, a file to be kept, and nothing that could run in this site's name.
+
+    Its message shows it, and has its words alone for editing.
+    """
     source = {"type": "base64", "media_type": "text/html"}
     picture = condense.ImageBlock({**source, "data": base64.b64encode(make_png()).decode()})
     script = condense.ImageBlock({**source, "data": "PHNjcmlwdD4="})
-    file = attachments.block_for("page.html", b"<script>alert(1)</script>")
-    content = (condense.TextBlock("Look"), picture, script, file)
+    file = attachments.block_for("<b>.html", b"<script>alert(1)</script>")
+    image = attachments.block_for("photo.png", make_png())
+    content = (condense.TextBlock("Look"), picture, script, file, image)
     message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
     base = f"/c/{talk.pk}/messages/{message.seq}/blocks"
     shown = browser.get(f"{base}/1/")
@@ -300,25 +296,15 @@ def test_what_was_sent_is_shown_as_what_it_is(browser: Client, talk: Conversatio
     kept = browser.get(f"{base}/3/")
     assert kept.content == b"<script>alert(1)</script>"
     assert kept["Content-Type"] == "text/plain; charset=utf-8"
-    assert kept["Content-Disposition"] == 'attachment; filename="page.html.txt"'
+    assert kept["Content-Disposition"] == 'attachment; filename="<b>.html.txt"'
     for answer in (shown, kept):
         assert answer["X-Content-Type-Options"] == "nosniff"
         assert answer["Content-Security-Policy"] == "default-src 'none'; sandbox"
         assert "no-store" in answer["Cache-Control"]
-    for index in (0, 2, 4):
+    for index in (0, 2, 5):
         assert browser.get(f"{base}/{index}/").status_code == HTTPStatus.NOT_FOUND
-
-
-def test_a_message_shows_what_it_came_with(browser: Client, talk: Conversation) -> None:
-    """A picture by its name, a file as a line that unfolds, and its words alone for editing."""
-    file = attachments.block_for("<b>.py", b"</pre><script>alert(1)</script>")
-    image = attachments.block_for("photo.png", make_png())
-    content = (condense.TextBlock("Look"), image, file)
-    message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
-    page = browser.get(f"/c/{talk.pk}/").content.decode()
-    assert 'alt="photo.png"' in page
-    assert "&lt;b&gt;.py" in page
-    assert "<script>alert(1)" not in page
-    assert "&lt;file" not in page
+    page = browser.get(f"/c/{talk.pk}/").text
+    shown = [one in page for one in ('alt="photo.png"', "&lt;b&gt;.html", "<script>a", "&lt;file")]
+    assert shown == [True, True, False, False]
     words = browser.get(f"/c/{talk.pk}/messages/{message.seq}/text/")
     assert words.content == b"Look"

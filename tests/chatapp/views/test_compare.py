@@ -9,7 +9,7 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import undo
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, hidden_messages, message_store
+from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.transcript import originals
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.queries import statements
@@ -38,6 +38,13 @@ def three(conversation: Conversation, say: Say) -> list[Condensation]:
         say("user", f"Question {number}")
         made.append(condensed(conversation, f"Same words. Part {number} is done."))
     return made
+
+
+def truncated(conversation: Conversation, hidden: Message, text: str) -> Message:
+    """Hide a message behind a marker, and return that."""
+    marker = condense.Message("user", text, tags=condense.Tags(truncation_id=uuid.uuid4().hex))
+    reduction = reduction_of(marker, (str(hidden.pk),))
+    return hidden_messages.apply_reduction(conversation.pk, reduction)
 
 
 def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
@@ -118,9 +125,7 @@ def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(
 ) -> None:
     """It is in a marker, and is retold all the same."""
     hidden = [say("user", f"Question {number}") for number in range(3)][1]
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    marker = condense.Message("user", "## Conversation Summary\nA part.", tags=tags)
-    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(hidden.pk),)))
+    made = truncated(conversation, hidden, "## Conversation Summary\nA part.")
     part = put_on_record(conversation, message=made, at_seq=3, summary="A part.")
     whole = condensed(conversation, "All of it.")
     assert originals.read_descent(part).generation == 1
@@ -132,15 +137,11 @@ def test_a_truncation_has_no_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
     """It hides without a summary, and says so."""
-    said = say("user", "Begin")
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    marker = condense.Message("user", "Hidden.", tags=tags)
-    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(said.pk),)))
+    made = truncated(conversation, say("user", "Begin"), "Hidden.")
     attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
     page = page_of(browser, attempt)
-    assert "No summary stands for what was hidden." in page
-    assert "Generation" not in page
-    assert "Begin" in page
+    words = ("No summary stands for what was hidden.", "Begin", "Generation")
+    assert [one in page for one in words] == [True, True, False]
 
 
 def test_what_came_to_nothing_hides_nothing(conversation: Conversation, browser: Client) -> None:

@@ -111,14 +111,6 @@ def test_what_is_no_archive_is_refused_in_words(
     assert everything(folder) == {}
 
 
-def test_a_bomb_is_refused(put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small it is packed."""
-    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
-    answer = put(("bomb.zip", packed({f"{n}": b"0" * 600 for n in range(5)})))
-    assert "This is too much at once" in answer.content.decode()
-    assert len(everything(folder)) <= 1
-
-
 def test_a_folder_of_as_many_files_as_is_promised_is_put_in(
     put: Put, folder: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +163,9 @@ def test_what_is_left_out_of_an_archive_is_counted(
     monkeypatch.setattr(module, "MAX_BYTES", module.MAX_FILE + 2)
     data = tar_of((large, module.MAX_FILE + 3), last, mode=mode)
     assert "This is too much at once" in put(("a.tar", data)).content.decode()
+    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
+    bomb = packed({f"{number}": b"0" * 600 for number in range(5)})
+    assert "This is too much at once" in put(("bomb.zip", bomb)).content.decode()
 
 
 def test_what_an_archive_says_of_all_entries_is_no_burden_to_each(put: Put, folder: Path) -> None:

@@ -45,9 +45,9 @@ def wait_for_imports() -> None:
 
 
 def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
-    browser: Client, alice: User
+    browser: Client, alice: User, bob: User
 ) -> None:
-    """And what of it could not be used."""
+    """And what of it could not be used; somebody else is told nothing of it."""
     answer = send(browser, ("talk.json", [*TALK, {"role": "system", "content": "x"}]))
     page = browser.get(answer["Location"], follow=True).text
     made = Conversation.objects.get(owner=alice)
@@ -59,6 +59,10 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     audit = browser.get(reverse("audit", args=[made.pk])).text
     assert f'<a href="{reverse("source", args=[made.pk])}">Imported from “talk.json”</a>' in audit
     assert not [*(settings.DATA_DIR / "imports").iterdir()]
+    other = Client()
+    other.force_login(bob)
+    assert "not known any more" in other.get(answer["Location"]).text
+    assert other.get(reverse("source", args=[made.pk])).status_code == 404
 
 
 def test_while_it_runs_the_page_looks_again_and_then_goes_there(
@@ -160,16 +164,6 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
     sums = {name: sha256(json.dumps(data).encode()) for name, data in names.items()}
     lines = "".join(f"{one.hexdigest()}  {name}\n" for name, one in sums.items())
     assert Source.objects.get().digest == sha256(lines.encode()).hexdigest()
-
-
-def test_an_import_is_its_owners(browser: Client, bob: User) -> None:
-    """To somebody else it is not known."""
-    answer = send(browser, ("talk.json", TALK))
-    other = Client()
-    other.force_login(bob)
-    assert "not known any more" in other.get(answer["Location"]).text
-    made = Conversation.objects.get()
-    assert other.get(reverse("source", args=[made.pk])).status_code == 404
 
 
 def test_the_report_counts_what_was_in_the_file(browser: Client, alice: User) -> None:
