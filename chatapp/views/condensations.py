@@ -66,7 +66,7 @@ def show_condensations(request: Request) -> HttpResponse:
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
-        context |= {"conversation_shown": shown, "course": draw_size_history(shown)}
+        context |= {"conversation_shown": shown, "size_history": draw_size_history(shown)}
     return render(request, "condensations/page.html", context)
 
 

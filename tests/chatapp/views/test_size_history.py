@@ -108,7 +108,7 @@ def test_the_chart_stands_over_the_list_of_one_conversation(
     with CaptureQueriesContext(connection) as few:
         page = browser.get(address, query).text
     assert page.count('<li class="attempt ') == 1
-    assert page.count('class="course-drop"') == 1
+    assert page.count('class="size-history-drop"') == 1
     for cell in ("≈ 8,000" if not made.tokens_after_measured else "8,000", "$0.0123", "5,000"):
         assert f"<td>{cell}</td>" in page
     for minute in range(20):
@@ -117,7 +117,7 @@ def test_the_chart_stands_over_the_list_of_one_conversation(
     with CaptureQueriesContext(connection) as many:
         browser.get(address, query)
     assert len(many) == len(few)
-    assert 'class="course"' not in browser.get(address).text
+    assert 'class="size-history"' not in browser.get(address).text
 
 
 def test_nothing_of_another_persons_conversation_is_drawn(browser: Client, bob: User) -> None:
@@ -126,4 +126,4 @@ def test_nothing_of_another_persons_conversation_is_drawn(browser: Client, bob: 
     attempt(foreign)
     page = browser.get(reverse("condensations"), {"conversation": str(foreign.pk)}).text
     assert "plans" not in page
-    assert 'class="course"' not in page
+    assert 'class="size-history"' not in page
