@@ -27,14 +27,12 @@ def show_settings(request: Request) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = PreferencesForm(sent, instance=preferences)
     profiles = request.user.profiles.all()
-    # One that was made in another tab since is not in what was sent.
-    thresholds = [
-        ThresholdChoice(
-            sent if sent and f"{prefix}-mode" in sent else None, instance=profile, prefix=prefix
-        )
-        for profile in profiles
-        if (prefix := f"profile-{profile.pk}")
-    ]
+    thresholds = []
+    for profile in profiles:
+        prefix = f"profile-{profile.pk}"
+        # One that was made in another tab since is not in what was sent.
+        data = sent if sent and f"{prefix}-mode" in sent else None
+        thresholds.append(ThresholdChoice(data, instance=profile, prefix=prefix))
     chosen = [one for one in thresholds if one.is_bound]
     kept = command_forms(sent, request.user)
     # Each says what is wrong with it, so that nobody mends one mistake after the other.
