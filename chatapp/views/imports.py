@@ -75,9 +75,11 @@ def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     folder = make_folder()
     # Two of the same name are no files of one folder, and both are kept apart to say so.
     storage = FileSystemStorage(folder)
-    for file in sent:
-        name = storage.save(attachments.clean_name(file.name or "").lstrip(".") or "file", file)
-    return folder if len(sent) > 1 else folder / name
+    names = [
+        storage.save(attachments.clean_name(file.name or "").lstrip(".") or "file", file)
+        for file in sent
+    ]
+    return folder if len(names) > 1 else folder / names[0]
 
 
 @signed_in("GET")

@@ -45,14 +45,14 @@ def show_settings(request: Request) -> HttpResponse:
         return redirect("settings")
     # What a draft costs at most that is not used, and with which profile.
     drafts = [(cost_of_draft(one, preferences), one.name) for one in profiles]
-    cost, profile = max((one for one in drafts if one[0] is not None), default=(0, ""))
+    cost, dearest = max((one for one in drafts if one[0] is not None), default=(0, ""))
     context = {
         "form": form,
         "thresholds": thresholds,
         "own_commands": kept,
         "default_prompt": default_prompt(),
         "commands": command_mode(),
-        "draft_cost": {"cost": cost, "profile": profile},
+        "draft_cost": {"cost": cost, "profile": dearest},
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
     }

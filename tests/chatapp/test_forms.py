@@ -62,12 +62,27 @@ def test_a_system_prompt_like_the_default_is_not_stored(alice: User) -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["", 4, 101, "half"])
-def test_a_threshold_is_a_number_from_5_to_100(alice: User, value: Any) -> None:
-    """Anything else is named at its field."""
-    assert list(preferences_form(alice, threshold=value).errors) == ["threshold"]
-    form = profile_form(alice, mode="own", own_threshold=value)
-    assert list(form.errors) == ["own_threshold"]
+NO_THRESHOLD, NUMBERS = ("", 4, 101, "half"), ("context_window", "max_output", "price_input")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("own_threshold", value) for value in NO_THRESHOLD),
+        *((name, "9" * digits) for name in NUMBERS for digits in (10, 5_000)),
+        # A reserve as large as the window would leave no room for a prompt.
+        ("max_output", 200_000),
+    ],
+)
+def test_numbers_that_no_model_has_are_refused_at_their_field(
+    alice: User, field: str, value: Any
+) -> None:
+    """And the page can still show the form; a threshold is a number from 5 to 100."""
+    form = profile_form(alice, **{"mode": "own", "own_threshold": 70, field: value})
+    assert list(form.errors) == [field]
+    form.limits()
+    if value in NO_THRESHOLD:
+        assert list(preferences_form(alice, threshold=value).errors) == ["threshold"]
 
 
 def test_a_key_is_stored_never_shown_and_stays_unless_it_is_removed(alice: User) -> None:
@@ -85,11 +100,6 @@ def test_names_of_profiles_are_unique_per_owner(alice: User, bob: User) -> None:
     assert list(profile_form(alice).errors) == ["name"]
     assert profile_form(alice, profile).is_valid()
     assert profile_form(bob).is_valid()
-
-
-def test_an_answer_must_fit_into_the_window(alice: User) -> None:
-    """A reserve as large as the window would leave no room for a prompt."""
-    assert list(profile_form(alice, max_output=200_000).errors) == ["max_output"]
 
 
 def test_prices_are_shown_without_trailing_zeros(alice: User) -> None:
@@ -148,12 +158,3 @@ def test_a_password_stored_in_an_address_is_not_shown(alice: User) -> None:
     shown = str(ProfileForm(instance=profile)["base_url"])
     assert "http://x.org/v1" in shown
     assert "pw" not in shown
-
-
-@pytest.mark.parametrize("field", ["context_window", "max_output", "price_input"])
-@pytest.mark.parametrize("digits", [10, 5_000])
-def test_numbers_no_model_has_are_refused(alice: User, field: str, digits: int) -> None:
-    """At their field, and the page can still show the form."""
-    form = profile_form(alice, **{field: "9" * digits, "mode": "own", "own_threshold": 70})
-    assert field in form.errors
-    form.limits()
