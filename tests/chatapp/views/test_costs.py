@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -10,6 +12,7 @@ from django.utils import timezone
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall
+from chatapp.number_formats import ZONE_COOKIE
 from tests.chatapp.scripted_turns import ask, end, regenerate
 
 
@@ -41,11 +44,14 @@ def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
         assert words in page.text
 
 
+# At any moment, one of them has another date than UTC.
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
 def test_the_latest_days_are_listed_by_the_reader_s_date(
-    browser: Client, conversation: Conversation
+    browser: Client, conversation: Conversation, zone: str
 ) -> None:
     """The newest first; what is older counts in the other tables."""
-    now = timezone.now()
+    now = timezone.now().astimezone(ZoneInfo(zone))
+    browser.cookies[ZONE_COOKIE] = zone
     for days in (0, 1, 40):
         call(conversation, cost=Decimal(1), created_at=now - timedelta(days=days))
     page = browser.get(reverse("costs"))
