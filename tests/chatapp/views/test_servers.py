@@ -139,12 +139,19 @@ def test_what_has_changed_is_said_until_somebody_has_seen_it(
 
 
 def test_another_address_begins_anew(browser: Client, server: McpServer) -> None:
-    """What the old one listed is none of the new one's tools; headers never become variables."""
+    """What the old one listed is none of its tools; headers stay until others come, or none."""
     address = reverse("edit_mcp_server", args=[server.pk])
     browser.post(address, sent("http://127.0.0.1:1/mcp"))
     server.refresh_from_db()
     assert (server.tools, server.listed_at) == ([], None)
+    before, moved = server.encrypted_secrets, sent("http://127.0.0.1:1/mcp")
+    browser.post(address, moved | {"secrets": "X-Key: another"})
+    server.refresh_from_db()
     assert server.has_secrets
+    assert server.encrypted_secrets != before
+    browser.post(address, moved | {"remove_secrets": "on"})
+    server.refresh_from_db()
+    assert not server.has_secrets
 
 
 def test_a_server_of_someone_else_is_neither_seen_nor_used(server: McpServer, bob: User) -> None:
