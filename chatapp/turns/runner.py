@@ -156,13 +156,7 @@ class TurnLoop(AgentLoop):
             toolbox=toolbox,
             journal=journal,
             controller=ContextController(
-                run,
-                journal=journal,
-                toolbox=toolbox,
-                provider=provider,
-                scale=scale,
-                saver=saver,
-                audience=audience,
+                journal, toolbox=toolbox, provider=provider, audience=audience
             ),
             audience=audience,
             system=run.system,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.accounts import accounts
+from chatapp.condensation.condenser_setup import situation_of
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.locks import with_unpinned
@@ -35,15 +36,13 @@ class Baseline:
 
     def situation(self, terms: TurnSettings) -> condense.Situation:
         """Return what a condensation by hand would start from, with these terms."""
-        return terms.configuration.situation(
+        return situation_of(
+            terms,
             self.effective,
             self.tokens,
-            terms.budget(self.effective),
+            self.toolbox,
             history=self.history,
             trigger=condense.Trigger.MANUAL,
-            system=terms.system,
-            tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            model=terms.profile.model,
         )
 
 

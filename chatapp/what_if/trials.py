@@ -9,14 +9,15 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.condensation.condenser_setup import loaded_configuration
+from chatapp.agent.ports import Nobody
+from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
 from chatapp.condensation.cost_forecast import bill, predict
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.what_if.baseline import Baseline, read_written
-from chatapp.what_if.summary_writers import Unasked, ask_for
+from chatapp.what_if.summary_writers import TrialJournal, Unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
 
     Raises crypto.DecryptionFailed when its key can't be read.
     """
-    model = ask_for(tried.variant.of(baseline.terms))
+    journal = TrialJournal(tried.variant.of(baseline.terms))
+    model = summarizer_for(journal, Nobody())
     asked = async_to_sync(_try)(baseline, tried.variant, model)
     return replace(
         asked,

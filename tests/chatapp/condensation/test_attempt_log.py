@@ -16,12 +16,10 @@ from chatapp.agent.ports import Nobody
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
-from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import RetriedWrites
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.conftest import Say
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,7 +37,7 @@ def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest
     """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
     turn = conversation.turns.first()
     run, audience = replace(run_in(conversation, turn), **rest), Nobody()
-    return made(run, scale=Scale(overhead=100), saver=RetriedWrites(audience), audience=audience)
+    return made(journal_of(run, audience, 100), audience)
 
 
 log_in = sync_to_async(new_log)
@@ -136,7 +134,7 @@ async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped
     log = await log_in(AttemptLog, conversation)
     assert used.attempt
     assert used.reduction
-    assert await log.take_over(used.attempt, situation)
+    assert await log.take_over(used.attempt.id, situation)
     await log.succeeded(used.attempt, used.reduction)
     failed = await log_in(DraftLog, conversation)
     with pytest.raises(condense.CondenseError):

@@ -12,15 +12,13 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import undo
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
 from tests.chatapp.live.test_consumers import fill
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
 
@@ -154,9 +152,8 @@ async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, 
         threads.append(threading.get_ident())
         return False
 
-    scale, audience = Scale(overhead=0), RecordingAudience()
-    saver = RetriedWrites(audience)
-    log = AttemptLog(run, scale=scale, saver=saver, audience=audience, on_disk=on_disk)
+    audience = RecordingAudience()
+    log = AttemptLog(journal_of(run, audience), audience, on_disk=on_disk)
     attempt = condense.Attempt(
         id=uuid.uuid4().hex,
         strategy="fresh_start",

@@ -9,12 +9,10 @@ from django.utils import timezone
 
 import condense
 from chatapp.condensation.draft_log import DraftLog
-from chatapp.context.sizes import Scale
 from chatapp.models import Conversation, message_store
-from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
@@ -31,12 +29,7 @@ def log(conversation: Conversation, say: Say) -> DraftLog:
     summary = condense.Message("user", (condense.TextBlock("North is up."),), tags=tags, tokens=500)
     effective = message_store.read_effective(conversation.pk)
     audience = RecordingAudience()
-    log = DraftLog(
-        run_in(conversation),
-        scale=Scale(overhead=0),
-        saver=RetriedWrites(audience),
-        audience=audience,
-    )
+    log = DraftLog(journal_of(run_in(conversation), audience), audience)
     log.reduction = reduction_of(summary, tuple(one.id for one in effective))
     return log
 

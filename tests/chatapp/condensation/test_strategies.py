@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +34,8 @@ def ladder(preferences: Preferences) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences."""
     conversation = Conversation(owner=preferences.owner)
     terms = TurnSettings(conversation=conversation, profile=Profile(), preferences=preferences)
-    return condenser_setup.load_strategies(terms)
+    loaded = condenser_setup.loaded_configuration(terms, Path()).strategies
+    return [one for one in loaded if not isinstance(one, str)]
 
 
 def rungs(owner: User, **choices: Any) -> list[str]:
