@@ -120,13 +120,14 @@ class AttemptLog:
             keep_to_budget(run)
         # Who writes the summary, where it is not the profile that answers.
         writer = run.writer if attempt.prompt and run.writer != run.profile else None
+        last_seq = Conversation.objects.values_list("last_seq", flat=True)
         unchanged = self.scale.measured_tokens is not None
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
             turn=turn,
             trigger=self._trigger(attempt),
-            at_seq=_last_seq(run.conversation.pk),
+            at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
             strategy=attempt.strategy,
             threshold=attempt.threshold,
@@ -159,7 +160,8 @@ class AttemptLog:
     ) -> tuple[int, datetime | None] | None:
         self.run.turn.go_on(Turn.Doing.CONDENSING)
         rows = Condensation.objects.filter(pk=draft, status=Status.DRAFTED)
-        row, at_seq = rows.first(), _last_seq(self.run.conversation.pk)
+        last_seq = Conversation.objects.values_list("last_seq", flat=True)
+        row, at_seq = rows.first(), last_seq.get(pk=self.run.conversation.pk)
         taken = rows.change(
             status=Status.RUNNING,
             turn=self.run.turn,
@@ -269,10 +271,6 @@ class AttemptLog:
             **calls.spent(),
             **columns,
         )
-
-
-def _last_seq(conversation_id: uuid.UUID) -> int:
-    return Conversation.objects.values_list("last_seq", flat=True).get(pk=conversation_id)
 
 
 @prepared(conversation=models.UUIDField())

@@ -23,9 +23,11 @@ HooksFor = Callable[[Path], condense.Hooks]
 
 
 def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses: all hooks, and strategies that are loaded.
+    """Return how a run condenses: with all hooks, and strategies that are loaded.
 
-    Those that are named in the configuration have the user's options.
+    Those that are named in the configuration have the user's options. The default hooks have a
+    summary carry the ledger of what it hides, and the files that were read; and one that is
+    unusable is written again, or the ledger stands for it.
     """
     wanted, preferences = terms.configuration, terms.preferences
     wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
@@ -33,25 +35,16 @@ def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Confi
         condense.load_strategy(one, wishes) if isinstance(one, str) else one
         for one in wanted.strategies
     ]
-    return replace(wanted, strategies=strategies, hooks=hooks_for(workspace) + wanted.hooks)
-
-
-def hooks_for(workspace: Path) -> condense.Hooks:
-    """Return the hooks of the settings, after those that are there unless they are switched off.
-
-    These have a summary carry the ledger of what it hides, and the files that were read; and one
-    that is unusable is written again, or the ledger stands for it.
-    """
     hooks = condense.Hooks()
     if settings.CONDENSE_DEFAULT_HOOKS:
         files = condense.AttachFoldedFiles(workspace)
         hooks = condense.Hooks(
             after=(condense.attach_ledger, files), validators=condense.DEFAULT_VALIDATORS
         )
-    if not settings.CONDENSE_HOOKS:
-        return hooks
-    named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
-    return hooks + (named if isinstance(named, condense.Hooks) else named(workspace))
+    if settings.CONDENSE_HOOKS:
+        named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
+        hooks += named if isinstance(named, condense.Hooks) else named(workspace)
+    return replace(wanted, strategies=strategies, hooks=hooks + wanted.hooks)
 
 
 def summarizer_for(

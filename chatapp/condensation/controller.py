@@ -196,8 +196,8 @@ class ContextController:
 
         What was drafted is swapped in, as if it had been written now, where that is enough.
         """
-        if taken_up := await parts.reviewer.take_up():
-            return await parts.condenser.resume(situation, *taken_up)
+        if review := await parts.reviewer.left_open():
+            return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
         if situation.reason not in {"asked", None}:
             if background_drafts.is_being_written(self.run.conversation.pk):
                 self.audience.publish(events.CondensingStarted(situation.trigger))

@@ -39,7 +39,7 @@ class SummaryReviewer:
         self._taken_up: Review | None = None
         # Whether one by hand is to be reviewed.
         self.by_hand = self.run.reviews
-        self._looked = self._shows_all = False
+        self._shows_all = False
         self._told = 0.0
         self._news = asyncio.Event()
         self._leaving = False
@@ -53,20 +53,16 @@ class SummaryReviewer:
         """Look at what the person said."""
         self._news.set()
 
-    async def take_up(self) -> tuple[str, condense.Reduction] | None:
-        """Return the attempt and the draft that this turn waited for in another process."""
-        review = self._taken_up = await self.left_open()
-        self._looked = True
-        if review is None:
-            return None
-        self._shows_all = True
-        return str(review.condensation_id), review.read_proposal().reduction
-
     async def left_open(self) -> Review | None:
         """Return what this turn waited for in another process, until it is taken up."""
-        if self._looked or self.run.turn.status != Turn.Status.WAITING:
+        if self._taken_up or self.run.turn.status != Turn.Status.WAITING:
             return None
         return await reading(_newest)(self.run.turn)
+
+    def take_up(self, review: Review) -> tuple[str, condense.Reduction]:
+        """Return attempt and draft of a review that is gone on with."""
+        self._taken_up, self._shows_all = review, True
+        return str(review.condensation_id), review.read_proposal().reduction
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
         """Show how far the summary is, a few times a second at most."""

@@ -20,6 +20,7 @@ from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
 from chatapp.models import Condensation, Conversation, message_store
 from tests.chatapp.claude import converse
+from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Reply, ToolCall
 from tests.standin.rules import blocks_of, violations
@@ -219,22 +220,15 @@ def own_for(workspace: Path) -> condense.Hooks:
     return condense.Hooks(after=(add_nothing, condense.AttachFoldedFiles(workspace)))
 
 
-@pytest.mark.parametrize("name", ["OWN", "own_for"])
-def test_own_hooks_come_after_the_default_and_may_depend_on_the_workspace(
-    settings: Any, tmp_path: Path, name: str
+@pytest.mark.parametrize(("name", "count"), [("", 0), ("OWN", 1), ("own_for", 2)])
+def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_out(
+    settings: Any, tmp_path: Path, conversation: Conversation, name: str, count: int
 ) -> None:
     """An object, or a function that makes one; what both name is done once."""
-    settings.CONDENSE_HOOKS = f"{__name__}.{name}"
-    files = condense.AttachFoldedFiles(tmp_path)
-    hooks = condenser_setup.hooks_for(tmp_path)
-    assert hooks.after == (condense.attach_ledger, files, add_nothing)
-
-
-@pytest.mark.parametrize(("name", "count"), [("", 0), ("OWN", 1), ("own_for", 2)])
-def test_the_default_hooks_are_left_out_where_the_operator_says_so(
-    settings: Any, tmp_path: Path, name: str, count: int
-) -> None:
-    """Only their own are called then."""
-    settings.CONDENSE_DEFAULT_HOOKS = False
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
-    assert len(condenser_setup.hooks_for(tmp_path).after) == count
+    run = run_in(conversation)
+    default = (condense.attach_ledger, condense.AttachFoldedFiles(tmp_path))
+    after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
+    assert after == (*default, *((add_nothing,) if name else ()))
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count
