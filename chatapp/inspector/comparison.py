@@ -119,12 +119,10 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
             _("What the call before sent was read from the cache."),
         ),
     )
-    return next((words for holds, words in reasons if holds), "") or _expired(call, before)
-
-
-def _expired(call: ModelCall, before: ModelCall) -> str:
-    pause = call.created_at - before.created_at
-    return _(
+    expired = _(
         "The beginning is the same, yet it was not read from the cache: it had probably expired. "
         "%(minutes)s minutes lie between the two."
-    ) % {"minutes": number(pause.total_seconds() / 60, 1)}
+    )
+    pause = (call.created_at - before.created_at).total_seconds()
+    said = expired % {"minutes": number(pause / 60, 1)}
+    return next((words for holds, words in reasons if holds), said)

@@ -58,7 +58,14 @@ class SentCall:
 def read_call(call: ModelCall) -> SentCall:
     """Return what the model saw in a call; costs what it saw, whatever else is stored."""
     reader = RequestReader(call.conversation_id)
-    earlier, later = _neighbours(call)
+    # Those that answered, as far as their requests are on record.
+    calls = ModelCall.objects.filter(
+        conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
+    )
+    before_it = calls.filter(created_at__lte=call.created_at, pk__lt=call.pk)
+    after_it = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
+    earlier = before_it.select_related("manifest").order_by("-created_at", "-pk").first()
+    later = after_it.order_by("created_at", "pk").first()
     learn_chains(reader, call, 2 * LONGEST_CHAIN)
     before = see(reader, earlier) if earlier else None
     seen = see(reader, call)
@@ -70,7 +77,11 @@ def read_call(call: ModelCall) -> SentCall:
     pieces = [*head, *message_pieces(messages.sized())]
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
-    window = _window(call)
+    same = Profile.objects.filter(
+        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
+    )
+    # Perhaps no profile knows the model any more.
+    window = same.values_list("context_window", flat=True).first() or 0
     comparison = compare(before.told, seen.told) if before else None
     made = Condensation.objects.filter(
         conversation=call.conversation_id, message__seq__in=messages.made_by_engine()
@@ -88,25 +99,6 @@ def read_call(call: ModelCall) -> SentCall:
         earlier=earlier,
         later=later,
     )
-
-
-def _neighbours(call: ModelCall) -> tuple[ModelCall | None, ModelCall | None]:
-    """Return the calls before and after that answered, as far as their requests are on record."""
-    calls = ModelCall.objects.filter(
-        conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
-    )
-    earlier = calls.filter(created_at__lte=call.created_at, pk__lt=call.pk)
-    later = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
-    newest_first = earlier.select_related("manifest").order_by("-created_at", "-pk")
-    return newest_first.first(), later.order_by("created_at", "pk").first()
-
-
-def _window(call: ModelCall) -> int:
-    """Return the window of the call's model, 0 where no profile knows it any more."""
-    same = Profile.objects.filter(
-        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
-    )
-    return same.values_list("context_window", flat=True).first() or 0
 
 
 class _Messages:

@@ -125,17 +125,13 @@ def _judge(
     kept = condense.replace_hidden(baseline.effective, reduction.hidden, reduction.message)
     on_disk = baseline.toolbox.holds
     receipt = condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
-    return receipt, _ground(reduction.summary, hidden) if reduction.summary else None
-
-
-def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receipt:
-    """Return of each name and figure in a summary whether it stands in what that hides.
-
-    Sentences do not count: they may be said in other words.
-    """
-    stated = [condense.Message("user", line) for line in summary.splitlines() if line.strip()]
+    if not reduction.summary:
+        return receipt, None
+    # Names and figures only: sentences may be said in other words.
+    lines = [line for line in reduction.summary.splitlines() if line.strip()]
+    stated = [condense.Message("user", line) for line in lines]
     found = condense.receipt(stated, hidden, searchable=False).findings
-    return condense.Receipt(tuple(one for one in found if one.probe.kind == "names"))
+    return receipt, condense.Receipt(tuple([one for one in found if one.probe.kind == "names"]))
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:

@@ -82,6 +82,13 @@ async def until_shown(page: Page) -> Review:
     return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
 
 
+async def go_on(page: Page, standin: Standin) -> Review:
+    """Say something that is due for a condensation; return the review that its turn waits for."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    await page.say("Go on.")
+    return await until_shown(page)
+
+
 async def until_nothing_runs() -> None:
     """Wait for what runs in this process, whoever began it."""
     for running in active.running_turns:
@@ -133,21 +140,24 @@ async def test_a_summary_waits_on_every_page_and_nothing_is_applied_before(
 
 
 async def test_a_page_that_opens_later_shows_the_summary_that_waits(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """And stopping the turn withdraws it."""
+    """And stopping the turn withdraws it; nobody's words are lost because a key was pressed."""
     async with open_page(conversation, alice) as page:
-        await begin(page, standin, FIRST)
+        asked = await begin(page, standin, FIRST)
         async with open_page(conversation, alice) as late:
             snapshot = late.frames[-1]
             assert snapshot["waits"]
             assert "The port is 8123." in snapshot["panel"]["condensing"]
+        await answer(browser, asked, "", "figures/", summary="Own words, half")
         await page.send("turn.stop")
         await page.until_idle()
     assert (await attempt_of(conversation)).status == "cancelled"
     review = await Review.objects.aget()
     assert (review.status, review.answered_by_id) == (Status.WITHDRAWN, None)
     assert review.answered_at is not None
+    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
+    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
 
 
 async def test_a_persons_words_apply_and_are_on_record_as_theirs(
@@ -276,36 +286,26 @@ async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
     assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
-async def test_figures_follow_what_is_typed(
+async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """Size and receipt of the text as it is now; nothing of it counts as said."""
+    """An empty one, and one that is larger than what it stands for; figures follow the words."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
         short = await answer(browser, review, "", "figures/", summary="x")
         long = await answer(browser, review, "", "figures/", summary="many words " * 300)
         assert short.status_code == long.status_code == 200
         assert short.content != long.content
-        assert (await Review.objects.aget()).text == ""
-        await page.send("turn.stop")
-        await page.until_idle()
-        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
-
-
-async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """An empty one, and one that is larger than what it stands for."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
         empty = await answer(browser, review, "accept", summary=" \n")
         assert (empty.status_code, b"empty" in empty.content) == (422, True)
         large = await answer(browser, review, "accept", summary="many words " * 20_000)
         assert (large.status_code, b"not get smaller" in large.content) == (422, True)
         assert (await answer(browser, review, "nonsense")).status_code == 422
-        assert (await Review.objects.aget()).status == Status.PENDING
+        now = await Review.objects.aget()
+        assert (now.status, now.text) == (Status.PENDING, "")
         await page.send("turn.stop")
         await page.until_idle()
+        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
 
 
 async def test_only_the_first_answer_counts_and_only_the_owners(
@@ -358,21 +358,6 @@ def automatic(conversation: Conversation, alice: User) -> Preferences:
     return preferences
 
 
-async def test_an_automatic_one_waits_where_that_is_wanted_and_the_turn_goes_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """With the person's words in its request."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-        assert review.applies_at
-        await answer(browser, review, "accept", summary="Own words.")
-        await page.until_idle()
-    assert "Own words." in str(standin.requests[-1].body["messages"])
-    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
-
-
 async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     conversation: Conversation, alice: User, standin: Standin, automatic: Preferences
 ) -> None:
@@ -388,20 +373,25 @@ async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     assert "8123" in str(standin.requests[-1].body["messages"])
 
 
-async def test_it_does_not_apply_by_itself_while_somebody_changes_it(
+async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_on(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
-    """From the first letter on it waits for them."""
-    standin.then(Reply(FIRST), Reply("Done."))
+    """From the first letter on, on all pages; then with the person's words in its request."""
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
+        assert review.applies_at
+        assert "data-applies" in page.frames[-1]["condensing"]
         held = await answer(browser, review, "", "figures/", summary="Own w")
         assert b'id="review-applies"' in held.content
+        shown = (await page.until("panel.changed"))["condensing"]
+        assert "data-applies" not in shown
+        assert f'data-review="{review.pk}"' in shown
         now = await Review.objects.aget()
         assert (now.status, now.applies_at) == (Status.PENDING, None)
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
+    assert "Own words." in str(standin.requests[-1].body["messages"])
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert not await sync_to_async(problems)(conversation)
 
 
@@ -445,44 +435,12 @@ async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
         await until_nothing_runs()
 
 
-async def test_what_was_typed_is_on_the_record_of_one_that_was_stopped(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """Nobody's words are lost because a key was pressed."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        await answer(browser, review, "", "figures/", summary="Own words, half")
-        await page.send("turn.stop")
-        await page.until_idle()
-    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
-    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
-
-
-async def test_other_tabs_hear_that_it_waits_for_whoever_changes_it(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """Their clock stops, and a page that opens later has none."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-        assert "data-applies" in page.frames[-1]["condensing"]
-        await answer(browser, review, "", "figures/", summary="Own w")
-        shown = (await page.until("panel.changed"))["condensing"]
-        assert "data-applies" not in shown
-        assert f'data-review="{review.pk}"' in shown
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
 async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_nobody_visits(
     conversation: Conversation, alice: User, standin: Standin, automatic: object
 ) -> None:
     """Its time was over while nothing ran; the turn goes on and answers."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
     active.open()
@@ -500,10 +458,8 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
 ) -> None:
     """Its process was not known to be gone when this one began."""
     await active.clear_up()
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
     await restart()
     active.cleared_up = True
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
@@ -546,30 +502,11 @@ async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
     """Its request is sent as it was, and the same turn does not try again."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        await answer(browser, await until_shown(page), "discard")
+        await answer(browser, await go_on(page, standin), "discard")
         await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1
-
-
-async def test_an_automatic_one_that_waits_outlives_the_process_too(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """The turn then answers with the person's words in its request; nothing is written twice."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-    await restart()
-    await answer(browser, review, "accept", summary="Own words.")
-    async with open_page(conversation, alice) as page:
-        await page.until_idle()
-    assert "Own words." in str(standin.requests[-1].body["messages"])
-    assert await Condensation.objects.acount() == 1
-    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
 
 
 async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
@@ -608,10 +545,8 @@ async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
     """The turn goes on waiting for the one that is shown; what is put off is another one."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
         await page.send("condense.put_off")
         await page.until("panel.changed")
     await restart()
@@ -619,4 +554,5 @@ async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart
     async with open_page(conversation, alice) as page:
         await page.until_idle()
     assert (await attempt_of(conversation)).status == "succeeded"
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert "Own words." in str(standin.requests[-1].body["messages"])
