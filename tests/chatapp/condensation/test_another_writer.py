@@ -49,37 +49,31 @@ async def condense(conversation: Conversation, user: User) -> Condensation:
 
 
 async def test_the_summary_is_written_by_the_other_model_at_its_prices(
-    conversation: Conversation, alice: User, writer: Profile, anthropic_standin: Standin
+    conversation: Conversation,
+    alice: User,
+    writer: Profile,
+    anthropic_standin: Standin,
+    browser: Client,
 ) -> None:
-    """Its calls are accounted for under its name; the chat's stay under theirs."""
+    """From the conversation as text, of which it has read nothing; the record says who wrote it."""
     attempt = await condense(conversation, alice)
-    assert attempt.status == "succeeded"
+    assert (attempt.status, attempt.model) == ("succeeded", "claude-opus-5")
+    assert (attempt.writer_name, attempt.writer_model) == (writer.name, "claude-haiku-4-5")
     call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.SUMMARY)
     assert (call.model, call.profile_name) == (writer.model, writer.name)
     assert call.cost == attempt.cost == Decimal(call.tokens_prompt) / 1_000_000
     chats = ModelCall.objects.filter(purpose=ModelCall.Purpose.CHAT)
     assert await sync_to_async(set)(chats.values_list("model", flat=True)) == {"claude-opus-5"}
-    assert anthropic_standin.problems == []
-
-
-async def test_it_is_sent_the_conversation_as_text_and_no_tools(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """It has read nothing of it before, so there is no cache to read it from."""
-    await condense(conversation, alice)
     sent = anthropic_standin.requests[-1].body
     assert sent["model"] == "claude-haiku-4-5"
     assert "tools" not in sent
     assert "You summarise conversations" in str(sent["system"])
-
-
-async def test_the_record_says_who_wrote_the_summary(
-    conversation: Conversation, alice: User, writer: Profile, browser: Client
-) -> None:
-    """Beside the profile whose window was full."""
-    attempt = await condense(conversation, alice)
-    assert (attempt.writer_name, attempt.writer_model) == (writer.name, "claude-haiku-4-5")
-    assert attempt.model == "claude-opus-5"
+    assert anthropic_standin.problems == []
+    predicted = attempt.predicted
+    assert predicted is not None
+    assert predicted.cache_read == 0
+    assert predicted.prompt > 1_000
+    assert attempt.predicted_cost == writer.cost_of(predicted)
     url = reverse("chat", args=[conversation.pk])
     page = (await sync_to_async(browser.get)(url)).content.decode()
     assert f"Summary by</dt><dd>{writer.name} · <code>claude-haiku-4-5</code>" in page
@@ -99,12 +93,3 @@ def test_only_the_owners_other_profiles_can_be_chosen(
     for wrong in (own, bobs):
         form = ProfileForm({"summaries_by": wrong.pk}, instance=own)
         assert "summaries_by" in form.errors
-
-
-def test_who_answers_writes_again_once_the_other_profile_is_gone(
-    conversation: Conversation, writer: Profile
-) -> None:
-    """Nothing else changes."""
-    writer.delete()
-    own = Profile.objects.get(pk=conversation.profile_id)
-    assert own.summaries_by is None

@@ -82,43 +82,49 @@ def seen(conversation: Conversation) -> str:
     return json.dumps(messages, sort_keys=True)
 
 
-async def read_and_condense(conversation: Conversation, user: User) -> None:
-    """Have two files read, and press the button."""
-    async with open_page(conversation, user) as page:
+async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
+) -> None:
+    """On record and on the row with what was left out and why; an undo shows what was there."""
+    standin.then(*reading(SUMMARY, Reply("Noted.")))
+    async with open_page(conversation, alice) as page:
         await page.say("What does the lexer do?")
         await page.until_idle()
+        before = await sync_to_async(seen)(conversation)
         await page.send("condense.start")
         await page.until_idle()
-
-
-async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """In the next request, and on record with what was left out and why."""
-    standin.then(*reading(SUMMARY, Reply("Noted.")))
-    await read_and_condense(conversation, alice)
-    async with open_page(conversation, alice) as page:
         await page.say("Go on.")
         await page.until_idle()
     texts = sent(standin)
     assert "They looked at the lexer." in texts[0]
     assert BLOCK in texts
+    shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
+    panel = shown.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
+    assert "src/lexer.py" in panel
+    assert f"1 file, {len(BLOCK)} characters" in panel
+    assert "There is no grammar for this kind of file." in panel
     record = await Condensation.objects.aget()
+    await sync_to_async(undo.undo_condensation)(condensation=record)
+    assert (await sync_to_async(seen)(conversation)).startswith(before.removesuffix("]"))
+    await record.arefresh_from_db()
     assert (record.trigger, record.folded) == ("manual", RECORD)
 
 
+@pytest.mark.parametrize(
+    ("written", "strategy"), [(SUMMARY, "fresh_start"), (NO_SUMMARY, "ledger")]
+)
 async def test_so_is_one_that_the_provider_forced(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, standin: Standin, written: Behaviour, strategy: str
 ) -> None:
-    """Roo Code leaves the files out there."""
-    standin.then(*reading(OVERFLOW, SUMMARY, Reply("Noted.")))
+    """Roo Code leaves the files out there; and the facts, where no model writes a summary."""
+    standin.then(*reading(OVERFLOW, written, Reply("Noted.")))
     async with open_page(conversation, alice) as page:
         for words in ("What does the lexer do?", "Go on."):
             await page.say(words)
             await page.until_idle()
     assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget()
-    assert (record.trigger, record.folded) == ("forced", RECORD)
+    record = await Condensation.objects.aget(status="succeeded")
+    assert (record.trigger, record.strategy, record.folded) == ("forced", strategy, RECORD)
 
 
 async def test_so_is_an_automatic_one(
@@ -143,52 +149,6 @@ def _tighten(conversation: Conversation) -> None:
     assert profile is not None
     profile.context_window, profile.threshold = 20_000, 5
     profile.save()
-
-
-async def test_so_are_the_facts_where_no_model_writes_a_summary(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """The files need no model either."""
-    standin.then(*reading(OVERFLOW, NO_SUMMARY, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        for words in ("What does the lexer do?", "Go on."):
-            await page.say(words)
-            await page.until_idle()
-    assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget(status="succeeded")
-    assert (record.strategy, record.folded) == ("ledger", RECORD)
-
-
-async def test_undoing_it_shows_the_model_what_it_saw_before(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Byte for byte; the record stays."""
-    standin.then(*reading(SUMMARY))
-    async with open_page(conversation, alice) as page:
-        await page.say("What does the lexer do?")
-        await page.until_idle()
-        before = await sync_to_async(seen)(conversation)
-        await page.send("condense.start")
-        await page.until_idle()
-    assert await sync_to_async(seen)(conversation) != before
-    record = await Condensation.objects.aget()
-    await sync_to_async(undo.undo_condensation)(condensation=record)
-    assert await sync_to_async(seen)(conversation) == before
-    await record.arefresh_from_db()
-    assert record.folded == RECORD
-
-
-async def test_the_row_lists_the_files_and_what_was_left_out(
-    conversation: Conversation, alice: User, browser: Client, standin: Standin
-) -> None:
-    """In a tab of its own."""
-    standin.then(*reading(SUMMARY))
-    await read_and_condense(conversation, alice)
-    page = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
-    panel = page.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
-    assert "src/lexer.py" in panel
-    assert f"1 file, {len(BLOCK)} characters" in panel
-    assert "There is no grammar for this kind of file." in panel
 
 
 async def test_without_a_file_read_there_is_no_such_tab(

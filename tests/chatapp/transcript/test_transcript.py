@@ -242,25 +242,15 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     assert kinds == [FailureRow, CondensationRow] * 2
 
 
-def test_a_page_never_separates_a_call_from_its_result(conversation: Conversation) -> None:
-    """A page that would begin with results reaches back to their call."""
-    for number in range(6):
-        name = f"c{number}"
-        call(conversation, name, "read_file", {})
-        append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = row_pages.page(conversation, limit=5)
-    cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
-    assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
-
-
 def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
     conversation: Conversation, say: Say
 ) -> None:
-    """Two rewinds cost no more than one."""
+    """In a long conversation as in a short one; two rewinds cost no more than one."""
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             row_pages.page(conversation)
+            row_pages.page_around(conversation, "5", limit=6)
         return len(captured)
 
     talk(say, 4)
