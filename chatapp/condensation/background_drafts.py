@@ -10,10 +10,11 @@ import contextlib
 import contextvars
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 import condense
 from chatapp.agent.async_tasks import finish
@@ -35,33 +36,27 @@ MOST_DRAFTS = 100
 Seen = tuple[tuple[object, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What drafts are made by; where it is another, they are of no use."""
+# What drafts are made by; where it is another, they are of no use, for the reason given.
+Basis = Mapping[str, tuple[object, ...]]
+_CHANGED = {
+    "profile": gettext_lazy("The profile was changed, so the draft was dropped."),
+    "prompt": gettext_lazy("The prompt was changed, so the draft was dropped."),
+    "pins": gettext_lazy("Pins were changed, so the draft was dropped."),
+}
 
-    profile: tuple[object, ...]
-    prompt: tuple[object, ...]
-    pins: tuple[object, ...]
 
-    @classmethod
-    def of(cls, terms: TurnSettings) -> "Basis":
-        """Return what a draft would be made by now."""
-        profile, writer, wanted = terms.profile, terms.writer, terms.preferences
-        pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
-        own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
-        return cls(
-            tuple((one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)),
-            (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
-            tuple(pins.values_list("pk", flat=True)),
-        )
-
-    def changed(self, now: "Basis") -> str:
-        """Say what is another one now, "" where nothing is."""
-        if now.profile != self.profile:
-            return _("The profile was changed, so the draft was dropped.")
-        if now.prompt != self.prompt:
-            return _("The prompt was changed, so the draft was dropped.")
-        return "" if now.pins == self.pins else _("Pins were changed, so the draft was dropped.")
+def basis_of(terms: TurnSettings) -> Basis:
+    """Return what a draft would be made by now."""
+    profile, writer, wanted = terms.profile, terms.writer, terms.preferences
+    pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
+    own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
+    return {
+        "profile": tuple(
+            (one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)
+        ),
+        "prompt": (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
+        "pins": tuple(pins.values_list("pk", flat=True)),
+    }
 
 
 def seen_in(history: Sequence[condense.Message]) -> Seen:
@@ -101,7 +96,7 @@ class BackgroundDraft:
 
     async def _write(self, situation: condense.Situation) -> None:
         try:
-            self.basis = await reading(Basis.of)(self.journal.run)
+            self.basis = await reading(basis_of)(self.journal.run)
             # The journal learns what it will be shown.
             await self.journal.effective_history()
             await self.condenser.fit(situation)
@@ -117,7 +112,10 @@ class BackgroundDraft:
         """Say why it can't stand for what the model sees now, "" where it can."""
         if seen_in(effective[: len(self.seen)]) != self.seen:
             return _("What the draft stands for was changed, so it was dropped.")
-        return self.basis.changed(basis) if self.basis and basis else ""
+        if self.basis is None or basis is None:
+            return ""
+        changed = [said for name, said in _CHANGED.items() if basis[name] != self.basis[name]]
+        return str(changed[0]) if changed else ""
 
     async def drop(self, reason: str) -> None:
         """Stop writing it; its row says why it was not used, and what it cost."""
@@ -189,7 +187,7 @@ async def take(
     await settled(pk)
     if draft.log.attempt is None or draft.log.reduction is None:
         return None
-    basis = await reading(Basis.of)(run)
+    basis = await reading(basis_of)(run)
     if reason := draft.stale(situation.effective, basis) or draft.log.refit(situation):
         await drop(pk, reason)
         return None
@@ -258,5 +256,5 @@ async def check(conversation_id: uuid.UUID) -> None:
 def _reason(draft: BackgroundDraft) -> str:
     pk = draft.journal.run.conversation.pk
     if (now := read_terms(pk)) is None:
-        return _("The profile was changed, so the draft was dropped.")
-    return draft.stale(message_store.read_effective(pk), Basis.of(now))
+        return str(_CHANGED["profile"])
+    return draft.stale(message_store.read_effective(pk), basis_of(now))

@@ -68,11 +68,6 @@ def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
         return None
     digest = hashlib.sha256(parts.body).digest()
     matches = digest == bytes(call.manifest.digest)
-    return StoredRequest(call, parts, digest.hex(), matches, _told(call, parts))
-
-
-def _told(call: ModelCall, parts: Parts) -> Told:
-    """Return what a request says, in neutral words; of what nobody can read, nothing."""
     own = request_format(call.provider)
     try:
         frame = read_frame(own, parts.head, parts.tail)
@@ -81,6 +76,8 @@ def _told(call: ModelCall, parts: Parts) -> Told:
             for fragment, sources in zip(parts.fragments, parts.sources, strict=True)
             for message in read_messages(own, fragment)
         ]
+        told = Told(frame, messages)
     except (ValueError, condense.InvalidMessage):
-        return Told()
-    return Told(frame, messages)
+        # What nobody can read says nothing.
+        told = Told()
+    return StoredRequest(call, parts, digest.hex(), matches, told)
