@@ -11,15 +11,11 @@ from django.urls import reverse
 from chatapp.forms.profiles import ProfileForm
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.condensation.conftest import LONG
 from tests.chatapp.sockets import open_page
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
-__all__ = ["anthropic_standin"]
-
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 
 
 @pytest.fixture

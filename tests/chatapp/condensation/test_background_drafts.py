@@ -29,17 +29,14 @@ from chatapp.turns import actions, crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.test_forms import PROFILE
 from tests.chatapp.transfer.lives import read, write
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,10 +54,7 @@ def conversation(
     settings.CONDENSE_DEFAULT_HOOKS = False
     Preferences.objects.filter(owner=alice).update(threshold=50, draft_ahead="always")
     conversation = converse(alice, anthropic_standin, context_window=24_000, max_output=4_000)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, f"{MORE} {MORE} {MORE}"), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(conversation)
 
 
 class Drafting:

@@ -20,10 +20,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,6 +1,7 @@
-"""What a condensation is predicted to cost stands beside what it cost, part by part."""
+"""What a condensation is predicted to cost, and what it cost, part by part, as far as known."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -12,19 +13,19 @@ from django.utils import timezone
 import condense as engine
 from chatapp.condensation.cost_forecast import predict
 from chatapp.conversations import conversations, rewind
+from chatapp.maintenance.integrity import find_problems
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
 from chatapp.transcript import condensation_page
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
-from tests.standin.fixtures import anthropic_standin
+from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+FREE = {"price_input": 0, "price_cache_write": 0}
 LONG = " ".join(map(str, [*range(100, 725)] * 2))
 
 
@@ -130,3 +131,57 @@ async def test_where_no_model_is_called_nothing_is_predicted(
     address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     page = (await sync_to_async(browser.get)(address)).content.decode()
     assert "No model was called for this." in page
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "prices", "expected"),
+    [
+        ("openai", "", FREE, None),
+        ("openai", "https://openrouter.ai/api/v1", FREE, None),
+        ("openai", "https://openrouter.ai/api/v1", {**FREE, "price_input": 2}, Decimal(2)),
+        ("openai", "http://localhost:11434/v1", FREE, Decimal(0)),
+        ("openai", "http://127.0.0.1:1/v1", FREE, Decimal(0)),
+        ("offline", "", FREE, Decimal(0)),
+    ],
+)
+def test_a_price_nobody_told_is_unknown_where_there_is_one(
+    alice: User, provider: str, url: str, prices: dict[str, int], expected: Decimal | None
+) -> None:
+    """A server that needs no key charges nothing."""
+    profile = answered_by(alice, provider, "m", url, **prices)
+    assert Profile.objects.get(pk=profile.pk).cost_of(engine.Usage(1_000_000)) == expected
+
+
+async def test_an_unknown_cost_is_shown_as_one(
+    alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """Of a call, of its turn and of a condensation; the sums go on with what is known."""
+    profile = await sync_to_async(answered_by)(
+        alice, "anthropic", "claude-x", anthropic_standin.url, **FREE
+    )
+    attempt = await condense(profile, alice)
+    assert attempt.cost is None
+    costs = [one.cost async for one in ModelCall.objects.all()]
+    assert costs == [None] * 4
+    shown = await sync_to_async(browser.get)(reverse("chat", args=[attempt.conversation_id]))
+    assert "$0" not in shown.content.decode()
+    assert await sync_to_async(lambda: [*find_problems()])() == []
+
+
+async def test_a_prompt_of_which_nothing_was_told_is_estimated(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Where a server reports no usage, what went in counts all the same, as an estimate."""
+    url = f"{anthropic_standin.url}/v1"
+    profile = await sync_to_async(answered_by)(alice, "openai", "m", url)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
+    anthropic_standin.then(Reply("Yes.", usage=False))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+    call = await ModelCall.objects.aget()
+    assert not call.usage_measured
+    assert call.tokens_input > 1_000
+    assert call.cost

@@ -14,19 +14,15 @@ from chatapp.models import (
     message_store,
 )
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 # In USD per million tokens, as models cost that are read from a cache at a tenth.
 PAID = {"price_input": 5, "price_output": 25, "price_cache_read": 0.5, "price_cache_write": 6.25}
 
@@ -43,10 +39,7 @@ def conversation(
     limits = {"context_window": 24_000, "max_output": 4_000}
     conversation = converse(alice, anthropic_standin, **limits)
     Profile.objects.filter(pk=conversation.profile_id).update(**PAID)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(conversation)
 
 
 async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(

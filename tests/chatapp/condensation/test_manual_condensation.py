@@ -19,32 +19,25 @@ from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_mess
 from chatapp.transcript import row_pages
 from chatapp.turns import active_conversation, condensation_turns, turn_retries
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.test_storage_failures import broken
 from tests.records import put_on_record
 from tests.standin.behaviours import Failure, Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 BUSY = "The context is being condensed. Cancel that first."
 
 
 @pytest.fixture
 def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
     """A conversation with two answers, long enough to be condensed."""
-    conversation = converse(alice, anthropic_standin)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(converse(alice, anthropic_standin))
 
 
 @asynccontextmanager

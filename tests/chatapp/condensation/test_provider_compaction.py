@@ -1,7 +1,5 @@
 """Who chooses it has the provider compact; nothing is lost for what only that provider can read."""
 
-from collections.abc import Iterator
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -18,13 +16,6 @@ from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
-
-
-@pytest.fixture
-def standin(transactional_db: None) -> Iterator[Standin]:
-    """The provider."""
-    with Standin() as server:
-        yield server
 
 
 @pytest.fixture

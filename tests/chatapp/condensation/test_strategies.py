@@ -1,6 +1,5 @@
 """How a context is made smaller is the user's choice: the strategy, and clearing before it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,13 +58,6 @@ def read_twice(conversation: Conversation) -> None:
         ):
             tokens = condense.count_message(message, COUNTER)
             message_store.append_message(conversation.pk, message, tokens=tokens)
-
-
-@pytest.fixture
-def standin(transactional_db: None) -> Iterator[Standin]:
-    """The provider."""
-    with Standin() as server:
-        yield server
 
 
 @pytest.fixture

@@ -28,28 +28,18 @@ from chatapp.transcript import condensation_page, summary_proposal
 from chatapp.turns.active_conversations import ActiveConversations, active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.transfer.lives import read, write
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
 SECOND = "<summary>The port is 8124, said the user.</summary>"
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 Status = Review.Status
-
-
-@pytest.fixture
-def standin(anthropic_standin: Standin) -> Standin:
-    """The provider."""
-    return anthropic_standin
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +51,7 @@ def _short_summaries(settings: Settings) -> None:
 @pytest.fixture
 def conversation(alice: User, standin: Standin) -> Conversation:
     """A conversation with two answers, long enough to be condensed."""
-    conversation = converse(alice, standin)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(converse(alice, standin))
 
 
 async def begin(page: Page, standin: Standin, *summaries: str, **fields: Any) -> Review:
