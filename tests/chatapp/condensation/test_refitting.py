@@ -47,20 +47,16 @@ def now(conversation: Conversation) -> condense.Situation:
 def test_it_has_the_sizes_of_the_turn_that_takes_it_over(
     log: DraftLog, conversation: Conversation, say: Say
 ) -> None:
-    """What came since is in both, and stays."""
+    """What came since is in both, and stays; where it takes as much, another would be due."""
     say("user", "And south?", tokens=2_000)
     assert log.refit(now(conversation)) == ""
-    assert log.reduction is not None
-    assert log.reduction.tokens_before.value == 8_000
-    assert log.reduction.tokens_after.value == 2_500
-
-
-def test_it_is_not_enough_where_what_came_since_takes_as_much(
-    log: DraftLog, conversation: Conversation, say: Say
-) -> None:
-    """Another one would be due at once."""
-    say("user", "And south?", tokens=ALLOWED - 500)
+    made = log.reduction
+    assert made is not None
+    assert (made.tokens_before.value, made.tokens_after.value) == (8_000, 2_500)
+    say("assistant", "Down.", tokens=ALLOWED - 2_500)
     assert "What came since takes too much" in log.refit(now(conversation))
+    log.reduction = None
+    assert "came to nothing" in log.refit(now(conversation))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -87,11 +83,3 @@ async def test_one_that_is_dropped_was_finished_when_it_was_written(
         assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
         assert attempt.finished_at is not None
         assert (attempt.finished_at == then) is (finished == then)
-
-
-def test_there_is_nothing_to_take_over_of_a_draft_that_came_to_nothing(
-    log: DraftLog, conversation: Conversation
-) -> None:
-    """It says so."""
-    log.reduction = None
-    assert "came to nothing" in log.refit(now(conversation))

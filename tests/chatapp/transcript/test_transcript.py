@@ -2,11 +2,13 @@
 
 import uuid
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 import condense
 from chatapp.condensation import undo
@@ -16,6 +18,7 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    ToolRun,
     Turn,
     hidden_messages,
     message_store,
@@ -25,6 +28,7 @@ from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.scripted_turns import ask
 from tests.records import record_for
 
 
@@ -109,6 +113,29 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     record = record_for(conversation, hidden_messages.apply_reduction(conversation.pk, reduction))
     Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
     assert [card.cleared is not None for card in cards(conversation)] == [True, False]
+
+
+def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> None:
+    """Have tools called in a minute of the turn, which took so many seconds; one did not run."""
+    names = [*ran, *([also] if also else [])]
+    calls = tuple(condense.ToolUseBlock(name, "read_file", {}) for name in names)
+    results = tuple(condense.ToolResultBlock(name, "Its text.") for name in names)
+    began = timezone.now() + timedelta(minutes=minute)
+    for role, content, when in (("assistant", calls, 0), ("user", results, 50)):
+        message = condense.Message(role, content)  # type: ignore[arg-type] # one of two
+        row = message_store.append_message(turn.conversation_id, message, tokens=1, turn=turn)
+        Message.objects.filter(pk=row.pk).update(created_at=began + timedelta(seconds=when))
+    for name, seconds in ran.items():
+        end = began + timedelta(seconds=seconds)
+        ToolRun.objects.create(turn=turn, call_id=name, started_at=began, finished_at=end)
+
+
+def test_each_card_says_how_long_its_tool_took(conversation: Conversation) -> None:
+    """One that did not run says nothing; some servers give the same ids in every reply."""
+    turn = ask(conversation)
+    step(turn, 1, {"a": 0.04, "b": 3.0}, also="c")
+    step(turn, 2, {"a": 7.0})
+    assert [card.seconds for card in cards(conversation)] == [0.04, 3.0, None, 7.0]
 
 
 @pytest.mark.parametrize(
