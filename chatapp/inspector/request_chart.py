@@ -5,10 +5,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 import condense
-from chatapp.inspector.parts import MADE
+from chatapp.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
@@ -92,13 +90,8 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         )
         for index, (before, call, size) in enumerate(zip(befores, calls, sizes, strict=True))
     ]
-    names = [
-        ("system", _("System prompt")),
-        ("tools", _("Tools")),
-        (MADE, _("Summary")),
-        ("messages", _("Messages")),
-    ]
-    return Chart(columns, names, most)
+    kinds = (SYSTEM, TOOLS, condense.PartKind.SUMMARY, MESSAGES)
+    return Chart(columns, [(SEGMENTS.get(kind, MADE), label_of(kind)) for kind in kinds], most)
 
 
 def _slices(weights: Mapping[str, float], total: int, most: int) -> Iterator[Slice]:
