@@ -13,7 +13,6 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.agent.ports import Audience
 from chatapp.condensation.cost_forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
 from chatapp.conversations.locks import find_broken
@@ -73,7 +72,6 @@ class AttemptLog:
     def __init__(
         self,
         journal: ConversationJournal,
-        audience: Audience,
         *,
         on_disk: Callable[[str], bool] | None = None,
         condensed_at: int = 0,
@@ -84,7 +82,7 @@ class AttemptLog:
         the newest message's seq when it was last tried, 0 where it never was.
         """
         self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
-        self.audience = audience
+        self.audience = journal.saver.audience
         self.on_disk = on_disk
         # What the next attempts are of, where that is a part.
         self.scope: Scope | None = None

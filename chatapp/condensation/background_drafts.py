@@ -166,10 +166,9 @@ def _last_begun(conversation_id: uuid.UUID) -> int:
 
 def new_draft(answered: ConversationJournal) -> BackgroundDraft | None:
     """Return a draft that can be begun, None where no strategy has a summary written."""
-    audience = Nobody()
-    journal = DraftJournal(answered.run, answered.scale, RetriedWrites(audience))
-    log = DraftLog(journal, audience)
-    condenser = condenser_for(journal, audience, log)
+    journal = DraftJournal(answered.run, answered.scale, RetriedWrites(Nobody()))
+    log = DraftLog(journal)
+    condenser = condenser_for(journal, log)
     condenser.strategies = [one for one in condenser.strategies if condense.asks_model(one)]
     return BackgroundDraft(journal, log, condenser) if condenser.strategies else None
 

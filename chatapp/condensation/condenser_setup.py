@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
 from chatapp.accounts.profiles import provider_for
-from chatapp.agent.ports import Audience
+from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.sizes import COUNTER
@@ -48,7 +49,7 @@ def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Confi
 
 
 def summarizer_for(
-    journal: ConversationJournal, audience: Audience, answers: Provider | None = None
+    journal: ConversationJournal, answers: Provider | None = None
 ) -> ProviderSummarizer:
     """Return the model that writes summaries: ``answers``, unless the profile names another one.
 
@@ -57,12 +58,11 @@ def summarizer_for(
     run = journal.run
     apart = run.writer != run.profile
     provider = answers if answers and not apart else provider_for(run.writer)
-    return ProviderSummarizer(provider, journal, audience, apart=apart)
+    return ProviderSummarizer(provider, journal, journal.saver.audience, apart=apart)
 
 
 def condenser_for(
     journal: ConversationJournal,
-    audience: Audience,
     log: condense.CondensationLog,
     reviewer: condense.Reviewer | None = None,
     *,
@@ -70,7 +70,7 @@ def condenser_for(
 ) -> condense.Condenser:
     """Return what condenses a conversation with all that user and server want of it."""
     configured = loaded_configuration(journal.run, workspace_of(journal.run.conversation))
-    summarizer = summarizer_for(journal, audience, answers)
+    summarizer = summarizer_for(journal, answers)
     return configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
 
 
@@ -91,3 +91,9 @@ def situation_of(
         model=terms.profile.model,
         **rest,
     )
+
+
+async def describe_workspace(toolbox: WorkspaceToolbox) -> str:
+    """Return the time and the files of a workspace, as a summary tells them."""
+    files = await toolbox.run("list_files", {})
+    return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)

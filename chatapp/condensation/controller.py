@@ -5,25 +5,23 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
-from chatapp.agent.ports import Audience
-from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog, last_tried
-from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.condenser_setup import condenser_for, describe_workspace, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.conversations.locks import with_unpinned
-from chatapp.models import Turn, message_store
+from chatapp.models import message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.tools import WorkspaceToolbox
@@ -56,13 +54,11 @@ class ContextController:
         *,
         toolbox: WorkspaceToolbox,
         provider: Provider,
-        audience: Audience,
     ) -> None:
         self.journal = journal
         self.toolbox = toolbox
         self.provider = provider
-        self.audience = audience
-        self.run, self.scale = journal.run, journal.scale
+        self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
         # The size of a history, as far as it is known here.
         self.weigh = journal.scale.weigh
         self.focus = self.run.focus
@@ -76,11 +72,10 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
-        journal, audience = self.journal, self.audience
         tried = last_tried.first(conversation=self.run.conversation.pk) or 0
-        log = AttemptLog(journal, audience, on_disk=self.toolbox.holds, condensed_at=tried)
-        reviewer = SummaryReviewer(journal, audience)
-        condenser = condenser_for(journal, audience, log, reviewer, answers=self.provider)
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
+        reviewer = SummaryReviewer(self.journal)
+        condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
         return Condensing(condenser, log, reviewer)
 
     async def _condensing(self) -> Condensing:
@@ -118,7 +113,7 @@ class ContextController:
             budget.should_condense(size.value, automatic=wanted.automatic)
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
-            or run.turn.status == Turn.Status.WAITING
+            or run.turn.waits
             or run.conversation.pk in background_drafts.drafts
             or background_drafts.is_near(run, size.value, budget)
         ):
@@ -272,7 +267,7 @@ class ContextController:
             history=await reading(with_unpinned)(self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
-            environment=self._describe_environment,
+            environment=partial(describe_workspace, self.toolbox),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
@@ -297,7 +292,3 @@ class ContextController:
             run.conversation.pk, run.profile.pk, tokens, seq
         )
         return self.weigh(history)
-
-    async def _describe_environment(self) -> str:
-        files = await self.toolbox.run("list_files", {})
-        return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
-from chatapp.agent.ports import Audience
 from chatapp.context import sizes
 from chatapp.conversations.conversations import check_budget
 from chatapp.errors import Refused
@@ -32,10 +31,10 @@ _PENDING = Review.Status.PENDING
 class SummaryReviewer:
     """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
 
-    def __init__(self, journal: ConversationJournal, audience: Audience) -> None:
-        """Take the journal of the run that waits, and who is shown what is written."""
+    def __init__(self, journal: ConversationJournal) -> None:
+        """Take the journal of the run that waits."""
         self.run, self.saver = journal.run, journal.saver
-        self.audience = audience
+        self.audience = journal.saver.audience
         self._taken_up: Review | None = None
         # Whether one by hand is to be reviewed.
         self.by_hand = self.run.reviews

@@ -155,9 +155,7 @@ class TurnLoop(AgentLoop):
             provider=provider,
             toolbox=toolbox,
             journal=journal,
-            controller=ContextController(
-                journal, toolbox=toolbox, provider=provider, audience=audience
-            ),
+            controller=ContextController(journal, toolbox=toolbox, provider=provider),
             audience=audience,
             system=run.system,
             step_limit=run.preferences.step_limit,

@@ -9,7 +9,6 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.ports import Nobody
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
 from chatapp.condensation.cost_forecast import bill, predict
 from chatapp.context.sizes import COUNTER
@@ -85,8 +84,7 @@ def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
 
     Raises crypto.DecryptionFailed when its key can't be read.
     """
-    journal = TrialJournal(tried.variant.of(baseline.terms))
-    model = summarizer_for(journal, Nobody())
+    model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
     asked = async_to_sync(_try)(baseline, tried.variant, model)
     return replace(
         asked,

@@ -36,8 +36,8 @@ def talk(conversation: Conversation, say: Say) -> None:
 def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest: Any) -> Log:
     """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
     turn = conversation.turns.first()
-    run, audience = replace(run_in(conversation, turn), **rest), Nobody()
-    return made(journal_of(run, audience, 100), audience)
+    run = replace(run_in(conversation, turn), **rest)
+    return made(journal_of(run, Nobody(), 100))
 
 
 log_in = sync_to_async(new_log)

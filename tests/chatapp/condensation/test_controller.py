@@ -66,8 +66,8 @@ class ScriptedController(ContextController):
     @override
     def build(self) -> Condensing:
         """Return what condenses, with the default strategies and no hooks."""
-        log = AttemptLog(self.journal, self.audience)
-        reviewer = SummaryReviewer(self.journal, self.audience)
+        log = AttemptLog(self.journal)
+        reviewer = SummaryReviewer(self.journal)
         condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log, reviewer=reviewer)
         return Condensing(condenser, log, reviewer)
 
@@ -94,7 +94,6 @@ class Keeping:
             journal_of(run, self.audience),
             toolbox=WorkspaceToolbox(self.folder),
             provider=provider or ScriptedProvider(),
-            audience=self.audience,
         )
         controller.summarizer = summarizer
         return controller

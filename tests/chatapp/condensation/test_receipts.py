@@ -152,8 +152,7 @@ async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, 
         threads.append(threading.get_ident())
         return False
 
-    audience = RecordingAudience()
-    log = AttemptLog(journal_of(run, audience), audience, on_disk=on_disk)
+    log = AttemptLog(journal_of(run, RecordingAudience()), on_disk=on_disk)
     attempt = condense.Attempt(
         id=uuid.uuid4().hex,
         strategy="fresh_start",

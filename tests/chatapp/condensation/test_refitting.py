@@ -28,8 +28,7 @@ def log(conversation: Conversation, say: Say) -> DraftLog:
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message("user", (condense.TextBlock("North is up."),), tags=tags, tokens=500)
     effective = message_store.read_effective(conversation.pk)
-    audience = RecordingAudience()
-    log = DraftLog(journal_of(run_in(conversation), audience), audience)
+    log = DraftLog(journal_of(run_in(conversation), RecordingAudience()))
     log.reduction = reduction_of(summary, tuple(one.id for one in effective))
     return log
 
