@@ -103,24 +103,22 @@ def test_a_missing_fact_is_put_back_with_one_click(
     assert len(message_store.read_effective(conversation.pk)) == count
 
 
-def test_somebody_elses_facts_are_not_found(
-    conversation: Conversation, attempt: Condensation, bob: User, client: Client
-) -> None:
-    """As everything of theirs."""
-    client.force_login(bob)
-    address = reverse("put_back", args=[conversation.pk, attempt.pk])
-    assert client.post(address, {"fact": "1"}).status_code == 404
-
-
 @pytest.mark.parametrize("fact", ["", "x", "-1", "99"])
 def test_a_fact_that_is_not_there_is_refused(
-    conversation: Conversation, attempt: Condensation, alice: User, client: Client, fact: str
+    conversation: Conversation,
+    attempt: Condensation,
+    alice: User,
+    bob: User,
+    client: Client,
+    fact: str,
 ) -> None:
-    """With a sentence, and nothing is written."""
+    """With a sentence, and nothing is written; nobody else finds what there is."""
     client.force_login(alice)
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     answer = client.post(address, {"fact": fact}, headers={"HX-Request": "true"})
     assert answer.status_code == 422
+    client.force_login(bob)
+    assert client.post(address, {"fact": "1"}).status_code == 404
     assert len(message_store.read_effective(conversation.pk)) == 1
 
 

@@ -79,23 +79,19 @@ def test_the_users_strategy_comes_first_and_simpler_ones_follow(alice: User) -> 
     assert chosen == ["clear", "sliding_window"]
 
 
-def test_as_many_messages_are_kept_as_the_user_says(alice: User) -> None:
-    """An empty field keeps what was stored."""
-    rungs(alice, strategy="keep_recent", messages_kept=7)
-    rungs(alice, strategy="keep_recent", messages_kept="")
-    (first, *_) = ladder(accounts.preferences_of(alice))
-    assert getattr(first, "messages") == 7  # noqa: B009 - the protocol does not know it
-
-
 def test_the_guides_windows_can_be_chosen(alice: User) -> None:
-    """By name; and the first message is kept where the user says so."""
+    """By name; as many messages are kept as the user says, and the first one where they want it.
+
+    An empty field keeps what was stored.
+    """
     shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
     assert "last 20 messages" in shown
     assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
-    rungs(alice, strategy="keep_recent", keep_first="on")
-    (first, *_) = ladder(accounts.preferences_of(alice))
-    assert getattr(first, "keep_first")  # noqa: B009 - the protocol does not know it
+    rungs(alice, strategy="keep_recent", messages_kept=7)
+    rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")
+    first: Any = ladder(accounts.preferences_of(alice))[0]
+    assert (first.messages, first.keep_first) == (7, True)
 
 
 def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:

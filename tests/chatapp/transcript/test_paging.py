@@ -20,6 +20,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.transcript.test_transcript import append
 from tests.records import record_for
 
 OPERATIONS = st.lists(
@@ -105,12 +106,6 @@ class Session:
         record = self.conversation.rewinds.undoable().order_by("-created_at").first()
         if record:
             hidden_messages.undo_rewind(record)
-
-
-def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> None:
-    """Store a message made of blocks."""
-    message = condense.Message(role=role, content=blocks)
-    message_store.append_message(conversation.pk, message, tokens=1)
 
 
 def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
