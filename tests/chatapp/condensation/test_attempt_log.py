@@ -66,21 +66,16 @@ async def keep_names(plan: condense.Plan) -> condense.Plan:
     return replace(plan, focus="the names")
 
 
-async def test_a_focus_that_a_before_hook_sets_is_on_record(conversation: Conversation) -> None:
-    """As what was to be kept especially."""
-    log = await log_in(AttemptLog, conversation, focus="the numbers")
-    await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
-    assert (await Condensation.objects.aget()).focus == "the names"
-
-
 async def test_log_and_record_agree_on_both_sizes(
     conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also where the provider measured twice what is estimated."""
+    """Also where the provider measured twice what is estimated; a hook's focus is on record."""
+    log = await log_in(AttemptLog, conversation, focus="the numbers")
     with caplog.at_level(logging.INFO, "condense"):
-        await condense_with(await log_in(AttemptLog, conversation), "S")
+        await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
     attempt = await Condensation.objects.aget()
     assert f"{attempt.tokens_before} → {attempt.tokens_after} tokens" in caplog.text
+    assert attempt.focus == "the names"
 
 
 def read_condensations() -> dict[tuple[str, str, str], float]:

@@ -18,7 +18,7 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
-from chatapp.models import Condensation, Conversation, message_store
+from chatapp.models import Condensation, Conversation, Profile, message_store
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -111,44 +111,34 @@ async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
 
 
 @pytest.mark.parametrize(
-    ("written", "strategy"), [(SUMMARY, "fresh_start"), (NO_SUMMARY, "ledger")]
+    ("behaviours", "trigger", "strategy"),
+    [
+        ((SUMMARY,), "auto", "fresh_start"),
+        ((OVERFLOW, SUMMARY), "forced", "fresh_start"),
+        ((OVERFLOW, NO_SUMMARY), "forced", "ledger"),
+    ],
 )
-async def test_so_is_one_that_the_provider_forced(
-    conversation: Conversation, alice: User, standin: Standin, written: Behaviour, strategy: str
+async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    behaviours: tuple[Behaviour, ...],
+    trigger: str,
+    strategy: str,
 ) -> None:
     """Roo Code leaves the files out there; and the facts, where no model writes a summary."""
-    standin.then(*reading(OVERFLOW, written, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        for words in ("What does the lexer do?", "Go on."):
-            await page.say(words)
-            await page.until_idle()
-    assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget(status="succeeded")
-    assert (record.trigger, record.strategy, record.folded) == ("forced", strategy, RECORD)
-
-
-async def test_so_is_an_automatic_one(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Here the threshold is low."""
-    standin.then(*reading(SUMMARY, Reply("Noted.")))
+    standin.then(*reading(*behaviours, Reply("Noted.")))
     async with open_page(conversation, alice) as page:
         await page.say("What does the lexer do?")
         await page.until_idle()
-        await sync_to_async(_tighten)(conversation)
+        if trigger == "auto":
+            own = Profile.objects.filter(pk=conversation.profile_id)
+            await own.aupdate(context_window=20_000, threshold=5)
         await page.say("Go on.")
         await page.until_idle()
     assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget()
-    assert (record.trigger, record.folded) == ("auto", RECORD)
-
-
-def _tighten(conversation: Conversation) -> None:
-    """Let the context condense as soon as it can."""
-    profile = conversation.profile
-    assert profile is not None
-    profile.context_window, profile.threshold = 20_000, 5
-    profile.save()
+    record = await Condensation.objects.aget(status="succeeded")
+    assert (record.trigger, record.strategy, record.folded) == (trigger, strategy, RECORD)
 
 
 async def test_without_a_file_read_there_is_no_such_tab(

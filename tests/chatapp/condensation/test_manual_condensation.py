@@ -72,19 +72,6 @@ def rows(conversation: Conversation) -> list[str]:
     return [getattr(row, "name", "Condensed") for row in shown if not hasattr(row, "role")]
 
 
-async def test_a_turn_is_on_record_from_before_the_first_look(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """It runs while the summary is written, and is finished after it."""
-    async with condensing(conversation, alice, anthropic_standin):
-        turn = await Turn.objects.alatest("started_at")
-        assert (turn.origin, turn.status) == (Turn.Origin.CONDENSED, Turn.Status.RUNNING)
-        attempt = await Condensation.objects.aget()
-        assert attempt.turn_id == turn.pk
-    await turn.arefresh_from_db()
-    assert turn.status == Turn.Status.SUCCEEDED
-
-
 def go_back(conversation: Conversation) -> None:
     """Rewind to the beginning."""
     rewind.rewind_conversation(conversation=conversation, to_seq=1)
@@ -123,8 +110,14 @@ def test_going_back_is_refused_as_soon_as_the_turn_is_open(
 async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
-    """Neither a message, nor a second condensation, nor a rewind; all are told what runs."""
+    """Neither a message, nor a second condensation, nor a rewind; all are told what runs.
+
+    Its turn is on record from the first, and finished after the summary.
+    """
     async with condensing(conversation, alice, anthropic_standin) as page:
+        turn = await Turn.objects.alatest("started_at")
+        assert (turn.origin, turn.status) == (Turn.Origin.CONDENSED, Turn.Status.RUNNING)
+        assert (await Condensation.objects.aget()).turn_id == turn.pk
         await page.say("Still there?")
         assert "being condensed" in (await page.until("refused"))["reason"]
         await page.send("condense.start")
@@ -138,6 +131,8 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
         refused = await post(alice, "rewind", conversation.pk, to_seq=1)
         assert (refused.status_code, refused.content) == (422, BUSY.encode())
     assert not await Rewind.objects.aexists()
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.SUCCEEDED
 
 
 async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(

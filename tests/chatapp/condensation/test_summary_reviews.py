@@ -175,22 +175,6 @@ async def test_a_persons_words_apply_and_are_on_record_as_theirs(
     await raw(Review).filter(pk=review.pk).aupdate(**own_text)
 
 
-async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """The model was paid all the same."""
-    async with open_page(conversation, alice) as page:
-        before = await sync_to_async(seen)(conversation)
-        review = await begin(page, standin, FIRST)
-        assert (await answer(browser, review, "discard")).status_code == 204
-        await page.until_idle()
-    attempt = await attempt_of(conversation)
-    assert attempt.status == "cancelled"
-    assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
-    assert await sync_to_async(seen)(conversation) == before
-    assert (await Review.objects.aget()).status == Status.DISCARDED
-
-
 async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kept(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
@@ -294,13 +278,14 @@ async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
         assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
 
 
-async def test_only_the_first_answer_counts_and_only_the_owners(
+async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, bob: User
 ) -> None:
-    """Another tab is told; another user finds nothing."""
+    """Only the first answer counts: another tab is told so, and another user finds nothing."""
     stranger = Client()
     await sync_to_async(stranger.force_login)(bob)
     async with open_page(conversation, alice) as page:
+        before = await sync_to_async(seen)(conversation)
         review = await begin(page, standin, FIRST)
         assert (await answer(stranger, review, "accept")).status_code == 404
         assert (await answer(stranger, review, "", "figures/")).status_code == 404
@@ -309,24 +294,23 @@ async def test_only_the_first_answer_counts_and_only_the_owners(
         late = await answer(browser, review, "accept")
         assert (late.status_code, b"another tab" in late.content) == (422, True)
         await page.until_idle()
+    attempt = await attempt_of(conversation)
+    assert attempt.status == "cancelled"
+    assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
+    assert await sync_to_async(seen)(conversation) == before
+    assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
-@pytest.mark.parametrize("answered", ["before the start", "after the start"])
 async def test_a_review_outlives_the_process_that_asked(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, answered: str
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """The next one shows it again, asks no model, and applies what the person says."""
+    """The next one asks no model, and applies what the person said before it began."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
     await restart()
     asked = len(standin.requests)
-    if answered == "before the start":
-        await answer(browser, review, "accept", summary="Own words.")
+    await answer(browser, review, "accept", summary="Own words.")
     async with open_page(conversation, alice) as page:
-        if answered == "after the start":
-            if not any(frame.get("waits") for frame in page.frames):
-                await page.until("panel.changed")
-            await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert len(standin.requests) == asked
     assert (await attempt_of(conversation)).summary == "Own words."
@@ -404,6 +388,7 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert (await Review.objects.aget()).typed is None
+    assert (await attempt_of(conversation)).summary == "Own words."
     assert not await sync_to_async(problems)(conversation)
 
 

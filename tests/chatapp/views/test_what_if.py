@@ -250,8 +250,12 @@ def test_a_model_that_costs_nothing_is_asked_for_nothing(
 
 
 def test_what_asks_no_model_is_offered_first(conversation: Conversation, browser: Client) -> None:
-    """And is chosen to begin with, beside the strategy in force."""
-    form = browser.get(reverse("what_if", args=[conversation.pk])).context["form"]
+    """And is chosen to begin with, beside the strategy in force; chat and records link to it."""
+    address = reverse("what_if", args=[conversation.pk])
+    listed = f"{reverse('condensations')}?conversation={conversation.pk}"
+    for page in (reverse("chat", args=[conversation.pk]), listed):
+        assert f'href="{address}"' in browser.get(page).content.decode()
+    form = browser.get(address).context["form"]
     names = [value for value, _label in form.fields["strategies"].choices]
     assert {*names[: len(FREE)]} == {*FREE}
     assert {*form.initial["strategies"]} == {*FREE, "fresh_start"}
@@ -305,7 +309,7 @@ def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> Non
 def test_it_costs_the_database_the_same_however_much_was_said(alice: User, browser: Client) -> None:
     """The page, and a comparison of everything that asks no model."""
     opened, compared = [], []
-    for turns in (2, 40):
+    for turns in (2, 20):
         conversation = conversations.start_conversation(owner=alice)
         talk(conversation, turns)
         address = reverse("what_if", args=[conversation.pk])
@@ -393,13 +397,3 @@ def test_nobody_else_tries_it(conversation: Conversation, bob: User, client: Cli
     client.force_login(bob)
     assert client.get(address).status_code == 404
     assert client.post(address, {"use": "ledger|60|"}).status_code == 404
-
-
-def test_it_is_reached_from_the_chat_and_from_the_condensations(
-    conversation: Conversation, browser: Client
-) -> None:
-    """From the menu, and from the list of the conversation's condensations."""
-    link = f'href="{reverse("what_if", args=[conversation.pk])}"'
-    assert link in browser.get(reverse("chat", args=[conversation.pk])).content.decode()
-    listed = browser.get(f"{reverse('condensations')}?conversation={conversation.pk}")
-    assert link in listed.content.decode()
