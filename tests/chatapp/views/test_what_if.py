@@ -379,9 +379,16 @@ def test_an_empty_conversation_has_nothing_to_try_on(
 def test_what_condensing_may_cost_is_told_before(
     claude: Conversation, alice: User, browser: Client, anthropic_standin: Standin
 ) -> None:
-    """With the settings in force, without asking anybody; the ledger costs nothing."""
+    """With the settings in force, without asking anybody; the ledger costs nothing.
+
+    What the provider has in its cache is read from there.
+    """
     address = reverse("forecast", args=[claude.pk])
+    called = {"purpose": "chat", "model": "claude-opus-5", "tokens_output": 7}
+    ModelCall.objects.create(conversation=claude, **called)
+    Conversation.objects.filter(pk=claude.pk).update(measured_tokens=6_000, measured_seq=41)
     card = compare(browser, claude, strategies=["fresh_start"]).context["cards"][0].tried
+    assert card.predicted.cache_read > 0
     said = browser.get(address).content.decode()
     assert money(card.predicted_cost) in said
     assert "Claude 0" in said
