@@ -3,7 +3,7 @@
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import condense
 from chatapp.models import Manifest, ModelCall
@@ -13,22 +13,19 @@ from chatapp.storage.request_reader import Parts, RequestReader
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a request says: its frame, and its messages with those that each is made of."""
-
-    frame: Frame = field(default_factory=Frame)
-    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """A call with the bytes of its request; they ``match`` the hash that was stored with it."""
+    """A call with the bytes of its request; they ``match`` the hash that was stored with it.
+
+    In neutral words the request is a ``frame``, and ``messages`` with those that each is made of;
+    what nobody can read says nothing.
+    """
 
     call: ModelCall
     parts: Parts
     digest: str
     matches: bool
-    told: Told = field(repr=False)
+    frame: Frame = field(default_factory=Frame, repr=False)
+    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = field(default=(), repr=False)
 
     @property
     def size(self) -> int:
@@ -67,7 +64,7 @@ def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
     if parts is None:
         return None
     digest = hashlib.sha256(parts.body).digest()
-    matches = digest == bytes(call.manifest.digest)
+    seen = StoredRequest(call, parts, digest.hex(), digest == bytes(call.manifest.digest))
     own = request_format(call.provider)
     try:
         frame = read_frame(own, parts.head, parts.tail)
@@ -76,8 +73,6 @@ def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
             for fragment, sources in zip(parts.fragments, parts.sources, strict=True)
             for message in read_messages(own, fragment)
         ]
-        told = Told(frame, messages)
     except (ValueError, condense.InvalidMessage):
-        # What nobody can read says nothing.
-        told = Told()
-    return StoredRequest(call, parts, digest.hex(), matches, told)
+        return seen
+    return replace(seen, frame=frame, messages=messages)

@@ -72,7 +72,7 @@ def read_call(call: ModelCall) -> SentCall:
     if seen is None:
         return SentCall(call, None, earlier=earlier, later=later)
     messages = _Messages(seen)
-    frame = seen.told.frame
+    frame = seen.frame
     head = frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
     pieces = [*head, *message_pieces(messages.sized())]
     measured = bool(call.tokens_prompt)
@@ -82,7 +82,7 @@ def read_call(call: ModelCall) -> SentCall:
     )
     # Perhaps no profile knows the model any more.
     window = same.values_list("context_window", flat=True).first() or 0
-    comparison = compare(before.told, seen.told) if before else None
+    comparison = compare(before, seen) if before else None
     made = Condensation.objects.filter(
         conversation=call.conversation_id, message__seq__in=messages.made_by_engine()
     )
@@ -105,7 +105,7 @@ class _Messages:
     """The messages of a request, and the stored messages that they were made of."""
 
     def __init__(self, seen: StoredRequest) -> None:
-        self.told = seen.told.messages
+        self.told = seen.messages
         self.call = seen.call
         self.rows = Message.objects.filter(conversation=seen.call.conversation_id)
         sources = {seq for _message, own in self.told for seq in own}

@@ -197,6 +197,11 @@ async def pin(conversation: Conversation) -> None:
     await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
 
 
+async def pin_rule(conversation: Conversation) -> None:
+    """Pin a rule, after all that was said."""
+    await sync_to_async(pins.pin_rule)(conversation=conversation, text="Answer in one line.")
+
+
 async def rewind(conversation: Conversation) -> None:
     """Go back to before the second question."""
     await sync_to_async(rewind_conversation)(conversation=conversation, to_seq=3)
@@ -208,6 +213,7 @@ async def rewind(conversation: Conversation) -> None:
         (change_prompt, "The prompt was changed"),
         (change_profile, "The profile was changed"),
         (pin, "What the draft stands for was changed"),
+        (pin_rule, "Pins were changed"),
         (rewind, "What the draft stands for was changed"),
     ],
 )
