@@ -193,17 +193,8 @@ def test_a_choice_leads_to_the_version_before_and_after(conversation: Conversati
     assert [aside.get(pk) for pk in (row.versions.earlier, row.versions.later)] == [1, 3]
 
 
-def test_the_versions_of_a_message_stand_at_the_message(conversation: Conversation) -> None:
-    """Whichever of them is shown."""
-    end(ask(conversation, "Why?"), "Because.")
-    end(ask(conversation, "How?", replaces=1), "Thus.")
-    assert choices(conversation) == {3: "2/2"}
-    rewind.switch_version(rewind=Rewind.objects.get())
-    assert choices(conversation) == {1: "1/2"}
-
-
 def test_a_question_and_its_answer_have_versions_of_their_own(conversation: Conversation) -> None:
-    """Those of the answer go with the question they answer."""
+    """Each stands at its message; those of the answer go with the question they answer."""
     end(ask(conversation, "Why?"), "Because.")
     end(ask(conversation, "How?", replaces=1), "Thus.")
     end(regenerate(conversation, 4), "So.")

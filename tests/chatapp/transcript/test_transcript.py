@@ -184,27 +184,20 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     assert newest.hidden_by is None
 
 
-def test_only_the_first_condensation_of_a_conversation_explains_itself(
-    conversation: Conversation, say: Say
-) -> None:
-    """Whoever took it back has understood, and needs no other."""
-    talk(say, 4)
-    first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
-    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
-    undo.undo_condensation(condensation=second)
-    assert [fold.nudges for fold in folds_of(conversation)] == [True, False]
-    undo.undo_condensation(condensation=first)
-    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
-
-
 def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     conversation: Conversation, say: Say
 ) -> None:
-    """The record never disappears, and is hidden by no other that was undone."""
+    """The record never disappears, and is hidden by no other that was undone.
+
+    Only a conversation's first explains itself: whoever took it back has understood.
+    """
     talk(say, 4)
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
+    nudges = [[fold.nudges for fold in folds_of(conversation)]]
     for attempt in reversed(attempts):
         undo.undo_condensation(condensation=attempt)
+        nudges.append([fold.nudges for fold in folds_of(conversation)])
+    assert nudges == [[False, False], [True, False], [False, False]]
     *rows, _one, _other = row_pages.page(conversation).rows
     shown = [(fold.undoable, fold.hidden_by) for fold in folds_of(conversation)]
     assert shown == [(False, None)] * 2
