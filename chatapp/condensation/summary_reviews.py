@@ -54,7 +54,7 @@ class SummaryReviewer:
 
     async def left_open(self) -> Review | None:
         """Return what this turn waited for in another process, until it is taken up."""
-        if self._taken_up or self.run.turn.status != Turn.Status.WAITING:
+        if not self.run.turn.waits:
             return None
         return await reading(_newest)(self.run.turn)
 

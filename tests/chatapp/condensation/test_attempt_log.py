@@ -12,12 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 import condense
-from chatapp.agent.ports import Nobody
+from chatapp.agent import events
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
 from chatapp.models import Condensation, Conversation, message_store
 from condense.testing import ScriptedSummarizer
+from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
 
@@ -37,7 +38,7 @@ def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest
     """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
     turn = conversation.turns.first()
     run = replace(run_in(conversation, turn), **rest)
-    return made(journal_of(run, Nobody(), 100))
+    return made(journal_of(run, RecordingAudience(), 100))
 
 
 log_in = sync_to_async(new_log)
@@ -104,6 +105,9 @@ async def test_attempts_are_counted_as_the_record_names_them(
     ladder = ("fresh_start", "sliding_window")
     log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
+    assert isinstance(log.audience, RecordingAudience)
+    assert len(log.audience.of(events.CondensingFellBack)) == 1
+    assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
     log = await log_in(AttemptLog, conversation, while_idle=True)
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {

@@ -5,6 +5,7 @@ The provider is the strict stand-in through the real SDK; each request must be o
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,16 @@ async def add_nothing(_situation: Any, _reduction: Any) -> tuple[condense.Block,
     return ()
 
 
+async def add_no_more(_situation: Any, _reduction: Any) -> tuple[condense.Block, ...]:
+    """Add nothing either."""
+    return ()
+
+
+def with_a_hook(wanted: condense.Configuration) -> condense.Configuration:
+    """Return an operator's configuration, which has a hook."""
+    return replace(wanted, hooks=condense.Hooks(after=(add_no_more,)))
+
+
 OWN = condense.Hooks(after=(add_nothing,))
 
 
@@ -170,15 +181,19 @@ def own_for(workspace: Path) -> condense.Hooks:
     return condense.Hooks(after=(add_nothing, condense.AttachFoldedFiles(workspace)))
 
 
-@pytest.mark.parametrize(("name", "count"), [("", 0), ("OWN", 1), ("own_for", 2)])
+@pytest.mark.parametrize(("name", "count"), [("", 1), ("OWN", 2), ("own_for", 3)])
 def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_out(
     settings: Any, tmp_path: Path, conversation: Conversation, name: str, count: int
 ) -> None:
-    """An object, or a function that makes one; what both name is done once."""
+    """An object, or a function that makes one; what both name is done once.
+
+    Those of the operator's configuration are the last.
+    """
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.with_a_hook"
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
     run = run_in(conversation)
     default = (condense.attach_ledger, condense.AttachFoldedFiles(tmp_path))
     after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
-    assert after == (*default, *((add_nothing,) if name else ()))
+    assert after == (*default, *((add_nothing,) if name else ()), add_no_more)
     settings.CONDENSE_DEFAULT_HOOKS = False
     assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count
