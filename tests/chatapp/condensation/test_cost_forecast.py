@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -11,12 +12,22 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
+from chatapp.condensation import cost_forecast
 from chatapp.condensation.cost_forecast import predict
 from chatapp.conversations import conversations, rewind
+from chatapp.forms.profiles import ProfileForm
 from chatapp.maintenance.integrity import find_problems
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    message_store,
+)
 from chatapp.transcript import condensation_page
-from tests.chatapp.claude import answered_by
+from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -25,6 +36,9 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+# In USD per million tokens, as models cost that are read from a cache at a tenth.
+PAID = {"price_input": 5, "price_output": 25, "price_cache_read": 0.5, "price_cache_write": 6.25}
 FREE = {"price_input": 0, "price_cache_write": 0}
 LONG = " ".join(map(str, [*range(100, 725)] * 2))
 
@@ -185,3 +199,117 @@ async def test_a_prompt_of_which_nothing_was_told_is_estimated(
     assert not call.usage_measured
     assert call.tokens_input > 1_000
     assert call.cost
+
+
+@pytest.fixture
+def writer(alice: User, anthropic_standin: Standin) -> Profile:
+    """A cheaper profile of Alice's, with a window of its own."""
+    columns = {"context_window": 60_000, "price_input": 1, "price_cache_write": 1}
+    return answered_by(alice, "anthropic", "claude-haiku-4-5", anthropic_standin.url, **columns)
+
+
+async def test_the_summary_is_written_by_the_other_model_at_its_prices(
+    profile: Profile, alice: User, writer: Profile, anthropic_standin: Standin, browser: Client
+) -> None:
+    """From the conversation as text, of which it has read nothing; the record says who wrote it."""
+    profile.summaries_by = writer
+    await profile.asave()
+    attempt = await condense(profile, alice)
+    assert (attempt.status, attempt.model) == ("succeeded", profile.model)
+    assert (attempt.writer_name, attempt.writer_model) == (writer.name, "claude-haiku-4-5")
+    call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.SUMMARY)
+    assert (call.model, call.profile_name) == (writer.model, writer.name)
+    assert call.cost == attempt.cost == Decimal(call.tokens_prompt) / 1_000_000
+    chats = ModelCall.objects.filter(purpose=ModelCall.Purpose.CHAT)
+    assert await sync_to_async(set)(chats.values_list("model", flat=True)) == {profile.model}
+    sent = anthropic_standin.requests[-1].body
+    assert sent["model"] == "claude-haiku-4-5"
+    assert "tools" not in sent
+    assert "You summarise conversations" in str(sent["system"])
+    assert anthropic_standin.problems == []
+    predicted = attempt.predicted
+    assert predicted is not None
+    assert predicted.cache_read == 0
+    assert predicted.prompt > 1_000
+    assert attempt.predicted_cost == writer.cost_of(predicted)
+    url = reverse("chat", args=[attempt.conversation_id])
+    page = (await sync_to_async(browser.get)(url)).content.decode()
+    assert f"Summary by</dt><dd>{writer.name} · <code>claude-haiku-4-5</code>" in page
+
+
+def test_only_the_owners_other_profiles_can_be_chosen(
+    alice: User, bob: User, profile: Profile, writer: Profile
+) -> None:
+    """Neither the profile itself, nor one of Bob's."""
+    bobs = Profile.objects.create(
+        owner=bob, name="B", provider="offline", model="m", context_window=9_000, max_output=9
+    )
+    field = ProfileForm(instance=profile).fields["summaries_by"]
+    assert [*field.queryset] == [writer]
+    for wrong in (profile, bobs):
+        form = ProfileForm({"summaries_by": wrong.pk}, instance=profile)
+        assert "summaries_by" in form.errors
+
+
+@pytest.fixture
+def conversation(
+    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+) -> Conversation:
+    """A conversation of some 9,000 tokens, which condenses at 12,000 of 24,000."""
+    # One word is summary enough here.
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    settings.CONDENSE_IDLE_AFTER = 0
+    Preferences.objects.filter(owner=alice).update(threshold=50, condense_idle=True)
+    limits = {"context_window": 24_000, "max_output": 4_000}
+    conversation = converse(alice, anthropic_standin, **limits)
+    Profile.objects.filter(pk=conversation.profile_id).update(**PAID)
+    return talk_long(conversation)
+
+
+async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Once, in a turn of its own, and on record as what it is."""
+    anthropic_standin.then(Reply("Yes."), Reply(SUMMARY))
+    async with open_page(conversation, alice) as page:
+        await page.say("And now?")
+        await page.until_idle()
+        await page.until("status.changed", text="Condensing context…")
+        await page.until_idle()
+    attempt = await Condensation.objects.aget()
+    assert (attempt.trigger, attempt.status) == ("idle", "succeeded")
+    calls = [one.purpose async for one in ModelCall.objects.order_by("pk")]
+    assert calls == ["chat", "summary"]
+
+
+@pytest.mark.parametrize(
+    ("paid", "wishes", "cheaper"),
+    [
+        ({}, {}, True),
+        # An output so dear that the summary costs more than the prompt.
+        ({"price_output": 100}, {}, False),
+        # One that pays only as long as nobody counts the system prompt and tools of the next call.
+        ({"price_output": 60}, {}, False),
+        # Nothing is saved where the cache is as dear as the rest, or nothing has a price.
+        ({"price_cache_read": 6.25}, {}, False),
+        (dict.fromkeys(PAID, 0), {}, False),
+        ({}, {"condense_idle": False}, False),
+        ({}, {"review_automatic": True}, False),
+        # It is not half way yet.
+        ({"context_window": 60_000}, {}, False),
+    ],
+)
+def test_it_is_cheaper_by_the_prices_of_the_profile(
+    conversation: Conversation, paid: dict[str, float], wishes: dict[str, object], cheaper: bool
+) -> None:
+    """A summary now and a short prompt later, against the whole prompt, uncached, later."""
+    Profile.objects.filter(pk=conversation.profile_id).update(**paid)
+    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
+    terms = run_in(conversation)
+    assert cost_forecast.is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
+
+
+def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:
+    """Nobody wants it now."""
+    message_store.put_off(conversation, True)
+    assert not run_in(conversation).condenses_idle
