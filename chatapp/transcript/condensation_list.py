@@ -113,7 +113,10 @@ def attempts_as_csv(attempts: Iterable[Condensation]) -> str:
     for number, row in enumerate(_rows(attempts)):
         if not number:
             table.writerow(row)
-        table.writerow([_harmless(value) for value in row.values()])
+        table.writerow(
+            f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+            for value in row.values()
+        )
     return text.getvalue()
 
 
@@ -139,11 +142,6 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
 
 def _usd(cost: Decimal | None) -> str | None:
     return None if cost is None else format(cost.normalize(), "f")
-
-
-def _harmless(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 @dataclass(frozen=True, slots=True)
