@@ -1,13 +1,16 @@
 """The record of a condensation says what the engine did; log and metrics say the same."""
 
 import logging
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
@@ -19,8 +22,9 @@ from chatapp.context import sizes
 from chatapp.models import Condensation, Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.conftest import Say
+from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import journal_of, run_in
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -143,3 +147,53 @@ async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped
         ("ahead", "condensed", "succeeded"): 1,
         ("ahead", "condensed", "declined"): 1,
     }
+
+
+def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
+    conversation: Conversation, say: Say
+) -> None:
+    """What came since is in both, and stays; where it takes as much, another would be due."""
+
+    def now() -> condense.Situation:
+        effective = message_store.read_effective(conversation.pk)
+        tokens = condense.TokenCount(sum(one.tokens or 0 for one in effective))
+        budget = condense.Budget(10_000, max_output=1_000, threshold=40)
+        return condense.Situation(effective=effective, tokens=tokens, budget=budget)
+
+    log = new_log(DraftLog, conversation)
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("It was said."),), tags=tags, tokens=500)
+    log.reduction = reduction_of(summary, tuple(one.id for one in now().effective))
+    say("user", "And south?", tokens=2_000)
+    assert log.refit(now()) == ""
+    made = log.reduction
+    assert (made.tokens_before.value, made.tokens_after.value) == (12_000, 2_500)
+    say("assistant", "Down.", tokens=1_500)
+    assert "What came since takes too much" in log.refit(now())
+    log.reduction = None
+    assert "came to nothing" in log.refit(now())
+
+
+async def test_a_draft_that_is_dropped_was_finished_when_it_was_written(
+    conversation: Conversation,
+) -> None:
+    """Nobody waited for it since; one that was stopped in the middle is finished now."""
+    log, then = await log_in(DraftLog, conversation), timezone.now() - timedelta(hours=1)
+    for finished in (then, None):
+        attempt = await sync_to_async(put_on_record)(
+            conversation, status="drafted", at_seq=2, finished_at=finished
+        )
+        log.attempt = condense.Attempt(
+            id=str(attempt.pk),
+            strategy="fresh_start",
+            kind="condensed",
+            trigger=condense.Trigger.AUTO,
+            threshold=50,
+            threshold_source="global",
+            tokens_before=condense.TokenCount(900),
+        )
+        await log.close("Pins were changed.")
+        await attempt.arefresh_from_db()
+        assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
+        assert attempt.finished_at is not None
+        assert (attempt.finished_at == then) is (finished == then)
