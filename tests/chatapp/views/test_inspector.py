@@ -34,6 +34,7 @@ from chatapp.models import (
 )
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from chatapp.transcript.condensation_page import read_record
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
 from tests.chatapp.storage.test_requests import MODEL, Session, text
@@ -237,6 +238,7 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert past.cards[7].pieces[0].text == "And now the parser"
     assert sum(card.cached or 0 for card in past.cards) == pytest.approx(500, abs=8)
     assert [hider.attempt.pk for hider in past.hiders] == [attempt.pk]
+    assert read_record(attempt).ledger == SUMMARY[1]
     assert past.seen is not None
     assert past.seen.matches
 
