@@ -1,21 +1,22 @@
 """Budgets in words: a warning before they are spent, and no call to a model after that."""
 
 import uuid
-from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp.agent.errors import BudgetSpent
 from chatapp.context.turn_context import TurnSettings
-from chatapp.models import budgets as spending
+from chatapp.models import budgets
 from chatapp.models.budgets import Scope, Spending
 from chatapp.number_formats import money, number
 
 
 def check_budget(conversation: uuid.UUID) -> None:
     """Raise BudgetSpent where no model may be called in a conversation any more."""
-    _check(spending.read_spending(conversation))
+    for one in budgets.read_spending(conversation):
+        if one.is_over:
+            raise BudgetSpent(say(one))
 
 
 def keep_to_budget(terms: TurnSettings) -> None:
@@ -23,15 +24,10 @@ def keep_to_budget(terms: TurnSettings) -> None:
 
     They take over the budgets as they are set now, also where none was set before.
     """
-    budgets = spending.read_budgets(terms.conversation.pk)
-    terms.conversation.budget, terms.preferences.month_budget = budgets
-    _check(spending_of(terms))
-
-
-def _check(spent: Iterable[Spending]) -> None:
-    for one in spent:
-        if one.is_over:
-            raise BudgetSpent(say(one))
+    conversation, preferences = terms.conversation, terms.preferences
+    conversation.budget, preferences.month_budget = budgets.read_budgets(conversation.pk)
+    if has_budget(terms):
+        check_budget(conversation.pk)
 
 
 def has_budget(terms: TurnSettings) -> bool:
@@ -41,7 +37,7 @@ def has_budget(terms: TurnSettings) -> bool:
 
 def spending_of(terms: TurnSettings) -> list[Spending]:
     """Return what was spent of the budgets that a conversation's terms have."""
-    return spending.spending_of(
+    return budgets.spending_of(
         terms.conversation.pk,
         owner=terms.conversation.owner_id,
         budget=terms.conversation.budget,
@@ -51,10 +47,19 @@ def spending_of(terms: TurnSettings) -> list[Spending]:
 
 def say(one: Spending) -> str:
     """Say what was spent of a budget, and what to do once that is all of it."""
-    return " ".join(filter(None, (_said(one) % _figures(one), _unknown(one))))
+    spent, limit = money(one.spent), money(one.limit)
+    said = _words(one) % {"percent": number(one.percent), "spent": spent, "limit": limit}
+    if not one.unpriced:
+        return said
+    unknown = ngettext(
+        "The cost of %(count)s call is unknown, and not in it.",
+        "The cost of %(count)s calls is unknown, and not in it.",
+        one.unpriced,
+    )
+    return f"{said} {unknown % {'count': number(one.unpriced)}}"
 
 
-def _said(one: Spending) -> str:
+def _words(one: Spending) -> str:
     match one.scope, one.is_over:
         case Scope.CONVERSATION, True:
             return _(
@@ -72,19 +77,3 @@ def _said(one: Spending) -> str:
                 "until you raise it in Settings, or the next month begins."
             )
     return _("%(percent)s %% of your budget for this month is spent: %(spent)s of %(limit)s.")
-
-
-def _figures(one: Spending) -> dict[str, str]:
-    spent, limit = money(one.spent), money(one.limit)
-    return {"percent": number(one.percent), "spent": spent, "limit": limit}
-
-
-def _unknown(one: Spending) -> str:
-    if not one.unpriced:
-        return ""
-    said = ngettext(
-        "The cost of %(count)s call is unknown, and not in it.",
-        "The cost of %(count)s calls is unknown, and not in it.",
-        one.unpriced,
-    )
-    return said % {"count": number(one.unpriced)}

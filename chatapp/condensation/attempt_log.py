@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import ClassVar
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -12,16 +13,12 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.agent.ports import Audience
 from chatapp.condensation.cost_forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
-from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
     Condensation,
     Conversation,
-    Message,
     ModelCall,
     Review,
     Turn,
@@ -31,44 +28,24 @@ from chatapp.models import (
 from chatapp.models.condensations import Status
 from chatapp.models.database import prepared
 from chatapp.spending_limits import keep_to_budget
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
-
-
-def name_writer(run: TurnContext, attempt: condense.Attempt) -> dict[str, str]:
-    """Name who writes the summary, where it is not the profile that answers."""
-    writer = run.writer
-    if not attempt.prompt or writer == run.profile:
-        return {}
-    return {"writer_name": writer.name, "writer_model": writer.model}
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, object]:
     """Return what a reduction tells, in the columns of its record."""
+    verdicts = reduction.verdicts
+    passed = [one for one in verdicts if not one.issues]
+    checked = [one.name if one.score is None else f"{one.name} {one.score:.0%}" for one in passed]
+    said = [f"Checked: {', '.join(checked)}"] if checked else []
+    issues = [f"{one.name}: {issue}" for one in verdicts for issue in one.issues]
     return {
         "prompt": reduction.prompt,
         "summary": reduction.summary,
         "analysis": reduction.analysis,
-        "notes": [*reduction.notes, *_said_by_validators(reduction)],
+        "notes": [*reduction.notes, *said, *issues],
         "folded": reduction.folded.to_json() if reduction.folded else {},
     }
-
-
-def _said_by_validators(reduction: condense.Reduction) -> list[str]:
-    """Return what was checked, with each score and issue, as sentences for the record."""
-    verdicts = reduction.verdicts
-    checked = [
-        v.name if v.score is None else f"{v.name} {v.score:.0%}" for v in verdicts if not v.issues
-    ]
-    said = [f"Checked: {', '.join(checked)}"] if checked else []
-    return [*said, *(f"{v.name}: {issue}" for v in verdicts for issue in v.issues)]
-
-
-def count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int]:
-    """Count what was hidden as people see it; a clearing hides results, and no message."""
-    if reduction.kind == "cleared":
-        return {"results_hidden": reduction.count}
-    return hidden_messages.hidden_by(made.conversation_id, [made]).count_seen()
 
 
 def receipt_of(
@@ -89,25 +66,23 @@ PROGRESS_INTERVAL = 0.5  # seconds
 class AttemptLog:
     """The engine's ``CondensationLog``: a row per attempt, and word to the watchers."""
 
+    # Whether what is tried is a draft, which belongs to no turn.
+    drafts: ClassVar[bool] = False
+
     def __init__(
         self,
-        run: TurnContext,
+        journal: ConversationJournal,
         *,
-        scale: Scale,
-        saver: RetriedWrites,
-        audience: Audience,
         on_disk: Callable[[str], bool] | None = None,
         condensed_at: int = 0,
     ) -> None:
-        """Take the run whose attempts are kept.
+        """Take the journal of the run whose attempts are kept.
 
         ``on_disk`` says whether a file that the agent knew can still be read; ``condensed_at`` is
         the newest message's seq when it was last tried, 0 where it never was.
         """
-        self.run = run
-        self.scale = scale
-        self.saver = saver
-        self.audience = audience
+        self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
+        self.audience = journal.saver.audience
         self.on_disk = on_disk
         # What the next attempts are of, where that is a part.
         self.scope: Scope | None = None
@@ -125,32 +100,31 @@ class AttemptLog:
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
 
-    @transaction.atomic
-    def _create(self, attempt: condense.Attempt) -> int:
-        self.run.turn.go_on(Turn.Doing.CONDENSING)
-        return self._enter(attempt, trigger=self._trigger(attempt), turn=self.run.turn)
-
     def _trigger(self, attempt: condense.Attempt) -> str:
         """Return the trigger as the record names it."""
-        if attempt.id in self._drafted:
+        if self.drafts or attempt.id in self._drafted:
             return Condensation.Trigger.AHEAD
         idle = self.run.while_idle
         return Condensation.Trigger.IDLE if idle else Condensation.Trigger(attempt.trigger)
 
-    def _count(self, attempt: condense.Attempt, status: Status) -> None:
-        note_condensation(self._trigger(attempt), attempt.kind, status)
-
-    def _enter(self, attempt: condense.Attempt, **columns: object) -> int:
-        run = self.run
-        budget = run.budget()
-        unchanged = self.scale.measured_tokens is not None
-        last_seq = Conversation.objects.values_list("last_seq", flat=True)
+    @transaction.atomic
+    def _create(self, attempt: condense.Attempt) -> int:
+        run, budget = self.run, self.run.budget()
+        turn = None if self.drafts else run.turn
+        if turn:
+            turn.go_on(Turn.Doing.CONDENSING)
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt:
             keep_to_budget(run)
+        # Who writes the summary, where it is not the profile that answers.
+        writer = run.writer if attempt.prompt and run.writer != run.profile else None
+        last_seq = Conversation.objects.values_list("last_seq", flat=True)
+        unchanged = self.scale.measured_tokens is not None
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
+            turn=turn,
+            trigger=self._trigger(attempt),
             at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
             strategy=attempt.strategy,
@@ -160,33 +134,32 @@ class AttemptLog:
             allowed=int(budget.allowed),
             profile_name=run.profile.name,
             model=run.profile.model,
-            **name_writer(run, attempt),
+            writer_name=writer.name if writer else "",
+            writer_model=writer.model if writer else "",
             prompt=attempt.prompt,
             focus=attempt.focus,
             scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
             **predicted_columns(run, attempt.expected, unchanged=unchanged),
-            **columns,
         )
         return row.at_seq
 
-    async def take_over(self, draft: condense.Attempt, situation: condense.Situation) -> bool:
+    async def take_over(self, draft: str, situation: condense.Situation) -> bool:
         """Make the row of a draft this turn's, to be applied; False where it is not there."""
         taken = await self.saver.save(self._take_over, draft, situation)
         if taken:
-            self.condensed_at, self._drafted[draft.id] = taken
+            self.condensed_at, self._drafted[draft] = taken
         return taken is not None
 
     @transaction.atomic
     def _take_over(
-        self, draft: condense.Attempt, situation: condense.Situation
+        self, draft: str, situation: condense.Situation
     ) -> tuple[int, datetime | None] | None:
         self.run.turn.go_on(Turn.Doing.CONDENSING)
-        rows = Condensation.objects.filter(pk=draft.id, status=Status.DRAFTED)
+        rows = Condensation.objects.filter(pk=draft, status=Status.DRAFTED)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
-        at_seq = last_seq.get(pk=self.run.conversation.pk)
-        row = rows.first()
+        row, at_seq = rows.first(), last_seq.get(pk=self.run.conversation.pk)
         taken = rows.change(
             status=Status.RUNNING,
             turn=self.run.turn,
@@ -222,6 +195,7 @@ class AttemptLog:
         self._announce(attempt, Status.SUCCEEDED)
         return size
 
+    @transaction.atomic
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
@@ -229,24 +203,25 @@ class AttemptLog:
 
         Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
         """
-        with transaction.atomic():
-            conversation_id = self.run.conversation.pk
-            message = hidden_messages.apply_reduction(
-                conversation_id, reduction, turn=self.run.turn
-            )
-            history = message_store.read_effective(conversation_id)
-            if broken := find_broken(conversation_id, history):
-                raise condense.CondenseError(broken)
-            size = self.scale.weigh(history)
-            self._finish(
-                attempt,
-                Status.SUCCEEDED,
-                message=message,
-                tokens_after=size.value,
-                **count_hidden(reduction, message),
-                **told_by(reduction),
-                receipt=receipt,
-            )
+        pk = self.run.conversation.pk
+        message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
+        history = message_store.read_effective(pk)
+        if broken := find_broken(pk, history):
+            raise condense.CondenseError(broken)
+        size = self.scale.weigh(history)
+        # As people see it: a clearing hides results, and no message.
+        counted = {"results_hidden": reduction.count}
+        if reduction.kind != "cleared":
+            counted = hidden_messages.hidden_by(pk, [message]).count_seen()
+        self._finish(
+            attempt,
+            Status.SUCCEEDED,
+            message=message,
+            tokens_after=size.value,
+            receipt=receipt,
+            **counted,
+            **told_by(reduction),
+        )
         return history, size
 
     async def failed(
@@ -258,33 +233,32 @@ class AttemptLog:
     ) -> None:
         """Complete the record of an attempt that came to nothing, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
-        said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
         unasked = attempt.kind == "cleared" and self.scope is None
         declined = isinstance(error, condense.NothingToCondense) or unasked
-        await finish(self._fail(attempt, Status.DECLINED if declined else Status.FAILED, said))
-
-    async def _fail(self, attempt: condense.Attempt, status: Status, said: dict[str, str]) -> None:
-        await self.saver.save(self._give_up, attempt, status, **said)
-        if said["fell_back_to"]:
-            self._count(attempt, status)
-            self.audience.publish(events.CondensingFellBack())
-        else:
-            self._announce(attempt, status)
+        said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
+        status = Status.DECLINED if declined else Status.FAILED
+        await finish(self._end(attempt, status, **said))
 
     async def cancelled(self, attempt: condense.Attempt) -> None:
         """Complete the record of an attempt that was taken back."""
-        await self.saver.save(self._give_up, attempt, Status.CANCELLED)
-        self._announce(attempt, Status.CANCELLED)
+        await self._end(attempt, Status.CANCELLED, fell_back_to="")
 
-    def _announce(self, attempt: condense.Attempt, status: Status) -> None:
-        self._count(attempt, status)
-        self.audience.publish(events.CondensingEnded(attempt.kind, status))
+    async def _end(self, attempt: condense.Attempt, status: Status, **said: str) -> None:
+        await self.saver.save(self._give_up, attempt, status, **said)
+        self._announce(attempt, status, fell_back=bool(said["fell_back_to"]))
 
+    def _announce(
+        self, attempt: condense.Attempt, status: Status, *, fell_back: bool = False
+    ) -> None:
+        note_condensation(self._trigger(attempt), attempt.kind, status)
+        ended = events.CondensingEnded(attempt.kind, status)
+        self.audience.publish(events.CondensingFellBack() if fell_back else ended)
+
+    @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
-        with transaction.atomic():
-            Review.objects.withdraw(uuid.UUID(attempt.id))
-            self._finish(attempt, status, **columns)
-            message_store.note_record(self.run.conversation.pk)
+        Review.objects.withdraw(uuid.UUID(attempt.id))
+        self._finish(attempt, status, **columns)
+        message_store.note_record(self.run.conversation.pk)
 
     def _finish(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
@@ -297,20 +271,9 @@ class AttemptLog:
         )
 
 
-def last_tried(conversation_id: uuid.UUID) -> int:
-    """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
-    return _last_tried.first(conversation=conversation_id) or 0
-
-
 @prepared(conversation=models.UUIDField())
-def _last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
+def last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
+    """Return the newest message's seq when it was last tried to condense."""
     tried = Condensation.objects.filter(conversation=conversation).order_by("-at_seq")
     asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
     return asked_for.values_list("at_seq", flat=True)[:1]
-
-
-def last_drafted(conversation_id: uuid.UUID) -> int:
-    """Return the newest message's seq when a draft was last begun, 0 where none ever was."""
-    drafts = Condensation.objects.filter(trigger=Condensation.Trigger.AHEAD)
-    begun = drafts.filter(conversation=conversation_id).order_by("-at_seq")
-    return begun.values_list("at_seq", flat=True).first() or 0

@@ -10,26 +10,23 @@ import contextlib
 import contextvars
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 import condense
-from chatapp.accounts.profiles import provider_for
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import AgentError
-from chatapp.agent.ports import Journal, Nobody
-from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.condensation.attempt_log import last_drafted
-from chatapp.condensation.condenser_setup import load_strategies, loaded_configuration
+from chatapp.agent.ports import Nobody
+from chatapp.condensation.condenser_setup import condenser_for
 from chatapp.condensation.draft_log import DraftJournal, DraftLog
-from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
-from chatapp.models import Pin, Preferences, message_store
+from chatapp.models import Condensation, Pin, Preferences, message_store
 from chatapp.models.database import reading
+from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
-from chatapp.toolbox.toolbox import workspace_of
 
 log = logging.getLogger(__name__)
 
@@ -39,33 +36,27 @@ MOST_DRAFTS = 100
 Seen = tuple[tuple[object, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What drafts are made by; where it is another, they are of no use."""
+# What drafts are made by; where it is another, they are of no use, for the reason given.
+Basis = Mapping[str, tuple[object, ...]]
+_CHANGED = {
+    "profile": gettext_lazy("The profile was changed, so the draft was dropped."),
+    "prompt": gettext_lazy("The prompt was changed, so the draft was dropped."),
+    "pins": gettext_lazy("Pins were changed, so the draft was dropped."),
+}
 
-    profile: tuple[object, ...]
-    prompt: tuple[object, ...]
-    pins: tuple[object, ...]
 
-    @classmethod
-    def of(cls, terms: TurnSettings) -> "Basis":
-        """Return what a draft would be made by now."""
-        profile, writer, wanted = terms.profile, terms.writer, terms.preferences
-        pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
-        own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
-        return cls(
-            tuple((one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)),
-            (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
-            tuple(pins.values_list("pk", flat=True)),
-        )
-
-    def changed(self, now: "Basis") -> str:
-        """Say what is another one now, "" where nothing is."""
-        if now.profile != self.profile:
-            return _("The profile was changed, so the draft was dropped.")
-        if now.prompt != self.prompt:
-            return _("The prompt was changed, so the draft was dropped.")
-        return "" if now.pins == self.pins else _("Pins were changed, so the draft was dropped.")
+def basis_of(terms: TurnSettings) -> Basis:
+    """Return what a draft would be made by now."""
+    profile, writer, wanted = terms.profile, terms.writer, terms.preferences
+    pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
+    own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
+    return {
+        "profile": tuple(
+            (one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)
+        ),
+        "prompt": (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
+        "pins": tuple(pins.values_list("pk", flat=True)),
+    }
 
 
 def seen_in(history: Sequence[condense.Message]) -> Seen:
@@ -77,8 +68,7 @@ def seen_in(history: Sequence[condense.Message]) -> Seen:
 class BackgroundDraft:
     """A summary that is being written before it is needed, or waits to be."""
 
-    run: TurnContext
-    journal: Journal
+    journal: ConversationJournal
     log: DraftLog
     condenser: condense.Condenser
     basis: Basis | None = None
@@ -90,17 +80,23 @@ class BackgroundDraft:
         """Whether there is nothing to wait for."""
         return self.task is None or self.task.done()
 
-    def begin(self, situation: condense.Situation) -> asyncio.Task[None]:
+    def begin(self, situation: condense.Situation) -> None:
         """Have it written by a task of its own, which outlives the turn."""
         self.seen = seen_in(situation.effective)
         # A request's own context would take its thread for queries along when it ends.
         work = self._write(situation)
         self.task = asyncio.create_task(work, context=contextvars.Context())
-        return self.task
+        self.task.add_done_callback(self._forget)
+
+    def _forget(self, _task: asyncio.Task[None]) -> None:
+        """Forget it where it came to nothing."""
+        pk = self.journal.run.conversation.pk
+        if self.log.reduction is None and drafts.get(pk) is self:
+            del drafts[pk]
 
     async def _write(self, situation: condense.Situation) -> None:
         try:
-            self.basis = await reading(Basis.of)(self.run)
+            self.basis = await reading(basis_of)(self.journal.run)
             # The journal learns what it will be shown.
             await self.journal.effective_history()
             await self.condenser.fit(situation)
@@ -116,7 +112,10 @@ class BackgroundDraft:
         """Say why it can't stand for what the model sees now, "" where it can."""
         if seen_in(effective[: len(self.seen)]) != self.seen:
             return _("What the draft stands for was changed, so it was dropped.")
-        return self.basis.changed(basis) if self.basis and basis else ""
+        if self.basis is None or basis is None:
+            return ""
+        changed = [said for name, said in _CHANGED.items() if basis[name] != self.basis[name]]
+        return str(changed[0]) if changed else ""
 
     async def drop(self, reason: str) -> None:
         """Stop writing it; its row says why it was not used, and what it cost."""
@@ -126,105 +125,73 @@ class BackgroundDraft:
         await self.log.close(reason)
 
 
-_drafts: dict[uuid.UUID, BackgroundDraft] = {}
+# By conversation.
+drafts: dict[uuid.UUID, BackgroundDraft] = {}
 
 
-def new_draft(run: TurnContext, scale: Scale) -> BackgroundDraft | None:
+async def begin(journal: ConversationJournal, situation: condense.Situation) -> None:
+    """Have a draft written where one is wanted and none is there that could be used.
+
+    A turn never ends for what goes wrong with it.
+    """
+    try:
+        await _begin(journal, situation)
+    except Exception:
+        log.exception("no draft could be begun")
+
+
+async def _begin(journal: ConversationJournal, situation: condense.Situation) -> None:
+    run, pk = journal.run, journal.run.conversation.pk
+    if (draft := drafts.get(pk)) and (reason := draft.stale(situation.effective)):
+        await drop(pk, reason)
+    tokens, budget = situation.tokens.value, situation.budget
+    if pk in drafts or not situation.effective or not is_near(run, tokens, budget):
+        return
+    least = budget.percent(int(run.preferences.draft_share / 100 * budget.condenses_at))
+    tried = max(situation.condensed_at, await reading(_last_begun)(pk))
+    near = replace(situation, budget=replace(budget, threshold=least), condensed_at=tried)
+    if len(drafts) >= MOST_DRAFTS:
+        await drop(next(iter(drafts)), _("Too many drafts were waiting."))
+    if draft := await reading(new_draft)(journal):
+        drafts[pk] = draft
+        draft.begin(near)
+
+
+def _last_begun(conversation_id: uuid.UUID) -> int:
+    """Return the newest message's seq when a draft was last begun, 0 where none ever was."""
+    made = Condensation.objects.filter(trigger=Condensation.Trigger.AHEAD)
+    begun = made.filter(conversation=conversation_id).order_by("-at_seq")
+    return begun.values_list("at_seq", flat=True).first() or 0
+
+
+def new_draft(answered: ConversationJournal) -> BackgroundDraft | None:
     """Return a draft that can be begun, None where no strategy has a summary written."""
-    configured = loaded_configuration(run, workspace_of(run.conversation))
-    strategies = [one for one in load_strategies(run) if condense.asks_model(one)]
-    if not strategies:
+    journal = DraftJournal(answered.run, answered.scale, RetriedWrites(Nobody()))
+    log = DraftLog(journal)
+    condenser = condenser_for(journal, log)
+    condenser.strategies = [one for one in condenser.strategies if condense.asks_model(one)]
+    return BackgroundDraft(journal, log, condenser) if condenser.strategies else None
+
+
+async def take(
+    run: TurnContext, situation: condense.Situation
+) -> tuple[str, condense.Reduction] | None:
+    """Return attempt and reduction of the draft that can be swapped in, once it is written.
+
+    It is nobody else's from then on. One that can't be used is dropped.
+    """
+    pk = run.conversation.pk
+    if (draft := drafts.get(pk)) is None:
         return None
-    audience = Nobody()
-    saver = RetriedWrites(audience)
-    journal = DraftJournal(run, scale, saver)
-    log = DraftLog(run, scale=scale, saver=saver, audience=audience)
-    summarizer = ProviderSummarizer(
-        provider_for(run.writer), journal, audience, apart=run.writer != run.profile
-    )
-    configured = replace(configured, strategies=strategies)
-    return BackgroundDraft(run, journal, log, configured.condenser(summarizer, COUNTER, log=log))
-
-
-class BackgroundDrafts:
-    """The draft of one conversation, as a run of it sees it."""
-
-    def __init__(self, run: TurnContext, scale: Scale) -> None:
-        self.run = run
-        self.scale = scale
-
-    @property
-    def _draft(self) -> BackgroundDraft | None:
-        return _drafts.get(self.run.conversation.pk)
-
-    @property
-    def is_being_written(self) -> bool:
-        """Whether there is a draft that is not written yet."""
-        return is_being_written(self.run.conversation.pk)
-
-    async def begin(self, situation: condense.Situation) -> None:
-        """Have a draft written where one is wanted and none is there that could be used.
-
-        A turn never ends for what goes wrong with it.
-        """
-        try:
-            await self._begin_near(situation)
-        except Exception:
-            log.exception("no draft could be begun")
-
-    async def _begin_near(self, situation: condense.Situation) -> None:
-        if (draft := self._draft) and (reason := draft.stale(situation.effective)):
-            await drop(self.run.conversation.pk, reason)
-        tokens, budget = situation.tokens.value, situation.budget
-        if self._draft or not situation.effective or not is_near(self.run, tokens, budget):
-            return
-        share = self.run.preferences.draft_share / 100
-        least = budget.percent(int(share * budget.condenses_at))
-        begun = await reading(last_drafted)(self.run.conversation.pk)
-        await self._begin(
-            replace(
-                situation,
-                budget=replace(budget, threshold=least),
-                condensed_at=max(situation.condensed_at, begun),
-            )
-        )
-
-    async def _begin(self, situation: condense.Situation) -> None:
-        pk = self.run.conversation.pk
-        if len(_drafts) >= MOST_DRAFTS:
-            await drop(next(iter(_drafts)), _("Too many drafts were waiting."))
-        if draft := await reading(new_draft)(self.run, self.scale):
-            _drafts[pk] = draft
-            task = draft.begin(situation)
-            task.add_done_callback(lambda _task: _forget(pk, draft))
-
-    async def take(self, situation: condense.Situation) -> BackgroundDraft | None:
-        """Return the draft that can be swapped in, once it is written; None where there is none.
-
-        It is nobody else's from then on. One that can't be used is dropped.
-        """
-        draft = self._draft
-        if draft is None:
-            return None
-        await settled(self.run.conversation.pk)
-        if draft.log.reduction is None:
-            return None
-        basis = await reading(Basis.of)(self.run)
-        if reason := draft.stale(situation.effective, basis) or draft.log.refit(situation):
-            await drop(self.run.conversation.pk, reason)
-            return None
-        _drafts.pop(self.run.conversation.pk, None)
-        return draft
-
-    async def drop(self, reason: str) -> None:
-        """Drop the draft, if there is one."""
-        await drop(self.run.conversation.pk, reason)
-
-
-def _forget(pk: uuid.UUID, draft: BackgroundDraft) -> None:
-    """Forget a draft that came to nothing."""
-    if draft.log.reduction is None and _drafts.get(pk) is draft:
-        del _drafts[pk]
+    await settled(pk)
+    if draft.log.attempt is None or draft.log.reduction is None:
+        return None
+    basis = await reading(basis_of)(run)
+    if reason := draft.stale(situation.effective, basis) or draft.log.refit(situation):
+        await drop(pk, reason)
+        return None
+    drafts.pop(pk, None)
+    return draft.log.attempt.id, draft.log.reduction
 
 
 def is_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
@@ -244,54 +211,49 @@ def is_wanted(terms: TurnSettings) -> bool:
     return wanted.draft_ahead == Preferences.Drafting.ALWAYS
 
 
-def exists(conversation_id: uuid.UUID) -> bool:
-    """Whether a conversation has a draft, written or not."""
-    return conversation_id in _drafts
-
-
 def is_ready(conversation_id: uuid.UUID) -> bool:
     """Whether a draft of a conversation waits to be needed."""
-    draft = _drafts.get(conversation_id)
+    draft = drafts.get(conversation_id)
     return draft is not None and draft.log.reduction is not None
 
 
 def is_being_written(conversation_id: uuid.UUID) -> bool:
     """Whether a draft of a conversation is not written yet."""
-    draft = _drafts.get(conversation_id)
+    draft = drafts.get(conversation_id)
     return draft is not None and not draft.is_written
 
 
 async def settled(conversation_id: uuid.UUID) -> None:
     """Return once no draft of a conversation is being written."""
-    if (draft := _drafts.get(conversation_id)) and draft.task:
+    if (draft := drafts.get(conversation_id)) and draft.task:
         await asyncio.wait({draft.task})
 
 
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
     """Drop the draft of a conversation, if there is one."""
-    if draft := _drafts.pop(conversation_id, None):
+    if draft := drafts.pop(conversation_id, None):
         # Nobody else can close its row any more.
         await finish(draft.drop(reason))
 
 
 async def drop_all(reason: str) -> None:
     """Drop the drafts of all conversations."""
-    for conversation_id in [*_drafts]:
+    for conversation_id in [*drafts]:
         with contextlib.suppress(Exception):
             await drop(conversation_id, reason)
 
 
 async def check(conversation_id: uuid.UUID) -> None:
     """Drop the draft of a conversation where a change has made it useless."""
-    if (draft := _drafts.get(conversation_id)) is None:
+    if (draft := drafts.get(conversation_id)) is None:
         return
     reason = await reading(_reason)(draft)
-    if reason and _drafts.get(conversation_id) is draft:
+    if reason and drafts.get(conversation_id) is draft:
         await drop(conversation_id, reason)
 
 
 def _reason(draft: BackgroundDraft) -> str:
-    pk = draft.run.conversation.pk
+    pk = draft.journal.run.conversation.pk
     if (now := read_terms(pk)) is None:
-        return _("The profile was changed, so the draft was dropped.")
-    return draft.stale(message_store.read_effective(pk), Basis.of(now))
+        return str(_CHANGED["profile"])
+    return draft.stale(message_store.read_effective(pk), basis_of(now))

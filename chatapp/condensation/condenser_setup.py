@@ -1,48 +1,99 @@
-"""The condenser's parts by the user's settings and the server's: strategies and hooks."""
+"""The condenser's parts by the user's settings and the server's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
+from chatapp.accounts.profiles import provider_for
+from chatapp.agent.prompts import describe_environment
+from chatapp.agent.provider_port import Provider
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnSettings
+from chatapp.storage.journal import ConversationJournal
+from chatapp.toolbox.toolbox import workspace_of
+from chatapp.tools import WorkspaceToolbox
 
 HooksFor = Callable[[Path], condense.Hooks]
 
 
-def load_strategies(terms: TurnSettings) -> list[condense.Strategy]:
-    """Return the strategies of the configuration; those that are names, with the user's options."""
-    preferences = terms.preferences
-    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
-    return [
-        condense.load_strategy(one, wishes) if isinstance(one, str) else one
-        for one in terms.configuration.strategies
-    ]
-
-
 def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses: with strategies that are loaded, and all hooks around them."""
-    wanted = terms.configuration
-    hooks = hooks_for(workspace) + wanted.hooks
-    return replace(wanted, strategies=load_strategies(terms), hooks=hooks)
+    """Return how a run condenses: with all hooks, and strategies that are loaded.
 
-
-def hooks_for(workspace: Path) -> condense.Hooks:
-    """Return the hooks of the settings, after those that are there unless they are switched off.
-
-    These have a summary carry the ledger of what it hides, and the files that were read; and one
-    that is unusable is written again, or the ledger stands for it.
+    Those that are named in the configuration have the user's options. The default hooks have a
+    summary carry the ledger of what it hides, and the files that were read; and one that is
+    unusable is written again, or the ledger stands for it.
     """
+    wanted, preferences = terms.configuration, terms.preferences
+    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
+    strategies = [
+        condense.load_strategy(one, wishes) if isinstance(one, str) else one
+        for one in wanted.strategies
+    ]
     hooks = condense.Hooks()
     if settings.CONDENSE_DEFAULT_HOOKS:
         files = condense.AttachFoldedFiles(workspace)
         hooks = condense.Hooks(
             after=(condense.attach_ledger, files), validators=condense.DEFAULT_VALIDATORS
         )
-    if not settings.CONDENSE_HOOKS:
-        return hooks
-    named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
-    return hooks + (named if isinstance(named, condense.Hooks) else named(workspace))
+    if settings.CONDENSE_HOOKS:
+        named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
+        hooks += named if isinstance(named, condense.Hooks) else named(workspace)
+    return replace(wanted, strategies=strategies, hooks=hooks + wanted.hooks)
+
+
+def summarizer_for(
+    journal: ConversationJournal, answers: Provider | None = None
+) -> ProviderSummarizer:
+    """Return the model that writes summaries: ``answers``, unless the profile names another one.
+
+    Raises crypto.DecryptionFailed when its key can't be read.
+    """
+    run = journal.run
+    apart = run.writer != run.profile
+    provider = answers if answers and not apart else provider_for(run.writer)
+    return ProviderSummarizer(provider, journal, journal.saver.audience, apart=apart)
+
+
+def condenser_for(
+    journal: ConversationJournal,
+    log: condense.CondensationLog,
+    reviewer: condense.Reviewer | None = None,
+    *,
+    answers: Provider | None = None,
+) -> condense.Condenser:
+    """Return what condenses a conversation with all that user and server want of it."""
+    configured = loaded_configuration(journal.run, workspace_of(journal.run.conversation))
+    summarizer = summarizer_for(journal, answers)
+    return configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
+
+
+def situation_of(
+    terms: TurnSettings,
+    effective: Sequence[condense.Message],
+    size: condense.TokenCount,
+    toolbox: WorkspaceToolbox,
+    **rest: Any,
+) -> condense.Situation:
+    """Return the situation of a conversation that is ``effective``, with ``rest`` in it."""
+    return terms.configuration.situation(
+        effective,
+        size,
+        terms.budget(effective),
+        system=terms.system,
+        tools=tuple([spec.to_api() for spec in toolbox.specs]),
+        model=terms.profile.model,
+        **rest,
+    )
+
+
+async def describe_workspace(toolbox: WorkspaceToolbox) -> str:
+    """Return the time and the files of a workspace, as a summary tells them."""
+    files = await toolbox.run("list_files", {})
+    return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)

@@ -5,33 +5,25 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
-from chatapp.agent.ports import Audience, Journal
-from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog, last_tried
-from chatapp.condensation.background_drafts import BackgroundDraft, BackgroundDrafts
-from chatapp.condensation.condenser_setup import loaded_configuration
+from chatapp.condensation.condenser_setup import condenser_for, describe_workspace, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
-from chatapp.context.sizes import COUNTER, Scale
-from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.locks import with_unpinned
-from chatapp.models import Turn, message_store
+from chatapp.models import message_store
 from chatapp.models.database import reading
-from chatapp.storage.retried_writes import RetriedWrites
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.storage.journal import ConversationJournal
 from chatapp.tools import WorkspaceToolbox
 
 log = logging.getLogger(__name__)
@@ -43,39 +35,33 @@ CLOSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Condensing:
-    """What condenses in one turn: the condenser, its log, who reviews, and the draft."""
+    """What condenses in one turn: the condenser, its log, and who reviews."""
 
     condenser: condense.Condenser
     log: AttemptLog
     reviewer: SummaryReviewer
-    ahead: BackgroundDrafts
 
 
 class ContextController:
-    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run.
+    """The agent's ``ContextPort`` over ``condense.Condenser``; one per run.
 
     What condenses is built when a condensation may be due, or somebody asks for one.
     """
 
     def __init__(
         self,
-        run: TurnContext,
+        journal: ConversationJournal,
         *,
-        journal: Journal,
         toolbox: WorkspaceToolbox,
         provider: Provider,
-        scale: Scale,
-        saver: RetriedWrites,
-        audience: Audience,
     ) -> None:
-        self.run = run
         self.journal = journal
         self.toolbox = toolbox
         self.provider = provider
-        self.scale = scale
-        self.saver = saver
-        self.audience = audience
-        self.focus = run.focus
+        self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
+        # The size of a history, as far as it is known here.
+        self.weigh = journal.scale.weigh
+        self.focus = self.run.focus
         self._parts: Condensing | None = None
         self._leaving = False
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
@@ -86,22 +72,11 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
-        run = self.run
-        log = AttemptLog(
-            run,
-            scale=self.scale,
-            saver=self.saver,
-            audience=self.audience,
-            on_disk=self.toolbox.holds,
-            condensed_at=last_tried(run.conversation.pk),
-        )
-        apart = run.writer != run.profile
-        provider = provider_for(run.writer) if apart else self.provider
-        summarizer = ProviderSummarizer(provider, self.journal, self.audience, apart=apart)
-        reviewer = SummaryReviewer(run, saver=self.saver, audience=self.audience)
-        configured = loaded_configuration(run, workspace_of(run.conversation))
-        condenser = configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
-        return Condensing(condenser, log, reviewer, BackgroundDrafts(run, self.scale))
+        tried = last_tried.first(conversation=self.run.conversation.pk) or 0
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
+        reviewer = SummaryReviewer(self.journal)
+        condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
+        return Condensing(condenser, log, reviewer)
 
     async def _condensing(self) -> Condensing:
         """Return what condenses, built once."""
@@ -122,10 +97,6 @@ class ContextController:
         if self._parts:
             self._parts.reviewer.wake()
 
-    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        """Return the size of ``history``, as far as it is known here."""
-        return self.scale.weigh(history)
-
     async def fit(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
     ) -> Sequence[condense.Message]:
@@ -134,20 +105,27 @@ class ContextController:
         Raises a condense.CondenseError when it does not fit and could not be made to, and
         CondensingCancelled when the user cancelled what was needed.
         """
-        automatic = trigger is condense.Trigger.AUTO
-        if automatic and (wish := self.run.wishes.take()):
+        run, automatic = self.run, trigger is condense.Trigger.AUTO
+        if automatic and (wish := run.wishes.take()):
             history = await self._fulfil(wish)
-        size = await self._measure(history)
-        if automatic and self._is_far(size.value, self.run.budget(history)):
+        size, budget, wanted = await self._measure(history), run.budget(history), run.configuration
+        if automatic and not (
+            budget.should_condense(size.value, automatic=wanted.automatic)
+            or wanted.hooks.should_condense
+            # A review may have been left open by another process.
+            or run.turn.waits
+            or run.conversation.pk in background_drafts.drafts
+            or background_drafts.is_near(run, size.value, budget)
+        ):
             return history
         parts = await self._condensing()
-        situation = await self._situation(history, trigger, size)
+        situation = await self._situation(parts, history, trigger, size)
         try:
             if (
                 await self._waits(parts, situation)
                 or await self._cancellable(self._fit(parts, situation)) is None
             ):
-                await parts.ahead.begin(situation)
+                await background_drafts.begin(self.journal, situation)
                 return history
         except CondensingDeclined:
             history = await self.journal.effective_history()
@@ -158,18 +136,6 @@ class ContextController:
                 ) from None
             return history
         return await self.journal.effective_history()
-
-    def _is_far(self, tokens: int, budget: condense.Budget) -> bool:
-        """Whether the size is below all that a condensation, or a draft of one, could wait for."""
-        run, wanted = self.run, self.run.configuration
-        return not (
-            budget.should_condense(tokens, automatic=wanted.automatic)
-            or wanted.hooks.should_condense
-            # A review may have been left open by another process.
-            or run.turn.status == Turn.Status.WAITING
-            or background_drafts.exists(run.conversation.pk)
-            or background_drafts.is_near(run, tokens, budget)
-        )
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
         """Condense because the user asked for it, and return what was made of it.
@@ -182,16 +148,17 @@ class ContextController:
             return None
 
     async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
-        history = await self.journal.effective_history()
+        history, pk = await self.journal.effective_history(), self.run.conversation.pk
         parts = await self._condensing()
-        await parts.ahead.drop(_("The context was condensed without it."))
+        await background_drafts.drop(pk, _("The context was condensed without it."))
         size = await self._measure(history)
-        situation = await self._situation(history, condense.Trigger.MANUAL, size)
-        find = sync_to_async(find_chosen)
-        chosen = await find(self.run.conversation.pk, history, scope) if scope else None
+        situation = await self._situation(parts, history, condense.Trigger.MANUAL, size)
+        if scope:
+            chosen = await sync_to_async(find_chosen)(pk, history, scope)
+            situation = replace(situation, chosen=chosen)
         parts.log.scope = scope
         try:
-            return await self._fit(parts, replace(situation, chosen=chosen))
+            return await self._fit(parts, situation)
         finally:
             parts.log.scope = None
 
@@ -211,43 +178,33 @@ class ContextController:
         So it does where the user put it off, and while its summary is drafted; but not where it
         has begun, and its summary was shown to the user before a restart.
         """
-        if not (situation.reason and situation.fits) or await parts.reviewer.is_left_open():
+        if not (situation.reason and situation.fits) or await parts.reviewer.left_open():
             return False
-        if not self.puts_off:
-            self.puts_off = await reading(message_store.is_put_off)(self.run.conversation.pk)
-        return self.puts_off or parts.ahead.is_being_written
+        pk = self.run.conversation.pk
+        self.puts_off = self.puts_off or await reading(message_store.is_put_off)(pk)
+        return self.puts_off or background_drafts.is_being_written(pk)
 
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
     ) -> condense.Reduction | None:
         """Go on with what this turn was waiting for in another process, or see what is due.
 
-        What was drafted is swapped in where that is enough.
+        What was drafted is swapped in, as if it had been written now, where that is enough.
         """
-        if left_open := await parts.reviewer.left_open():
-            return await parts.condenser.resume(situation, *left_open)
+        if review := await parts.reviewer.left_open():
+            return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
         if situation.reason not in {"asked", None}:
-            if parts.ahead.is_being_written:
+            if background_drafts.is_being_written(self.run.conversation.pk):
                 self.audience.publish(events.CondensingStarted(situation.trigger))
-            draft = await parts.ahead.take(situation)
-            if draft and (reduction := await self._swap_in(parts, draft, situation)):
-                return reduction
+            draft = await background_drafts.take(self.run, situation)
+            if draft and await parts.log.take_over(draft[0], situation):
+                try:
+                    return await parts.condenser.resume(situation, *draft)
+                except condense.Discarded:
+                    raise
+                except condense.CondenseError:
+                    log.info("a draft could not be applied, as its row says")
         return await parts.condenser.fit(situation)
-
-    @staticmethod
-    async def _swap_in(
-        parts: Condensing, draft: BackgroundDraft, situation: condense.Situation
-    ) -> condense.Reduction | None:
-        """Apply a draft as if it had been written now; None where that fails, as its row says."""
-        attempt, reduction = draft.log.attempt, draft.log.reduction
-        if not (attempt and reduction and await parts.log.take_over(attempt, situation)):
-            return None
-        try:
-            return await parts.condenser.resume(situation, attempt.id, reduction)
-        except condense.Discarded:
-            raise
-        except condense.CondenseError:
-            return None
 
     async def draft_ahead(self) -> None:
         """Have a summary drafted while nobody waits for it, where it may soon be needed."""
@@ -258,8 +215,8 @@ class ContextController:
             history = await self.journal.effective_history()
             size = await self._measure(history)
             parts = await self._condensing()
-            situation = await self._situation(history, condense.Trigger.AUTO, size)
-            await parts.ahead.begin(situation)
+            situation = await self._situation(parts, history, condense.Trigger.AUTO, size)
+            await background_drafts.begin(self.journal, situation)
         except Exception:
             # The answer is there, and nothing waits for this.
             log.exception("no draft could be begun")
@@ -285,7 +242,9 @@ class ContextController:
             self._declined = True
             raise CondensingDeclined from None
         except asyncio.CancelledError:
-            if _is_cancelled_itself():
+            task = asyncio.current_task()
+            # The turn was stopped, and not only the condensation it waits for.
+            if task is not None and task.cancelling():
                 raise
             raise CondensingDeclined from None
         finally:
@@ -293,66 +252,43 @@ class ContextController:
 
     async def _situation(
         self,
+        parts: Condensing,
         history: Sequence[condense.Message],
         trigger: condense.Trigger,
         size: condense.TokenCount,
     ) -> condense.Situation:
-        run, manual = self.run, trigger is condense.Trigger.MANUAL
-        log = (await self._condensing()).log
-        return run.configuration.situation(
+        log, manual = parts.log, trigger is condense.Trigger.MANUAL
+        return situation_of(
+            self.run,
             history,
             size,
-            run.budget(history),
-            history=await self._history(history),
+            self.toolbox,
+            # What says more about pins than what is visible; mostly there is nothing.
+            history=await reading(with_unpinned)(self.run.conversation.pk, history),
             trigger=trigger,
-            system=run.system,
-            tools=tuple(spec.to_api() for spec in self.toolbox.specs),
             focus=self.focus,
-            model=run.profile.model,
-            environment=self._describe_environment,
+            environment=partial(describe_workspace, self.toolbox),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
         )
 
-    async def _history(self, effective: Sequence[condense.Message]) -> tuple[condense.Message, ...]:
-        """Return what says more about pins than what is visible; mostly there is nothing."""
-        if not condense.carried_pin_ids(effective):
-            return ()
-        return await sync_to_async(with_unpinned)(self.run.conversation.pk, effective)
-
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, at the vendor's word where that may matter."""
-        size = self.scale.weigh(history)
-        known = self.scale.measured_tokens is not None
-        close = size.value >= CLOSE * self.run.budget(history).condenses_at
-        if known or not (self._may_count and history and close):
+        size, run, scale = self.weigh(history), self.run, self.scale
+        close = size.value >= CLOSE * run.budget(history).condenses_at
+        if scale.measured_tokens is not None or not (self._may_count and history and close):
             return size
         self._may_count = False
-        tokens = await self._count(history)
+        images = self.provider.model.supports_images
+        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
+        request = ModelRequest(run.system, messages, self.toolbox.specs)
+        tokens = await self.provider.count_tokens(request)
         if tokens is None:
             return size
         seq = max(message.seq for message in history)
-        self.scale.measure(tokens, seq)
-        run = self.run
+        scale.measure(tokens, seq)
         await sync_to_async(message_store.remember_measurement)(
             run.conversation.pk, run.profile.pk, tokens, seq
         )
-        return self.scale.weigh(history)
-
-    async def _count(self, history: Sequence[condense.Message]) -> int | None:
-        images = self.provider.model.supports_images
-        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
-        return await self.provider.count_tokens(
-            ModelRequest(self.run.system, messages, self.toolbox.specs)
-        )
-
-    async def _describe_environment(self) -> str:
-        files = await self.toolbox.run("list_files", {})
-        return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)
-
-
-def _is_cancelled_itself() -> bool:
-    """Whether the turn was stopped, rather than only the condensation it waits for."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+        return self.weigh(history)

@@ -24,7 +24,12 @@ def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -
     What the conversation's own calls have sent before is read from the provider's cache where it is
     ``unchanged`` since, and the last call is not long ago.
     """
-    is_read = bool(expected.cache_read) and unchanged and _was_called_lately(terms)
+    calls = ModelCall.objects.filter(
+        conversation=terms.conversation.pk,
+        model=terms.profile.model,
+        created_at__gt=timezone.now() - CACHED_FOR,
+    ).exclude(tokens_output=0)
+    is_read = expected.cache_read and unchanged and calls.exists()
     read = expected.cache_read if is_read else 0
     new = expected.input + expected.cache_read - read
     return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
@@ -49,15 +54,6 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
     read = turn_context.budget_for(profile, preferences).condenses_at
     writer = profile.summaries_by or profile
     return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
-
-
-def _was_called_lately(terms: TurnSettings) -> bool:
-    calls = ModelCall.objects.filter(
-        conversation=terms.conversation.pk,
-        model=terms.profile.model,
-        created_at__gt=timezone.now() - CACHED_FOR,
-    )
-    return calls.exclude(tokens_output=0).exists()
 
 
 def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:

@@ -1,18 +1,16 @@
 """Keeps the record of calls for a draft, beside the turns."""
 
-import uuid
 from dataclasses import replace
 from typing import override
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.ports import CallOpening
 from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.context.sizes import COUNTER
-from chatapp.models import Condensation, ModelCall
+from chatapp.models import Condensation
 from chatapp.storage.journal import ConversationJournal
 
 
@@ -31,28 +29,21 @@ class DraftJournal(ConversationJournal):
 class DraftLog(AttemptLog):
     """A log that keeps what succeeded, and does not apply it: ``reduction`` is there then."""
 
+    drafts = True
     attempt: condense.Attempt | None = None
     reduction: condense.Reduction | None = None
 
     @override
-    @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         self.attempt = attempt
-        return self._enter(attempt, trigger=self._trigger(attempt))
-
-    @override
-    def _trigger(self, attempt: condense.Attempt) -> str:
-        return Condensation.Trigger.AHEAD
+        return super()._create(attempt)
 
     @override
     async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         """Keep the reduction, with its record."""
-        await self.saver.save(self._keep, attempt, reduction)
+        status = Condensation.Status.DRAFTED
+        await self.saver.save(self._finish, attempt, status, **told_by(reduction))
         self.reduction = reduction
-
-    def _keep(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
-        with transaction.atomic():
-            self._finish(attempt, Condensation.Status.DRAFTED, **told_by(reduction))
 
     @override
     async def cancelled(self, attempt: condense.Attempt) -> None:
@@ -71,19 +62,16 @@ class DraftLog(AttemptLog):
 
     async def close(self, reason: str) -> None:
         """Say why the draft was not used."""
-        if self.attempt is None:
-            return
-        if await self.saver.save(self._close, self.attempt.id, reason):
-            self._count(self.attempt, Condensation.Status.UNUSED)
+        if attempt := self.attempt:
+            closed = await self.saver.save(self._close, attempt, reason)
+            if closed:
+                self._announce(attempt, Condensation.Status.UNUSED)
 
-    @staticmethod
-    def _close(pk: str, reason: str) -> bool:
+    @transaction.atomic
+    def _close(self, attempt: condense.Attempt, reason: str) -> bool:
         """Return whether there was anything to close."""
-        spent = ModelCall.objects.filter(condensation=uuid.UUID(pk)).spent()
-        unused = {"status": Condensation.Status.UNUSED, "error": reason}
-        with transaction.atomic():
-            row = Condensation.objects.filter(pk=pk, status__in=Condensation.OPEN).first()
-            if row:
-                finished = row.finished_at or timezone.now()
-                Condensation.objects.filter(pk=pk).change(**unused, **spent, finished_at=finished)
+        row = Condensation.objects.filter(pk=attempt.id, status__in=Condensation.OPEN).first()
+        if row:
+            self._drafted[attempt.id] = row.finished_at
+            self._finish(attempt, Condensation.Status.UNUSED, error=reason)
         return row is not None

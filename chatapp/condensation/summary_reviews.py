@@ -1,7 +1,6 @@
 """The engine's reviewer, kept in the database: what a person is shown outlives this process."""
 
 import asyncio
-import contextlib
 import time
 import uuid
 from collections.abc import Callable
@@ -15,15 +14,13 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
-from chatapp.agent.ports import Audience
 from chatapp.context import sizes
-from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_budget
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import reading
 from chatapp.number_formats import number
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.journal import ConversationJournal
 
 # Seconds from one state of a summary that is shown to the next.
 INTERVAL = 0.25
@@ -34,15 +31,14 @@ _PENDING = Review.Status.PENDING
 class SummaryReviewer:
     """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
 
-    def __init__(self, run: TurnContext, *, saver: RetriedWrites, audience: Audience) -> None:
-        """Take the run that waits, and who is shown what is written."""
-        self.run = run
-        self.saver = saver
-        self.audience = audience
+    def __init__(self, journal: ConversationJournal) -> None:
+        """Take the journal of the run that waits."""
+        self.run, self.saver = journal.run, journal.saver
+        self.audience = journal.saver.audience
         self._taken_up: Review | None = None
         # Whether one by hand is to be reviewed.
-        self.by_hand = run.reviews
-        self._looked = self._shows_all = False
+        self.by_hand = self.run.reviews
+        self._shows_all = False
         self._told = 0.0
         self._news = asyncio.Event()
         self._leaving = False
@@ -56,24 +52,16 @@ class SummaryReviewer:
         """Look at what the person said."""
         self._news.set()
 
-    async def left_open(self) -> tuple[str, condense.Reduction] | None:
-        """Return the attempt and the draft that this turn waited for in another process."""
-        review = await self._find_left_open()
-        self._looked = True
-        self._taken_up = review
-        if review is None:
-            return None
-        self._shows_all = True
-        return str(review.condensation_id), review.read_proposal().reduction
-
-    async def is_left_open(self) -> bool:
-        """Whether there is a draft that this turn waited for in another process."""
-        return await self._find_left_open() is not None
-
-    async def _find_left_open(self) -> Review | None:
-        if self._looked or self.run.turn.status != Turn.Status.WAITING:
+    async def left_open(self) -> Review | None:
+        """Return what this turn waited for in another process, until it is taken up."""
+        if not self.run.turn.waits:
             return None
         return await reading(_newest)(self.run.turn)
+
+    def take_up(self, review: Review) -> tuple[str, condense.Reduction]:
+        """Return attempt and draft of a review that is gone on with."""
+        self._taken_up, self._shows_all = review, True
+        return str(review.condensation_id), review.read_proposal().reduction
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
         """Show how far the summary is, a few times a second at most."""
@@ -112,22 +100,17 @@ class SummaryReviewer:
         while review.status == _PENDING:
             if self._leaving:
                 raise LeftWaiting(_("The server is being stopped; the summary waits."))
-            if not await self._is_told(review):
+            until = review.applies_at
+            left = max(0.0, (until - timezone.now()).total_seconds()) if until else None
+            try:
+                await asyncio.wait_for(self._news.wait(), left)
+            except TimeoutError:
                 await self.saver.save(_expire, review)
             self._news.clear()
             review = await reading(Review.objects.get)(pk=review.pk)
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review
-
-    async def _is_told(self, review: Review) -> bool:
-        """Wait until there are news; False where the time for them is over."""
-        until = review.applies_at
-        left = max(0.0, (until - timezone.now()).total_seconds()) if until else None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(left):
-                return await self._news.wait()
-        return False
 
     @transaction.atomic
     def _open(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:

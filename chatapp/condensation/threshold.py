@@ -31,30 +31,29 @@ def source_label(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CondensingPoint:
-    """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic."""
+    """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic.
+
+    ``percent`` is their share of the whole window.
+    """
 
     at: int
     window: int
+    percent: float
     automatic: bool = True
 
     @classmethod
     def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:
         """Return what holds for a budget: the user's percentage, or where a request is too long."""
         allowed = max(0, math.floor(budget.allowed))
-        return cls(
-            min(budget.condenses_at, allowed) if automatic else allowed, budget.window, automatic
-        )
+        at = min(budget.condenses_at, allowed) if automatic else allowed
+        return cls(at, budget.window, budget.percent(at), automatic)
 
     @classmethod
     def of_attempt(cls, attempt: Condensation) -> Self:
         """Return what held when an attempt was made."""
-        wanted = math.ceil(attempt.context_window * attempt.threshold / 100)
-        return cls(max(0, min(wanted, attempt.allowed)), attempt.context_window)
-
-    @property
-    def percent(self) -> float:
-        """The share of the whole window."""
-        return 100 * self.at / self.window if self.window else 0.0
+        window = attempt.context_window
+        at = max(0, min(math.ceil(window * attempt.threshold / 100), attempt.allowed))
+        return cls(at, window, 100 * at / window if window else 0.0)
 
     def __str__(self) -> str:
         """Say it, with numbers as the reader writes them."""

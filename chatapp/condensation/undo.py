@@ -12,11 +12,9 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.context import sizes, turn_context
-from chatapp.context import sizes as budgets
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
-from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.messages import MessageQuerySet
 from chatapp.number_formats import number
 
@@ -78,7 +76,14 @@ def _undo(conversation: Conversation, attempt: Condensation, later: int | None) 
         raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
     above = hidden_messages.hiders_of(message)
     if later is not None and later != len(above):
-        raise Refused(_say_what_is_above(later))
+        raise Refused(
+            _("What hides this one is not what it was. Reload the page.")
+            if later
+            else _(
+                "A later condensation hides this one. Undo that first, or this and the later ones "
+                "at once."
+            )
+        )
     undone = sorted((message, *above), key=lambda one: one.seq, reverse=True)
     records = Condensation.objects.filter(message__in=undone, status=_SUCCEEDED)
     if records.count() < len(undone):
@@ -88,14 +93,6 @@ def _undo(conversation: Conversation, attempt: Condensation, later: int | None) 
     tokens, allowed = _weigh(conversation)
     records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
     return Undo(len(above), tokens, allowed)
-
-
-def _say_what_is_above(expected: int) -> str:
-    if expected:
-        return _("What hides this one is not what it was. Reload the page.")
-    return _(
-        "A later condensation hides this one. Undo that first, or this and the later ones at once."
-    )
 
 
 def redo_condensation(*, condensation: Condensation) -> None:
@@ -114,21 +111,17 @@ def redo_condensation(*, condensation: Condensation) -> None:
         if attempt.message.rewind_parent:
             raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
         redone = Condensation.objects.undone_with(attempt)
-        _redo(redone)
-        redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())
-
-
-def _redo(undone: CondensationQuerySet) -> None:
-    """Have summaries and markers stand again, each for what the ones before it left."""
-    for made in Message.objects.filter(condensation__in=undone).order_by("seq"):
-        if not hidden_messages.redo_reduction(made):
-            raise Refused(
-                _(
-                    "What this hid is not all in sight of the model: another condensation or "
-                    "a rewind hides part of it, or one that it went on from was undone. "
-                    "Take that back first."
+        # Each stands again for what the ones before it left.
+        for made in Message.objects.filter(condensation__in=redone).order_by("seq"):
+            if not hidden_messages.redo_reduction(made):
+                raise Refused(
+                    _(
+                        "What this hid is not all in sight of the model: another condensation or "
+                        "a rewind hides part of it, or one that it went on from was undone. "
+                        "Take that back first."
+                    )
                 )
-            )
+        redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())
 
 
 def put_back(*, condensation: Condensation, index: int) -> None:
@@ -141,19 +134,14 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         if receipt.findings[index].state == "kept":
             return
         refuse_while_running(locked)
-        block = _put_back_block(receipt.findings[index].probe)
+        fact = receipt.findings[index].probe
+        # It is the user's own choice, so it is said as theirs.
+        said = "From the part of this conversation that the summary replaces"
+        block = condense.TextBlock(f"{said} ({fact.kind.replace('_', ' ')}): {fact.text}")
         message = condense.Message(role="user", content=(block,))
-        tokens = condense.count_message(message, budgets.COUNTER)
+        tokens = condense.count_message(message, sizes.COUNTER)
         message_store.append_message(locked.pk, message, tokens=tokens)
         Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
-
-
-def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
-    """Return what the model is told; it is the user's own choice, so it is said as theirs."""
-    kind = fact.kind.replace("_", " ")
-    return condense.TextBlock(
-        f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
-    )
 
 
 def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int | None]:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.inspector.requests import Told
+from chatapp.inspector.requests import StoredRequest
 from chatapp.models import ModelCall
 from chatapp.number_formats import number
 from chatapp.providers import request_bytes
@@ -58,7 +58,7 @@ class Comparison:
         return said % number(self.same) if self.same else _("Already the first message differs.")
 
 
-def compare(before: Told, now: Told) -> Comparison:
+def compare(before: StoredRequest, now: StoredRequest) -> Comparison:
     """Return what a request has that the one before had not, and the other way round."""
     keys, earlier = [*_keys(now)], [*_keys(before)]
     pairs = zip(keys, earlier, strict=False)
@@ -75,17 +75,17 @@ def compare(before: Told, now: Told) -> Comparison:
     )
 
 
-def _keys(told: Told) -> Iterator[bytes]:
+def _keys(request: StoredRequest) -> Iterator[bytes]:
     """Yield the messages as they are told apart: text is the same as a block of text."""
-    for message, _sources in told.messages:
+    for message, _sources in request.messages:
         yield request_bytes.encode([message.role, [block.to_api() for block in message.blocks]])
 
 
 def _without(
-    told: Told, keys: Sequence[bytes], others: Sequence[bytes]
+    request: StoredRequest, keys: Sequence[bytes], others: Sequence[bytes]
 ) -> Iterator[condense.Message]:
     known = Counter(others)
-    for key, (message, _sources) in zip(keys, told.messages, strict=True):
+    for key, (message, _sources) in zip(keys, request.messages, strict=True):
         if known[key]:
             known[key] -= 1
         else:
@@ -119,12 +119,10 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
             _("What the call before sent was read from the cache."),
         ),
     )
-    return next((words for holds, words in reasons if holds), "") or _expired(call, before)
-
-
-def _expired(call: ModelCall, before: ModelCall) -> str:
-    pause = call.created_at - before.created_at
-    return _(
+    expired = _(
         "The beginning is the same, yet it was not read from the cache: it had probably expired. "
         "%(minutes)s minutes lie between the two."
-    ) % {"minutes": number(pause.total_seconds() / 60, 1)}
+    )
+    pause = (call.created_at - before.created_at).total_seconds()
+    said = expired % {"minutes": number(pause / 60, 1)}
+    return next((words for holds, words in reasons if holds), said)

@@ -23,7 +23,6 @@ from chatapp.inspector.parts import (
 )
 from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
-from chatapp.models.turns import Hiding
 from chatapp.toolbox import toolbox
 from chatapp.transcript import labels
 
@@ -76,11 +75,24 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     system = system_of(conversation, profile)
     history = message_store.read_effective(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
-    found = (*_frame(conversation, profile, system), *_messages(history))
+    messages = [
+        Sized(
+            one,
+            condense.count_message(one, sizes.COUNTER) if one.tokens is None else one.tokens,
+            made=one.is_summary or one.is_marker,
+            seq=one.seq,
+            pinned=pinned_texts(one.blocks),
+        )
+        for one in history
+    ]
+    found = (*_frame(conversation, profile, system), *message_pieces(messages))
     cached, until = still_cached(conversation, profile)
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
     )
+    in_force = conversation.rewinds.filter(undone_at=None, rewind_parent=None)
+    counts = ("messages_hidden", "results_hidden", "condensations_hidden")
+    rewound = Rewind(**in_force.aggregate(**{one: models.Sum(one, default=0) for one in counts}))
     return NextRequest(
         cards=cards_of(found, size.value, profile.context_window, cached if until else None),
         tokens=size.value,
@@ -88,7 +100,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         window=profile.context_window,
         model=profile.model,
         hiders=hiders(standing),
-        rewound=_rewound(conversation),
+        rewound=labels.seen_words(rewound),
         cached=cached,
         cached_until=until,
     )
@@ -104,26 +116,3 @@ def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterato
         return weights.system if kind == SYSTEM else weights.tools * len(text) / characters
 
     return frame_pieces(system, tools, weigh)
-
-
-def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
-    return message_pieces(
-        [
-            Sized(
-                one,
-                condense.count_message(one, sizes.COUNTER) if one.tokens is None else one.tokens,
-                made=one.is_summary or one.is_marker,
-                seq=one.seq,
-                pinned=pinned_texts(one.blocks),
-            )
-            for one in history
-        ]
-    )
-
-
-def _rewound(conversation: Conversation) -> str:
-    """Say how much rewinds in force hide, "" where there are none."""
-    names = [column.name for column in Hiding._meta.fields]  # noqa: SLF001 - Django's documented API
-    in_force = conversation.rewinds.filter(undone_at=None, rewind_parent=None)
-    sums = in_force.aggregate(**{name: models.Sum(name, default=0) for name in names})
-    return labels.seen_words(Rewind(**sums))

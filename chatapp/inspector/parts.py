@@ -34,6 +34,13 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
     NEWEST: (_("Newest request"), _("What the model is working on.")),
     SINCE: (_("Since then"), _("Replies and results after the newest request.")),
 }
+
+
+def label_of(kind: str) -> str:
+    """Return what a kind is called."""
+    return str(_WORDS[kind][0])
+
+
 # Where a kind belongs in the bar and in the chart.
 SEGMENTS = {SYSTEM: "system", TOOLS: "tools"} | dict.fromkeys(
     (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT), "messages"
@@ -226,7 +233,7 @@ def cards_of(
     return tuple(
         Card(
             kind=kind,
-            label=str(_WORDS[kind][0]),
+            label=label_of(kind),
             hint=str(_WORDS[kind][1]),
             segment=SEGMENTS.get(kind, MADE),
             tokens=round(tokens[kind]),

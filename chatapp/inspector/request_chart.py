@@ -5,14 +5,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 import condense
-from chatapp.inspector.parts import MADE
+from chatapp.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
-from chatapp.providers.formats import read_frame, read_messages
+from chatapp.providers.formats import Frame, read_frame, read_messages
 from chatapp.storage.request_log import LONGEST_CHAIN, Item
 from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 
@@ -72,7 +70,9 @@ class Chart:
 
 def draw_chart(conversation: Conversation) -> Chart | None:
     """Return what the latest answers' requests were made of, None where none is on record."""
-    calls = _latest(conversation)
+    answers = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT, manifest__isnull=False)
+    newest = answers.select_related("manifest").order_by("-created_at", "-pk")
+    calls = [*reversed(newest[:CALLS])]
     if not calls:
         return None
     weights = _Weights(conversation, calls)
@@ -90,19 +90,8 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         )
         for index, (before, call, size) in enumerate(zip(befores, calls, sizes, strict=True))
     ]
-    names = [
-        ("system", _("System prompt")),
-        ("tools", _("Tools")),
-        (MADE, _("Summary")),
-        ("messages", _("Messages")),
-    ]
-    return Chart(columns, names, most)
-
-
-def _latest(conversation: Conversation) -> list[ModelCall]:
-    calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT, manifest__isnull=False)
-    newest = calls.select_related("manifest").order_by("-created_at", "-pk")[:CALLS]
-    return [*reversed(newest)]
+    kinds = (SYSTEM, TOOLS, condense.PartKind.SUMMARY, MESSAGES)
+    return Chart(columns, [(SEGMENTS.get(kind, MADE), label_of(kind)) for kind in kinds], most)
 
 
 def _slices(weights: Mapping[str, float], total: int, most: int) -> Iterator[Slice]:
@@ -153,10 +142,16 @@ class _Weights:
             yield seq, *self._rows[seq]
 
     def _frame(self, call: ModelCall, tail: bytes) -> Mapping[str, float]:
-        head = call.manifest.head_id
-        if (head, tail) not in self._frames:
-            self._frames[head, tail] = _frame_weights(call.provider, self._bytes[head], tail)
-        return self._frames[head, tail]
+        key = call.manifest.head_id, tail
+        if key not in self._frames:
+            try:
+                frame = read_frame(request_format(call.provider), self._bytes[key[0]], tail)
+            except ValueError:
+                frame = Frame()
+            tools = sum([len(json.dumps(tool)) for tool in frame.tools.values()])
+            said = {"system": len(frame.system), "tools": tools}
+            self._frames[key] = {name: size / CHARACTERS_PER_TOKEN for name, size in said.items()}
+        return self._frames[key]
 
 
 def _begins_made(provider: str, fragment: bytes) -> bool:
@@ -166,18 +161,6 @@ def _begins_made(provider: str, fragment: bytes) -> bool:
     except (ValueError, condense.InvalidMessage):
         return False
     return said is not None and said.role == "user" and any(condense.split_parts(said.text))
-
-
-def _frame_weights(provider: str, head: bytes, tail: bytes) -> dict[str, float]:
-    try:
-        frame = read_frame(request_format(provider), head, tail)
-    except ValueError:
-        return {"system": 0.0, "tools": 0.0}
-    tools = sum(len(json.dumps(tool)) for tool in frame.tools.values())
-    return {
-        "system": len(frame.system) / CHARACTERS_PER_TOKEN,
-        "tools": tools / CHARACTERS_PER_TOKEN,
-    }
 
 
 def _rows(conversation: Conversation, seqs: set[int]) -> dict[int, tuple[int, bool]]:

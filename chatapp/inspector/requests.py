@@ -3,7 +3,7 @@
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import condense
 from chatapp.models import Manifest, ModelCall
@@ -13,22 +13,19 @@ from chatapp.storage.request_reader import Parts, RequestReader
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a request says: its frame, and its messages with those that each is made of."""
-
-    frame: Frame = field(default_factory=Frame)
-    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """A call with the bytes of its request; they ``match`` the hash that was stored with it."""
+    """A call with the bytes of its request; they ``match`` the hash that was stored with it.
+
+    In neutral words the request is a ``frame``, and ``messages`` with those that each is made of;
+    what nobody can read says nothing.
+    """
 
     call: ModelCall
     parts: Parts
     digest: str
     matches: bool
-    told: Told = field(repr=False)
+    frame: Frame = field(default_factory=Frame, repr=False)
+    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = field(default=(), repr=False)
 
     @property
     def size(self) -> int:
@@ -67,12 +64,7 @@ def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
     if parts is None:
         return None
     digest = hashlib.sha256(parts.body).digest()
-    matches = digest == bytes(call.manifest.digest)
-    return StoredRequest(call, parts, digest.hex(), matches, _told(call, parts))
-
-
-def _told(call: ModelCall, parts: Parts) -> Told:
-    """Return what a request says, in neutral words; of what nobody can read, nothing."""
+    seen = StoredRequest(call, parts, digest.hex(), digest == bytes(call.manifest.digest))
     own = request_format(call.provider)
     try:
         frame = read_frame(own, parts.head, parts.tail)
@@ -82,5 +74,5 @@ def _told(call: ModelCall, parts: Parts) -> Told:
             for message in read_messages(own, fragment)
         ]
     except (ValueError, condense.InvalidMessage):
-        return Told()
-    return Told(frame, messages)
+        return seen
+    return replace(seen, frame=frame, messages=messages)

@@ -58,20 +58,31 @@ class SentCall:
 def read_call(call: ModelCall) -> SentCall:
     """Return what the model saw in a call; costs what it saw, whatever else is stored."""
     reader = RequestReader(call.conversation_id)
-    earlier, later = _neighbours(call)
+    # Those that answered, as far as their requests are on record.
+    calls = ModelCall.objects.filter(
+        conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
+    )
+    before_it = calls.filter(created_at__lte=call.created_at, pk__lt=call.pk)
+    after_it = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
+    earlier = before_it.select_related("manifest").order_by("-created_at", "-pk").first()
+    later = after_it.order_by("created_at", "pk").first()
     learn_chains(reader, call, 2 * LONGEST_CHAIN)
     before = see(reader, earlier) if earlier else None
     seen = see(reader, call)
     if seen is None:
         return SentCall(call, None, earlier=earlier, later=later)
     messages = _Messages(seen)
-    frame = seen.told.frame
+    frame = seen.frame
     head = frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
     pieces = [*head, *message_pieces(messages.sized())]
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
-    window = _window(call)
-    comparison = compare(before.told, seen.told) if before else None
+    same = Profile.objects.filter(
+        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
+    )
+    # Perhaps no profile knows the model any more.
+    window = same.values_list("context_window", flat=True).first() or 0
+    comparison = compare(before, seen) if before else None
     made = Condensation.objects.filter(
         conversation=call.conversation_id, message__seq__in=messages.made_by_engine()
     )
@@ -90,30 +101,11 @@ def read_call(call: ModelCall) -> SentCall:
     )
 
 
-def _neighbours(call: ModelCall) -> tuple[ModelCall | None, ModelCall | None]:
-    """Return the calls before and after that answered, as far as their requests are on record."""
-    calls = ModelCall.objects.filter(
-        conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
-    )
-    earlier = calls.filter(created_at__lte=call.created_at, pk__lt=call.pk)
-    later = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
-    newest_first = earlier.select_related("manifest").order_by("-created_at", "-pk")
-    return newest_first.first(), later.order_by("created_at", "pk").first()
-
-
-def _window(call: ModelCall) -> int:
-    """Return the window of the call's model, 0 where no profile knows it any more."""
-    same = Profile.objects.filter(
-        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
-    )
-    return same.values_list("context_window", flat=True).first() or 0
-
-
 class _Messages:
     """The messages of a request, and the stored messages that they were made of."""
 
     def __init__(self, seen: StoredRequest) -> None:
-        self.told = seen.told.messages
+        self.told = seen.messages
         self.call = seen.call
         self.rows = Message.objects.filter(conversation=seen.call.conversation_id)
         sources = {seq for _message, own in self.told for seq in own}

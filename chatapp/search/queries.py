@@ -42,7 +42,7 @@ def visible_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    return "\n".join(text for block in blocks for text in _texts(block))
+    return "\n".join([text for block in blocks for text in _texts(block)])
 
 
 def space_out(text: str) -> str:
@@ -147,7 +147,10 @@ def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
     """Return a text around what was found in it, in pieces: words, and whether they are it."""
     folded = fold(text)
     first = query.pattern.search(folded)
-    start = _beginning(text, first.start()) if first else 0
+    start = max(0, first.start() - BEFORE) if first else 0
+    if first and start:
+        # A little before what was found, with a whole word.
+        start = text.find(" ", start, first.start()) + 1 or start
     end = start + EXCERPT
     pieces, at = [("…" if start else "", False)], start
     for found in query.pattern.finditer(folded, start, end):
@@ -155,12 +158,6 @@ def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
         at = found.end()
     pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
     return [(_SPACE.sub(" ", words), found) for words, found in pieces if words]
-
-
-def _beginning(text: str, found: int) -> int:
-    """Return where an excerpt begins: a little before what was found, with a whole word."""
-    start = max(0, found - BEFORE)
-    return start and (text.find(" ", start, found) + 1 or start)
 
 
 class _Folded(dict[int, str]):

@@ -38,14 +38,9 @@ class AttemptLine(labels.AttemptWords):
 def attempt_lines(attempts: Iterable[Condensation]) -> list[AttemptLine]:
     """Return a line for each attempt, in one query for all."""
     rows = list(attempts)
-    followers = _find_followers(rows)
-    return [_line(row, followers[row.conversation_id, row.at_seq]) for row in rows]
-
-
-def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensation]]:
-    """Return what was made of the same messages as attempts that fell back, oldest first."""
     fallen = [row for row in rows if row.fell_back_to]
-    found: defaultdict[object, list[Condensation]] = defaultdict(list)
+    # What was made of the same messages as attempts that fell back, oldest first.
+    followers: defaultdict[object, list[Condensation]] = defaultdict(list)
     if fallen:
         made = Condensation.objects.filter(
             conversation__in={row.conversation_id for row in fallen},
@@ -53,8 +48,8 @@ def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensat
             message__isnull=False,
         )
         for row in made.with_place().brief().order_by("started_at"):
-            found[row.conversation_id, row.at_seq].append(row)
-    return found
+            followers[row.conversation_id, row.at_seq].append(row)
+    return [_line(row, followers[row.conversation_id, row.at_seq]) for row in rows]
 
 
 def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
@@ -118,7 +113,10 @@ def attempts_as_csv(attempts: Iterable[Condensation]) -> str:
     for number, row in enumerate(_rows(attempts)):
         if not number:
             table.writerow(row)
-        table.writerow([_harmless(value) for value in row.values()])
+        table.writerow(
+            f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+            for value in row.values()
+        )
     return text.getvalue()
 
 
@@ -144,11 +142,6 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
 
 def _usd(cost: Decimal | None) -> str | None:
     return None if cost is None else format(cost.normalize(), "f")
-
-
-def _harmless(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,26 +83,27 @@ class Record(AttemptWords):
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
     made, calls = attempt.message, list(attempt.calls.order_by("pk"))
-    return Record(
-        attempt=attempt,
-        decision=_decision(attempt),
-        distance=_distance(attempt),
-        ledger=_ledger(attempt),
-        at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
-        rungs=_rungs(attempt),
-        calls=calls,
-        spent=_spent(attempt, calls),
-        reviews=review_lines(attempt),
-    )
-
-
-def _decision(attempt: Condensation) -> str:
-    """Say what was compared with what."""
-    return _("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % {
+    compared = {
         "before": number(attempt.tokens_before),
         "allowed": number(attempt.allowed),
         "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
     }
+    content = made.content if made else ""
+    texts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
+    ledgers = [text for text in texts if condense.part_kind(text) is condense.PartKind.LEDGER]
+    same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
+    rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
+    return Record(
+        attempt=attempt,
+        decision=_("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % compared,
+        distance=_distance(attempt),
+        ledger=ledgers[0] if ledgers else "",
+        at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
+        rungs=attempt_lines(rungs),
+        calls=calls,
+        spent=_spent(attempt, calls),
+        reviews=review_lines(attempt),
+    )
 
 
 def _distance(attempt: Condensation) -> str:
@@ -124,20 +125,6 @@ def _distance(attempt: Condensation) -> str:
     )
     percent = 100 * max(0, grown) / max(1, attempt.context_window)
     return said % {"count": number(count), "percent": number(percent)}
-
-
-def _rungs(attempt: Condensation) -> Sequence[AttemptLine]:
-    """Return what was tried at the same moment, in order."""
-    same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
-    return attempt_lines(same.brief().select_related("conversation").order_by("started_at", "pk"))
-
-
-def _ledger(attempt: Condensation) -> str:
-    """Return the ledger that stands in the attempt's message, "" where there is none."""
-    content = attempt.message.content if attempt.message else ""
-    texts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
-    kinds = ((condense.part_kind(text), text) for text in texts)
-    return next((text for kind, text in kinds if kind is condense.PartKind.LEDGER), "")
 
 
 _PARTS = ("input", "cache_read", "cache_write", "output")

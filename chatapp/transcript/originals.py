@@ -31,20 +31,16 @@ class Original:
     facts: Sequence[Fact]
 
 
-@dataclass(frozen=True, slots=True)
-class Originals:
-    """One page of them, in reading order; ``earlier`` and ``later`` are where others begin."""
+@dataclass(frozen=True)
+class Compared(AttemptWords):
+    """A condensation beside one page of what it stands for, in reading order.
+
+    ``earlier`` and ``later`` are where other pages begin.
+    """
 
     shown: Sequence[Original]
     earlier: int | None
     later: int | None
-
-
-@dataclass(frozen=True)
-class Compared(AttemptWords):
-    """A condensation beside one page of what it stands for."""
-
-    originals: Originals
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +70,13 @@ def compare(attempt: Condensation, start: int | None) -> Compared:
     facts: defaultdict[int | None, list[Fact]] = defaultdict(list)
     for fact in facts_of(attempt.receipt):
         facts[fact.source].append(fact)
-    shown = with_row_ids(rows[:PAGE])
-    originals = Originals(
-        [Original(message, row_id, facts[message.pk]) for message, row_id in shown],
+    listed = with_row_ids(rows[:PAGE])
+    return Compared(
+        attempt,
+        [Original(message, row_id, facts[message.pk]) for message, row_id in listed],
         earlier[-1] if earlier else None,
         rows[PAGE].pk if len(rows) > PAGE else None,
     )
-    return Compared(attempt, originals)
 
 
 def with_row_ids(found: Iterable[Message]) -> Iterator[tuple[Message, str]]:

@@ -45,13 +45,9 @@ def _line(pin: Pin, message: condense.Message) -> PinLine:
     alone = next((part for part in parts if isinstance(part, PinnedPart)), None)
     if alone is None:
         label = _("You") if message.role == "user" else _("Agent")
-        text = message.words or condense.tools_to_text(message).text
+    elif alone.claimed:
+        label = _("Rule of the imported file")
     else:
-        label, text = _label(alone), alone.text
+        label = _("Passage") if alone.seq else _("Your rule")
+    text = alone.text if alone else message.words or condense.tools_to_text(message).text
     return PinLine(pin.seq, label, text[:SHOWN], pin.tokens)
-
-
-def _label(part: PinnedPart) -> str:
-    if part.claimed:
-        return _("Rule of the imported file")
-    return _("Passage") if part.seq else _("Your rule")

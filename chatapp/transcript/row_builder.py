@@ -44,7 +44,7 @@ from chatapp.transcript.rows import (
     TurnCost,
     VersionChoice,
 )
-from chatapp.transcript.turn_and_rewind_rows import Events, Placed, fold
+from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
 Cursor = tuple[int, int]
 NOTHING: LiveTools = {}
@@ -102,13 +102,11 @@ def page_rows(
     """Return the rows of a page, what one rewind set aside folded into one row."""
     rewinds = rewinds_of(conversation=conversation.pk)
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), NOTHING)
-    events = Events(
-        conversation,
-        messages,
-        first_seq=messages[0].position if messages and not is_first else None,
-        end_seq=upper[0] if upper else None,
+    first = messages[0].position if messages and not is_first else None
+    events = place_events(
+        conversation, messages, rewinds, first=first, end=upper[0] if upper else None
     )
-    placed = [*builder.placed(is_last=upper is None), *events.placed(rewinds)]
+    placed = [*builder.placed(is_last=upper is None), *events]
     in_force = [one for one in rewinds if one.undone_at is None]
     return fold(placed, in_force, builder.versions, is_first=is_first)
 
@@ -150,7 +148,14 @@ class Builder:
 
     def placed(self, *, is_last: bool) -> Iterator[Placed]:
         """Yield the messages that have a row."""
-        newest = self._newest() if is_last else None
+        # The message of the last page that the model goes on from.
+        talk = [
+            row
+            for row in self.messages
+            if is_last and not (row.rewind_parent or row.is_summary or row.is_marker)
+            if not stands_alone(self.engine[row.pk])
+        ]
+        newest = max(talk, key=lambda row: row.seq, default=None)
         for message in self.messages:
             row: Row
             if message.is_summary or message.is_marker:
@@ -161,13 +166,6 @@ class Builder:
                 if isinstance(row, MessageRow) and not row.parts and row.role == "user":
                     continue
             yield Placed((message.position, message.seq), row, message.rewind_parent)
-
-    def _newest(self) -> Message | None:
-        """Return the message of this page, the last one, that the model goes on from."""
-        present = [row for row in self.messages if row.rewind_parent is None]
-        said = [row for row in present if not (row.is_summary or row.is_marker)]
-        talk = [row for row in said if not stands_alone(self.engine[row.pk])]
-        return max(talk, key=lambda row: row.seq, default=None)
 
     def message_row(
         self, message: Message, *, is_newest: bool = False

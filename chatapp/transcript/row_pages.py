@@ -61,14 +61,14 @@ def revision(conversation_id: uuid.UUID) -> int:
 def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
     """Return the rows before a cut, or the newest."""
     upper = parse_cursor(before)
-    messages, older = _read_back(_rows(conversation, upper=upper), limit)
+    messages, older = _read(_rows(conversation, upper=upper), limit, back=True)
     return _page(conversation, messages, older, _cut(upper))
 
 
 def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> Page:
     """Return the rows from a cut on."""
     lower = parse_cursor(cut)
-    messages, newer = _read_on(_rows(conversation, lower=lower), limit)
+    messages, newer = _read(_rows(conversation, lower=lower), limit, back=False)
     return _page(conversation, messages, _cut(lower), newer)
 
 
@@ -77,15 +77,15 @@ def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) ->
     middle = parse_cursor(place)
     if not middle:
         return page(conversation, limit=limit)
-    before, older = _read_back(_rows(conversation, upper=middle), 1 + limit // 3)
-    after, newer = _read_on(_rows(conversation, lower=middle), 1 + limit * 2 // 3)
+    before, older = _read(_rows(conversation, upper=middle), 1 + limit // 3, back=True)
+    after, newer = _read(_rows(conversation, lower=middle), 1 + limit * 2 // 3, back=False)
     return _page(conversation, before + after, older, newer)
 
 
 def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
     """Return all rows between two cuts; "" is the beginning or the end."""
     span = parse_cursor(lower), parse_cursor(upper)
-    messages, _end = _read_on(_rows(conversation, *span), None)
+    messages, _end = _read(_rows(conversation, *span), None, back=False)
     return _page(conversation, messages, *map(_cut, span))
 
 
@@ -117,26 +117,21 @@ def _rows(
     return rows
 
 
-def _read_back(rows: MessageQuerySet, limit: int) -> tuple[list[Message], str]:
-    """Return the last of some messages, and the cut before them, "" at the beginning."""
-    newest_first = rows.order_by("-position", "-seq").iterator(chunk_size=limit + 1)
-    messages = list(islice(newest_first, limit))
-    for older in newest_first:
-        if not _answers_calls(messages[-1]):
-            return messages[::-1], _cut((messages[-1].position, messages[-1].seq))
-        messages.append(older)
-    return messages[::-1], ""
+def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
+    """Return the first of some messages, or with ``back`` the last, and the cut where they end.
 
-
-def _read_on(rows: MessageQuerySet, limit: int | None) -> tuple[list[Message], str]:
-    """Return the first of some messages, and the cut after them, "" at the end."""
-    oldest_first = rows.in_reading_order().iterator(chunk_size=(limit or PAGE) + 1)
-    messages = list(islice(oldest_first, limit))
-    for newer in oldest_first:
-        if not _answers_calls(newer):
-            return messages, _cut((newer.position, newer.seq))
-        messages.append(newer)
-    return messages, ""
+    The cut is "" where there are no others.
+    """
+    order = ("-position", "-seq") if back else ("position", "seq")
+    found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)
+    messages, cut = list(islice(found, limit)), ""
+    for other in found:
+        begins = messages[-1] if back else other
+        if not _answers_calls(begins):
+            cut = _cut((begins.position, begins.seq))
+            break
+        messages.append(other)
+    return messages[::-1] if back else messages, cut
 
 
 def _answers_calls(message: Message) -> bool:

@@ -40,8 +40,17 @@ class VersionChoice:
     later: uuid.UUID | None
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
+@dataclass(frozen=True, kw_only=True)
+class RowPlace:
+    """The id of a row on the page, and where in its conversation it stands."""
+
+    id: str
+    seq: int
+    position: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageRow(RowPlace):
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
     ``call`` wrote it, and ``missed`` says why the prompt was not read from the provider's cache.
@@ -51,9 +60,6 @@ class MessageRow:
     takes ``pinned_tokens``; ``pinnable`` is what it sees.
     """
 
-    id: str
-    seq: int
-    position: int
     role: str
     parts: Sequence[Part]
     created_at: datetime
@@ -74,21 +80,18 @@ class MessageRow:
     template: ClassVar[str] = "chat/rows/message.html"
 
 
-@dataclass(frozen=True, slots=True)
-class ContinuedRow:
+@dataclass(frozen=True, kw_only=True)
+class ContinuedRow(RowPlace):
     """The message that asks the model to go on with an answer that was cut."""
 
-    id: str
-    seq: int
-    position: int
     created_at: datetime
     source: str
     hidden_by: HiddenBy | None = None
     template: ClassVar[str] = "chat/rows/continued.html"
 
 
-@dataclass(frozen=True)
-class CondensationRow(AttemptWords):
+@dataclass(frozen=True, kw_only=True)
+class CondensationRow(RowPlace, AttemptWords):
     """An attempt that condensed, truncated or cleared; ``words`` names its kind.
 
     ``undoable_below`` is what later condensations stand on; ``redone_with`` counts what was undone
@@ -96,9 +99,6 @@ class CondensationRow(AttemptWords):
     ``nudges`` to look into it.
     """
 
-    id: str
-    seq: int
-    position: int
     words: KindWords
     undoable: bool
     undoable_below: bool
@@ -111,17 +111,14 @@ class CondensationRow(AttemptWords):
     template: ClassVar[str] = "chat/rows/condensation.html"
 
 
-@dataclass(frozen=True)
-class FailureRow(AttemptWords):
+@dataclass(frozen=True, kw_only=True)
+class FailureRow(RowPlace, AttemptWords):
     """An attempt that came to nothing; ``instead`` says what happened in its place.
 
     ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
     unless it is not known what it was of: the ``scope`` says that as JSON, empty for all.
     """
 
-    id: str
-    seq: int
-    position: int
     failed: bool
     instead: str
     repeatable: bool
@@ -129,16 +126,13 @@ class FailureRow(AttemptWords):
     template: ClassVar[str] = "chat/rows/failure.html"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
+@dataclass(frozen=True, kw_only=True)
+class TurnRow(RowPlace):
     """A turn that failed, was interrupted, or stopped before it answered; ``reason`` says why.
 
     While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
     """
 
-    id: str
-    seq: int
-    position: int
     turn: Turn
     name: str
     reason: str
@@ -147,8 +141,8 @@ class TurnRow:
     template: ClassVar[str] = "chat/rows/turn.html"
 
 
-@dataclass(frozen=True, slots=True)
-class RewindRow:
+@dataclass(frozen=True, kw_only=True)
+class RewindRow(RowPlace):
     """A rewind: ``rows`` are those that it set aside, ``words`` say how much it hid.
 
     It is a version of a message or answer where it can be ``shown`` again, and only the ``rest``
@@ -156,9 +150,6 @@ class RewindRow:
     made room for something else, or was undone.
     """
 
-    id: str
-    seq: int
-    position: int
     rewind: Rewind
     name: str
     words: str

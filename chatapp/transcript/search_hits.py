@@ -70,22 +70,19 @@ def find_hits(owner: User, text: str) -> list[Found]:
 
 
 def _hit(message: Message, query: Query) -> Hit:
+    who = _("You") if message.role == Message.Role.USER else _("Agent")
+    # The markers that can be found are those with a summary of a part.
+    if message.is_summary or message.is_marker:
+        who = _("Summary")
+    elif message.holds_results:
+        who = _("Tool")
     return Hit(
         at=f"{message.position}.{message.seq}",
-        who=_speaker(message),
+        who=who,
         hidden=_hidden(message),
         when=message.created_at,
         excerpt=excerpt(visible_text(message.content), query),
     )
-
-
-def _speaker(message: Message) -> str:
-    # The markers that can be found are those with a summary of a part.
-    if message.is_summary or message.is_marker:
-        return _("Summary")
-    if message.holds_results:
-        return _("Tool")
-    return _("You") if message.role == Message.Role.USER else _("Agent")
 
 
 # By the cause of the rewind that took a message along.

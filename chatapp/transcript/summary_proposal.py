@@ -25,20 +25,17 @@ class Figures:
     facts_kept: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownReview:
+@dataclass(frozen=True)
+class ShownReview(AttemptWords):
     """A review as the page shows it; what was paid for all drafts so far is its ``cost``.
 
     ``summary`` and ``focus`` are what somebody has typed, or else what they would begin with.
     """
 
     review: Review
+    proposal: condense.Proposal
     summary: str
     focus: str
-    trigger_text: str
-    can_be_edited: bool
-    by_model: bool
-    notes: Sequence[str]
     figures: Figures
     cost: Decimal | None
     cost_measured: bool
@@ -48,17 +45,15 @@ def read_review(review_pk: int) -> ShownReview:
     """Return a review that waits."""
     reviews = Review.objects.select_related("condensation__conversation")
     review = reviews.get(pk=review_pk)
-    attempt, proposal = review.condensation, review.read_proposal()
+    attempt = review.condensation
     spent = ModelCall.objects.filter(condensation=attempt).spent()
     typed = review.typed or {"summary": review.shown, "focus": attempt.focus}
     return ShownReview(
+        attempt=attempt,
         review=review,
+        proposal=review.read_proposal(),
         summary=typed["summary"],
         focus=typed["focus"],
-        trigger_text=AttemptWords(attempt).trigger_text,
-        can_be_edited=proposal.can_be_edited,
-        by_model=proposal.by_model,
-        notes=proposal.reduction.notes,
         figures=read_figures(review, typed["summary"]),
         **spent,
     )

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp import errors
-from chatapp.accounts import accounts
+from chatapp.condensation.condenser_setup import situation_of
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnSettings
+from chatapp.context.turn_context import TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Conversation, message_store
 from chatapp.toolbox import toolbox as toolboxes
@@ -35,25 +35,21 @@ class Baseline:
 
     def situation(self, terms: TurnSettings) -> condense.Situation:
         """Return what a condensation by hand would start from, with these terms."""
-        return terms.configuration.situation(
+        return situation_of(
+            terms,
             self.effective,
             self.tokens,
-            terms.budget(self.effective),
+            self.toolbox,
             history=self.history,
             trigger=condense.Trigger.MANUAL,
-            system=terms.system,
-            tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            model=terms.profile.model,
         )
 
 
 def terms_of(conversation: Conversation) -> TurnSettings:
-    """Return what a conversation's next turn would work with; raise services.Refused without."""
-    fresh = message_store.read_conversation(conversation.pk)
-    if fresh.profile is None:
-        raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
-    preferences = accounts.preferences_of(fresh.owner)
-    return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)
+    """Return what a conversation's next turn would work with; raise Refused without a profile."""
+    if terms := read_terms(conversation.pk):
+        return terms
+    raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
 
 
 def read_baseline(terms: TurnSettings) -> Baseline:

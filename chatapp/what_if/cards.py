@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import condense
 from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
 from chatapp.models import message_store
@@ -42,34 +41,26 @@ class Card:
 
 def card_of(baseline: Baseline, tried: Trial) -> Card:
     """Return what was tried, ready to show."""
-    made = tried.reduction
+    made, found = tried.reduction, tried.grounded
     variant, now = tried.variant, baseline.terms.preferences.condensing_prompt
+    hidden, saved, grounds = "", None, None
+    if made:
+        counted = message_store.count_seen(made.hidden_among(baseline.effective))
+        hidden = labels.seen_words(Preview(**counted))
+        saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+    if made and made.kind == "cleared":
+        hidden = labels.cleared_words(made.count)
+    if found and found.total.total:
+        others = [probe.text for probe in found.of("missing")][:MOST]
+        grounds = Grounds(math.floor(100 * found.total.score), found.total.total, others)
     return Card(
         tried=tried,
         name=labels.strategy_name(variant.strategy),
         entered=variant.prompt != now,
-        hidden_text=_hidden_text(baseline, made) if made else "",
-        saved_percent=_saved(made) if made else None,
+        hidden_text=hidden,
+        saved_percent=saved,
         summary_html=render_markdown(made.summary) if made else "",
         facts_kept=labels.facts_kept(tried.receipt),
         lost=[probe.text for probe in tried.receipt.of("missing")][:MOST],
-        grounds=_grounds(tried.grounded),
+        grounds=grounds,
     )
-
-
-def _hidden_text(baseline: Baseline, made: condense.Reduction) -> str:
-    if made.kind == "cleared":
-        return labels.cleared_words(made.count)
-    counted = message_store.count_seen(made.hidden_among(baseline.effective))
-    return labels.seen_words(Preview(**counted))
-
-
-def _saved(made: condense.Reduction) -> int:
-    return round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
-
-
-def _grounds(found: condense.Receipt | None) -> Grounds | None:
-    if found is None or not found.total.total:
-        return None
-    others = [probe.text for probe in found.of("missing")][:MOST]
-    return Grounds(math.floor(100 * found.total.score), found.total.total, others)

@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import Any, override
 
 import condense
-from chatapp.accounts.profiles import provider_for
 from chatapp.agent.ports import CallOpening, Nobody, PartialReply
-from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.condensation.draft_log import DraftJournal
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings
 from chatapp.models import Turn, message_store
-from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 
 
-class TrialJournal(ConversationJournal):
+class TrialJournal(DraftJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
     def __init__(self, terms: TurnSettings) -> None:
@@ -29,30 +27,12 @@ class TrialJournal(ConversationJournal):
         self.requests.learn(message_store.effective_rows(conversation=terms.conversation.pk))
 
     @override
-    def _turn(self) -> None:
-        """Return none: a turn that runs meanwhile has nothing to do with it."""
-
-    @override
-    def _go_on(self, opening: CallOpening) -> None:
-        """Hold nobody up."""
-
-    @override
     def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
         return super()._open_call(replace(opening, attempt_id=""), columns)
 
     @override
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Keep nothing: half a summary is none."""
-
-
-def ask_for(terms: TurnSettings) -> condense.Summarizer:
-    """Return the model that writes summaries on these terms; every call is accounted for.
-
-    Raises crypto.DecryptionFailed when its key can't be read.
-    """
-    apart = terms.writer != terms.profile
-    provider = provider_for(terms.writer)
-    return ProviderSummarizer(provider, TrialJournal(terms), Nobody(), apart=apart)
 
 
 class Unasked:

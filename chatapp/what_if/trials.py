@@ -9,14 +9,15 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.condensation.condenser_setup import loaded_configuration
+from chatapp.condensation.attempt_log import receipt_of
+from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
 from chatapp.condensation.cost_forecast import bill, predict
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.what_if.baseline import Baseline, read_written
-from chatapp.what_if.summary_writers import Unasked, ask_for
+from chatapp.what_if.summary_writers import TrialJournal, Unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +60,11 @@ def try_all(
     No model is asked: where one has to be, it is said what that may cost.
     """
     written = read_written(baseline.terms.conversation)
-    return asyncio.run(_try_all(baseline, written, variants, thresholds))
-
-
-async def _try_all(
-    baseline: Baseline,
-    written: Sequence[condense.Message],
-    variants: Iterable[Variant],
-    thresholds: Sequence[float],
-) -> list[Trial]:
     found: list[Trial] = []
     for variant in variants:
         others = [replace(variant, threshold=threshold) for threshold in thresholds]
-        so_far = [await _so_far(baseline, written, other) for other in others]
-        tried = predict_cost(baseline, variant) or await _try(
-            baseline, variant, condense.ExcerptSummarizer()
-        )
+        so_far = [_so_far(baseline, written, other) for other in others]
+        tried = predict_cost(baseline, variant) or _try(baseline, variant)
         found.append(replace(tried, so_far=so_far))
     return found
 
@@ -84,56 +74,44 @@ def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
 
     Raises crypto.DecryptionFailed when its key can't be read.
     """
-    model = ask_for(tried.variant.of(baseline.terms))
-    asked = async_to_sync(_try)(baseline, tried.variant, model)
-    return replace(
-        asked,
-        so_far=tried.so_far,
-        predicted=tried.predicted,
-        predicted_cost=tried.predicted_cost,
-    )
+    model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
+    predicted, cost = tried.predicted, tried.predicted_cost
+    asked = _try(baseline, tried.variant, model)
+    return replace(asked, so_far=tried.so_far, predicted=predicted, predicted_cost=cost)
 
 
-async def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer) -> Trial:
+def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None = None) -> Trial:
     terms = variant.of(baseline.terms)
     situation = baseline.situation(terms)
     configuration = _configuration(terms)
     alone = replace(configuration, strategies=(_rung(configuration, variant),))
+    fit = alone.condenser(model or condense.ExcerptSummarizer(), COUNTER).fit
     try:
-        reduction = await alone.condenser(model, COUNTER).fit(situation)
+        # The server's own event loop waits for a model, and for nothing that only computes.
+        reduction = async_to_sync(fit)(situation) if model else asyncio.run(fit(situation))
     except condense.CondenseError as error:
         return Trial(variant=variant, error=str(error), cost=error.cost)
     if reduction is None:
         return Trial(variant=variant, error=_("Nothing was made smaller."))
-    receipt, grounded = await asyncio.to_thread(_judge, baseline, reduction)
     return Trial(
         variant=variant,
         reduction=reduction,
-        receipt=receipt,
-        grounded=grounded,
+        receipt=receipt_of(reduction, baseline.effective, baseline.toolbox.holds),
+        grounded=_ground(baseline, reduction) if reduction.summary else None,
         cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
     )
 
 
-def _judge(
-    baseline: Baseline, reduction: condense.Reduction
-) -> tuple[condense.Receipt, condense.Receipt | None]:
-    """Return what is kept of what is hidden, and what of a summary stands in that."""
-    hidden = reduction.hidden_among(baseline.effective)
-    kept = condense.replace_hidden(baseline.effective, reduction.hidden, reduction.message)
-    on_disk = baseline.toolbox.holds
-    receipt = condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
-    return receipt, _ground(reduction.summary, hidden) if reduction.summary else None
-
-
-def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receipt:
+def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
     """Return of each name and figure in a summary whether it stands in what that hides.
 
     Sentences do not count: they may be said in other words.
     """
-    stated = [condense.Message("user", line) for line in summary.splitlines() if line.strip()]
+    lines = [line for line in reduction.summary.splitlines() if line.strip()]
+    stated = [condense.Message("user", line) for line in lines]
+    hidden = reduction.hidden_among(baseline.effective)
     found = condense.receipt(stated, hidden, searchable=False).findings
-    return condense.Receipt(tuple(one for one in found if one.probe.kind == "names"))
+    return condense.Receipt(tuple([one for one in found if one.probe.kind == "names"]))
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:
@@ -163,16 +141,14 @@ def predict_cost(baseline: Baseline, variant: Variant) -> Trial | None:
     return Trial(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
 
 
-async def _so_far(
-    baseline: Baseline, written: Sequence[condense.Message], variant: Variant
-) -> SoFar:
+def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Variant) -> SoFar:
     terms = variant.of(baseline.terms)
     start = replace(baseline.situation(terms), effective=(), history=())
     configuration = _configuration(terms)
     # What an excerpt says in place of a summary is not worth to be judged.
     unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
     condenser = unjudged.condenser(condense.ExcerptSummarizer(), COUNTER)
-    followed = await condense.replay_history(written, condenser, start, COUNTER)
+    followed = asyncio.run(condense.replay_history(written, condenser, start, COUNTER))
     profile = terms.profile
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]

@@ -1,9 +1,13 @@
 """Runs, for tests of what works on one."""
 
 from chatapp.accounts import accounts
+from chatapp.agent.ports import Audience
+from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.context_bar import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.retried_writes import RetriedWrites
 
 
 def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:
@@ -15,6 +19,11 @@ def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:
     return TurnContext(
         conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn
     )
+
+
+def journal_of(run: TurnContext, audience: Audience, overhead: int = 0) -> ConversationJournal:
+    """Return the journal of a run in which so many tokens go to system prompt and tools."""
+    return ConversationJournal(run, Scale(overhead=overhead), RetriedWrites(audience))
 
 
 def bar_of(conversation: Conversation) -> ContextState | None:

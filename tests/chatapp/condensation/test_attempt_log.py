@@ -1,27 +1,30 @@
 """The record of a condensation says what the engine did; log and metrics say the same."""
 
 import logging
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 import condense
-from chatapp.agent.ports import Nobody
+from chatapp.agent import events
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
-from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import RetriedWrites
 from condense.testing import ScriptedSummarizer
-from tests.chatapp.conftest import Say
-from tests.chatapp.runs import run_in
+from tests.chatapp.agent.fakes import RecordingAudience
+from tests.chatapp.conftest import Say, reduction_of
+from tests.chatapp.runs import journal_of, run_in
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,8 +41,8 @@ def talk(conversation: Conversation, say: Say) -> None:
 def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest: Any) -> Log:
     """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
     turn = conversation.turns.first()
-    run, audience = replace(run_in(conversation, turn), **rest), Nobody()
-    return made(run, scale=Scale(overhead=100), saver=RetriedWrites(audience), audience=audience)
+    run = replace(run_in(conversation, turn), **rest)
+    return made(journal_of(run, RecordingAudience(), 100))
 
 
 log_in = sync_to_async(new_log)
@@ -68,21 +71,16 @@ async def keep_names(plan: condense.Plan) -> condense.Plan:
     return replace(plan, focus="the names")
 
 
-async def test_a_focus_that_a_before_hook_sets_is_on_record(conversation: Conversation) -> None:
-    """As what was to be kept especially."""
-    log = await log_in(AttemptLog, conversation, focus="the numbers")
-    await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
-    assert (await Condensation.objects.aget()).focus == "the names"
-
-
 async def test_log_and_record_agree_on_both_sizes(
     conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also where the provider measured twice what is estimated."""
+    """Also where the provider measured twice what is estimated; a hook's focus is on record."""
+    log = await log_in(AttemptLog, conversation, focus="the numbers")
     with caplog.at_level(logging.INFO, "condense"):
-        await condense_with(await log_in(AttemptLog, conversation), "S")
+        await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
     attempt = await Condensation.objects.aget()
     assert f"{attempt.tokens_before} → {attempt.tokens_after} tokens" in caplog.text
+    assert attempt.focus == "the names"
 
 
 def read_condensations() -> dict[tuple[str, str, str], float]:
@@ -111,6 +109,9 @@ async def test_attempts_are_counted_as_the_record_names_them(
     ladder = ("fresh_start", "sliding_window")
     log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
+    assert isinstance(log.audience, RecordingAudience)
+    assert len(log.audience.of(events.CondensingFellBack)) == 1
+    assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
     log = await log_in(AttemptLog, conversation, while_idle=True)
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {
@@ -136,7 +137,7 @@ async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped
     log = await log_in(AttemptLog, conversation)
     assert used.attempt
     assert used.reduction
-    assert await log.take_over(used.attempt, situation)
+    assert await log.take_over(used.attempt.id, situation)
     await log.succeeded(used.attempt, used.reduction)
     failed = await log_in(DraftLog, conversation)
     with pytest.raises(condense.CondenseError):
@@ -146,3 +147,53 @@ async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped
         ("ahead", "condensed", "succeeded"): 1,
         ("ahead", "condensed", "declined"): 1,
     }
+
+
+def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
+    conversation: Conversation, say: Say
+) -> None:
+    """What came since is in both, and stays; where it takes as much, another would be due."""
+
+    def now() -> condense.Situation:
+        effective = message_store.read_effective(conversation.pk)
+        tokens = condense.TokenCount(sum(one.tokens or 0 for one in effective))
+        budget = condense.Budget(10_000, max_output=1_000, threshold=40)
+        return condense.Situation(effective=effective, tokens=tokens, budget=budget)
+
+    log = new_log(DraftLog, conversation)
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("It was said."),), tags=tags, tokens=500)
+    log.reduction = reduction_of(summary, tuple(one.id for one in now().effective))
+    say("user", "And south?", tokens=2_000)
+    assert log.refit(now()) == ""
+    made = log.reduction
+    assert (made.tokens_before.value, made.tokens_after.value) == (12_000, 2_500)
+    say("assistant", "Down.", tokens=1_500)
+    assert "What came since takes too much" in log.refit(now())
+    log.reduction = None
+    assert "came to nothing" in log.refit(now())
+
+
+async def test_a_draft_that_is_dropped_was_finished_when_it_was_written(
+    conversation: Conversation,
+) -> None:
+    """Nobody waited for it since; one that was stopped in the middle is finished now."""
+    log, then = await log_in(DraftLog, conversation), timezone.now() - timedelta(hours=1)
+    for finished in (then, None):
+        attempt = await sync_to_async(put_on_record)(
+            conversation, status="drafted", at_seq=2, finished_at=finished
+        )
+        log.attempt = condense.Attempt(
+            id=str(attempt.pk),
+            strategy="fresh_start",
+            kind="condensed",
+            trigger=condense.Trigger.AUTO,
+            threshold=50,
+            threshold_source="global",
+            tokens_before=condense.TokenCount(900),
+        )
+        await log.close("Pins were changed.")
+        await attempt.arefresh_from_db()
+        assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
+        assert attempt.finished_at is not None
+        assert (attempt.finished_at == then) is (finished == then)

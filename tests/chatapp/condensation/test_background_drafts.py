@@ -29,17 +29,14 @@ from chatapp.turns import actions, crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.test_forms import PROFILE
 from tests.chatapp.transfer.lives import read, write
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,10 +54,7 @@ def conversation(
     settings.CONDENSE_DEFAULT_HOOKS = False
     Preferences.objects.filter(owner=alice).update(threshold=50, draft_ahead="always")
     conversation = converse(alice, anthropic_standin, context_window=24_000, max_output=4_000)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, f"{MORE} {MORE} {MORE}"), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(conversation)
 
 
 class Drafting:
@@ -127,6 +121,8 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
         await drafting.finish()
         attempt = await Condensation.objects.aget()
         assert (attempt.trigger, attempt.status, attempt.turn_id) == ("ahead", "drafted", None)
+        # What is sent below the threshold is all there is.
+        assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
         await drafting.ask()
         assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
         sent = drafting.standin.requests[-1].body["messages"]
@@ -140,15 +136,6 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert [one.is_summary for one in seen] == [True, False, False, False, False]
     assert [one.text for one in seen[1:]] == [MORE, "Yes.", MORE, "Yes."]
     assert "What was said." in str(sent[0])
-
-
-async def test_a_draft_waits_until_it_is_needed(begin: Begin) -> None:
-    """A turn below the threshold sends all there is."""
-    async with begin() as drafting:
-        await drafting.finish()
-        await drafting.ask("And?")
-        assert (await Condensation.objects.aget()).status == Condensation.Status.DRAFTED
-        assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
 
 
 async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:
@@ -210,6 +197,11 @@ async def pin(conversation: Conversation) -> None:
     await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
 
 
+async def pin_rule(conversation: Conversation) -> None:
+    """Pin a rule, after all that was said."""
+    await sync_to_async(pins.pin_rule)(conversation=conversation, text="Answer in one line.")
+
+
 async def rewind(conversation: Conversation) -> None:
     """Go back to before the second question."""
     await sync_to_async(rewind_conversation)(conversation=conversation, to_seq=3)
@@ -221,6 +213,7 @@ async def rewind(conversation: Conversation) -> None:
         (change_prompt, "The prompt was changed"),
         (change_profile, "The profile was changed"),
         (pin, "What the draft stands for was changed"),
+        (pin_rule, "Pins were changed"),
         (rewind, "What the draft stands for was changed"),
     ],
 )
@@ -377,33 +370,27 @@ async def test_a_draft_that_is_dropped_says_why_though_who_drops_it_is_stopped(
 
 
 @pytest.mark.parametrize(
-    ("wish", "price", "drafts"),
+    ("wishes", "price", "drafts"),
     [
-        ("free", 4, False),
-        ("free", 0, True),
-        ("always", 4, True),
-        ("never", 0, False),
+        ({"draft_ahead": "free"}, 4, False),
+        ({"draft_ahead": "free"}, 0, True),
+        ({"draft_ahead": "always"}, 4, True),
+        ({"draft_ahead": "never"}, 0, False),
+        # Nothing condenses by itself, or tool output is cleared before a summary is written.
+        ({"auto_condense": False}, 4, False),
+        ({"clear_tool_output": True}, 4, False),
     ],
 )
 def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
-    conversation: Conversation, wish: str, price: int, drafts: bool
+    conversation: Conversation, wishes: dict[str, object], price: int, drafts: bool
 ) -> None:
     """A server without a key and without prices charges nothing; nobody else's price is guessed."""
-    Preferences.objects.filter(owner=conversation.owner).update(draft_ahead=wish)
+    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
     paid = {"price_input": price, "price_cache_write": price}
     if not price:
         paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
     assert background_drafts.is_wanted(run_in(conversation)) is drafts
-
-
-@pytest.mark.parametrize("wish", [{"auto_condense": False}, {"clear_tool_output": True}])
-def test_there_is_no_draft_where_something_else_comes_first(
-    conversation: Conversation, wish: dict[str, bool]
-) -> None:
-    """Nothing condenses by itself, or tool output is cleared before a summary is written."""
-    Preferences.objects.filter(owner=conversation.owner).update(**wish)
-    assert not background_drafts.is_wanted(run_in(conversation))
 
 
 async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(

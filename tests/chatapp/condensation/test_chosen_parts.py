@@ -20,10 +20,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -172,30 +169,26 @@ async def test_half_a_scope_is_no_command(
 def test_the_dialog_offers_ends_that_part_nothing(
     conversation: Conversation, alice: User, browser: Client, bob: User
 ) -> None:
-    """The one before the next question is chosen; nobody else sees any of it."""
+    """The one before the next question is chosen; nobody else sees any of it.
+
+    It is opened from a message's actions, and long output has a button, while the model sees them.
+    """
     address = reverse("range", args=[conversation.pk, 3])
+    page = shown(alice, conversation)
+    assert 'data-condense-call="call_1" data-of="6"' in page
+    assert address in page
     dialog = browser.get(address, headers=HTMX).text
     assert [seq for seq in range(1, 9) if f'<option value="{seq}"' in dialog] == [3, 4, 5, 7, 8]
     assert '<option value="4" selected>' in dialog
     summarise(conversation)
+    page = shown(alice, conversation)
+    assert "data-condense-call" not in page
+    assert address not in page
     answer = browser.get(address, headers=HTMX)
     assert (answer.status_code, "does not see" in answer.text) == (422, True)
     stranger = Client()
     stranger.force_login(bob)
     assert stranger.get(address).status_code == 404
-
-
-def test_long_output_can_be_condensed_from_its_card(
-    conversation: Conversation, alice: User
-) -> None:
-    """And a message from its actions, while the model sees it."""
-    page = shown(alice, conversation)
-    assert 'data-condense-call="call_1" data-of="6"' in page
-    assert reverse("range", args=[conversation.pk, 3]) in page
-    summarise(conversation)
-    page = shown(alice, conversation)
-    assert "data-condense-call" not in page
-    assert reverse("range", args=[conversation.pk, 3]) not in page
 
 
 async def test_a_summary_is_written_again_from_all_originals(

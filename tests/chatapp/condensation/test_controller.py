@@ -13,24 +13,18 @@ from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import Audience
-from chatapp.agent.provider_port import ModelRequest, Provider
+from chatapp.agent.provider_port import ModelRequest
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.background_drafts import BackgroundDrafts
 from chatapp.condensation.controller import Condensing, ContextController
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnContext
 from chatapp.models import Condensation, Conversation, Profile
-from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.conftest import Say
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,32 +66,10 @@ class ScriptedController(ContextController):
     @override
     def build(self) -> Condensing:
         """Return what condenses, with the default strategies and no hooks."""
-        log = AttemptLog(self.run, scale=self.scale, saver=self.saver, audience=self.audience)
-        condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log)
-        reviewer = SummaryReviewer(self.run, saver=self.saver, audience=self.audience)
-        return Condensing(condenser, log, reviewer, BackgroundDrafts(self.run, self.scale))
-
-
-def controller_for(
-    run: TurnContext,
-    folder: Path,
-    audience: Audience,
-    summarizer: condense.Summarizer,
-    provider: Provider,
-) -> ScriptedController:
-    """Return what keeps a run's context, with an overhead of 0."""
-    scale, saver = Scale(overhead=0), RetriedWrites(audience)
-    controller = ScriptedController(
-        run,
-        journal=ConversationJournal(run, scale, saver),
-        toolbox=WorkspaceToolbox(folder),
-        provider=provider,
-        scale=scale,
-        saver=saver,
-        audience=audience,
-    )
-    controller.summarizer = summarizer
-    return controller
+        log = AttemptLog(self.journal)
+        reviewer = SummaryReviewer(self.journal)
+        condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log, reviewer=reviewer)
+        return Condensing(condenser, log, reviewer)
 
 
 @dataclass
@@ -118,9 +90,13 @@ class Keeping:
         """Return what keeps it."""
         await sync_to_async(self._fill)(tokens)
         run = await sync_to_async(run_in)(self.conversation)
-        return controller_for(
-            run, self.folder, self.audience, summarizer, provider or ScriptedProvider()
+        controller = ScriptedController(
+            journal_of(run, self.audience),
+            toolbox=WorkspaceToolbox(self.folder),
+            provider=provider or ScriptedProvider(),
         )
+        controller.summarizer = summarizer
+        return controller
 
     def _fill(self, tokens: int) -> None:
         for number in range(5):

@@ -1,8 +1,10 @@
-"""What a condensation is predicted to cost stands beside what it cost, part by part."""
+"""What a condensation is predicted to cost, and what it cost, part by part, as far as known."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
+import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -10,21 +12,34 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
+from chatapp.condensation import cost_forecast
 from chatapp.condensation.cost_forecast import predict
 from chatapp.conversations import conversations, rewind
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.forms.profiles import ProfileForm
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    message_store,
+)
 from chatapp.transcript import condensation_page
-from tests.chatapp.claude import answered_by
+from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
-from tests.standin.fixtures import anthropic_standin
+from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+# In USD per million tokens, as models cost that are read from a cache at a tenth.
+PAID = {"price_input": 5, "price_output": 25, "price_cache_read": 0.5, "price_cache_write": 6.25}
+FREE = {"price_input": 0, "price_cache_write": 0}
 LONG = " ".join(map(str, [*range(100, 725)] * 2))
 
 
@@ -35,8 +50,10 @@ def profile(alice: User, anthropic_standin: Standin) -> Profile:
     return answered_by(alice, door.name, door.model, door.url(anthropic_standin))
 
 
-async def condense(conversation: Conversation, user: User) -> Condensation:
-    """Talk, press Condense, and return the record."""
+async def condense(profile: Profile, user: User) -> Condensation:
+    """Talk in a new conversation, press Condense, and return the record."""
+    begin = sync_to_async(conversations.start_conversation)
+    conversation = await begin(owner=user, profile=profile)
     async with open_page(conversation, user) as page:
         for number in range(3):
             await page.say(f"{number} {LONG}")
@@ -54,10 +71,7 @@ async def test_what_the_cache_has_is_predicted_to_be_read_from_it(
     profile = await sync_to_async(answered_by)(
         alice, door.name, door.model, door.url(anthropic_standin)
     )
-    conversation = await sync_to_async(conversations.start_conversation)(
-        owner=alice, profile=profile
-    )
-    attempt = await condense(conversation, alice)
+    attempt = await condense(profile, alice)
     predicted = attempt.predicted
     assert predicted is not None
     assert attempt.predicted_cost == profile.cost_of(predicted)
@@ -65,7 +79,7 @@ async def test_what_the_cache_has_is_predicted_to_be_read_from_it(
     assert spent[1].predicted == pytest.approx(spent[1].tokens, rel=0.25)
     said = sum(part.predicted or 0 for part in spent[:3])
     assert said == pytest.approx(sum(part.tokens for part in spent[:3]), rel=0.25)
-    address = reverse("condensation", args=[conversation.pk, attempt.pk])
+    address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     page = (await sync_to_async(browser.get)(address)).content.decode()
     assert "Predicted tokens" in page
     assert "Predicted cost" in page
@@ -100,24 +114,6 @@ def test_a_call_without_an_answer_leaves_nothing_in_the_cache(
     assert cached() == 1_000
 
 
-async def test_nothing_is_read_from_a_cache_that_another_model_filled(
-    alice: User, profile: Profile, anthropic_standin: Standin
-) -> None:
-    """The writer of the summary has read nothing of the conversation; its prices hold."""
-    writer = await sync_to_async(answered_by)(
-        alice, "anthropic", "claude-haiku-4-5", anthropic_standin.url, price_input=1
-    )
-    await Profile.objects.filter(pk=profile.pk).aupdate(summaries_by=writer)
-    fresh = await Profile.objects.aget(pk=profile.pk)
-    conversation = await sync_to_async(conversations.start_conversation)(owner=alice, profile=fresh)
-    attempt = await condense(conversation, alice)
-    predicted = attempt.predicted
-    assert predicted is not None
-    assert predicted.cache_read == 0
-    assert predicted.prompt > 1_000
-    assert attempt.predicted_cost == writer.cost_of(predicted)
-
-
 async def test_nothing_is_read_from_a_cache_of_what_has_changed(
     alice: User, profile: Profile
 ) -> None:
@@ -143,12 +139,177 @@ async def test_where_no_model_is_called_nothing_is_predicted(
 ) -> None:
     """The ledger costs nothing, and its page says so."""
     await Preferences.objects.filter(owner=alice).aupdate(strategy="ledger")
+    attempt = await condense(profile, alice)
+    assert attempt.predicted is None
+    assert attempt.predicted_cost is None
+    address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
+    page = (await sync_to_async(browser.get)(address)).content.decode()
+    assert "No model was called for this." in page
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "prices", "expected"),
+    [
+        ("openai", "", FREE, None),
+        ("openai", "https://openrouter.ai/api/v1", FREE, None),
+        ("openai", "https://openrouter.ai/api/v1", {**FREE, "price_input": 2}, Decimal(2)),
+        ("openai", "http://localhost:11434/v1", FREE, Decimal(0)),
+        ("openai", "http://127.0.0.1:1/v1", FREE, Decimal(0)),
+        ("offline", "", FREE, Decimal(0)),
+    ],
+)
+def test_a_price_nobody_told_is_unknown_where_there_is_one(
+    alice: User, provider: str, url: str, prices: dict[str, int], expected: Decimal | None
+) -> None:
+    """A server that needs no key charges nothing."""
+    profile = answered_by(alice, provider, "m", url, **prices)
+    assert Profile.objects.get(pk=profile.pk).cost_of(engine.Usage(1_000_000)) == expected
+
+
+async def test_an_unknown_cost_is_shown_as_one(
+    alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """Of a call, of its turn and of a condensation; the sums go on with what is known."""
+    profile = await sync_to_async(answered_by)(
+        alice, "anthropic", "claude-x", anthropic_standin.url, **FREE
+    )
+    attempt = await condense(profile, alice)
+    assert attempt.cost is None
+    costs = [one.cost async for one in ModelCall.objects.all()]
+    assert costs == [None] * 4
+    shown = await sync_to_async(browser.get)(reverse("chat", args=[attempt.conversation_id]))
+    assert "$0" not in shown.content.decode()
+    assert await sync_to_async(lambda: [*find_problems()])() == []
+
+
+async def test_a_prompt_of_which_nothing_was_told_is_estimated(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Where a server reports no usage, what went in counts all the same, as an estimate."""
+    url = f"{anthropic_standin.url}/v1"
+    profile = await sync_to_async(answered_by)(alice, "openai", "m", url)
     conversation = await sync_to_async(conversations.start_conversation)(
         owner=alice, profile=profile
     )
-    attempt = await condense(conversation, alice)
-    assert attempt.predicted is None
-    assert attempt.predicted_cost is None
-    address = reverse("condensation", args=[conversation.pk, attempt.pk])
-    page = (await sync_to_async(browser.get)(address)).content.decode()
-    assert "No model was called for this." in page
+    anthropic_standin.then(Reply("Yes.", usage=False))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+    call = await ModelCall.objects.aget()
+    assert not call.usage_measured
+    assert call.tokens_input > 1_000
+    assert call.cost
+
+
+@pytest.fixture
+def writer(alice: User, anthropic_standin: Standin) -> Profile:
+    """A cheaper profile of Alice's, with a window of its own."""
+    columns = {"context_window": 60_000, "price_input": 1, "price_cache_write": 1}
+    return answered_by(alice, "anthropic", "claude-haiku-4-5", anthropic_standin.url, **columns)
+
+
+async def test_the_summary_is_written_by_the_other_model_at_its_prices(
+    profile: Profile, alice: User, writer: Profile, anthropic_standin: Standin, browser: Client
+) -> None:
+    """From the conversation as text, of which it has read nothing; the record says who wrote it."""
+    profile.summaries_by = writer
+    await profile.asave()
+    attempt = await condense(profile, alice)
+    assert (attempt.status, attempt.model) == ("succeeded", profile.model)
+    assert (attempt.writer_name, attempt.writer_model) == (writer.name, "claude-haiku-4-5")
+    call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.SUMMARY)
+    assert (call.model, call.profile_name) == (writer.model, writer.name)
+    assert call.cost == attempt.cost == Decimal(call.tokens_prompt) / 1_000_000
+    chats = ModelCall.objects.filter(purpose=ModelCall.Purpose.CHAT)
+    assert await sync_to_async(set)(chats.values_list("model", flat=True)) == {profile.model}
+    sent = anthropic_standin.requests[-1].body
+    assert sent["model"] == "claude-haiku-4-5"
+    assert "tools" not in sent
+    assert "You summarise conversations" in str(sent["system"])
+    assert anthropic_standin.problems == []
+    predicted = attempt.predicted
+    assert predicted is not None
+    assert predicted.cache_read == 0
+    assert predicted.prompt > 1_000
+    assert attempt.predicted_cost == writer.cost_of(predicted)
+    url = reverse("chat", args=[attempt.conversation_id])
+    page = (await sync_to_async(browser.get)(url)).content.decode()
+    assert f"Summary by</dt><dd>{writer.name} · <code>claude-haiku-4-5</code>" in page
+
+
+def test_only_the_owners_other_profiles_can_be_chosen(
+    alice: User, bob: User, profile: Profile, writer: Profile
+) -> None:
+    """Neither the profile itself, nor one of Bob's."""
+    bobs = Profile.objects.create(
+        owner=bob, name="B", provider="offline", model="m", context_window=9_000, max_output=9
+    )
+    field = ProfileForm(instance=profile).fields["summaries_by"]
+    assert [*field.queryset] == [writer]
+    for wrong in (profile, bobs):
+        form = ProfileForm({"summaries_by": wrong.pk}, instance=profile)
+        assert "summaries_by" in form.errors
+
+
+@pytest.fixture
+def conversation(
+    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+) -> Conversation:
+    """A conversation of some 9,000 tokens, which condenses at 12,000 of 24,000."""
+    # One word is summary enough here.
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    settings.CONDENSE_IDLE_AFTER = 0
+    Preferences.objects.filter(owner=alice).update(threshold=50, condense_idle=True)
+    limits = {"context_window": 24_000, "max_output": 4_000}
+    conversation = converse(alice, anthropic_standin, **limits)
+    Profile.objects.filter(pk=conversation.profile_id).update(**PAID)
+    return talk_long(conversation)
+
+
+async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Once, in a turn of its own, and on record as what it is."""
+    anthropic_standin.then(Reply("Yes."), Reply(SUMMARY))
+    async with open_page(conversation, alice) as page:
+        await page.say("And now?")
+        await page.until_idle()
+        await page.until("status.changed", text="Condensing context…")
+        await page.until_idle()
+    attempt = await Condensation.objects.aget()
+    assert (attempt.trigger, attempt.status) == ("idle", "succeeded")
+    calls = [one.purpose async for one in ModelCall.objects.order_by("pk")]
+    assert calls == ["chat", "summary"]
+
+
+@pytest.mark.parametrize(
+    ("paid", "wishes", "cheaper"),
+    [
+        ({}, {}, True),
+        # An output so dear that the summary costs more than the prompt.
+        ({"price_output": 100}, {}, False),
+        # One that pays only as long as nobody counts the system prompt and tools of the next call.
+        ({"price_output": 60}, {}, False),
+        # Nothing is saved where the cache is as dear as the rest, or nothing has a price.
+        ({"price_cache_read": 6.25}, {}, False),
+        (dict.fromkeys(PAID, 0), {}, False),
+        ({}, {"condense_idle": False}, False),
+        ({}, {"review_automatic": True}, False),
+        # It is not half way yet.
+        ({"context_window": 60_000}, {}, False),
+    ],
+)
+def test_it_is_cheaper_by_the_prices_of_the_profile(
+    conversation: Conversation, paid: dict[str, float], wishes: dict[str, object], cheaper: bool
+) -> None:
+    """A summary now and a short prompt later, against the whole prompt, uncached, later."""
+    Profile.objects.filter(pk=conversation.profile_id).update(**paid)
+    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
+    terms = run_in(conversation)
+    assert cost_forecast.is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
+
+
+def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:
+    """Nobody wants it now."""
+    message_store.put_off(conversation, True)
+    assert not run_in(conversation).condenses_idle

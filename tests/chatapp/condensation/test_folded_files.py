@@ -5,6 +5,7 @@ The provider is the strict stand-in through the real SDK; each request must be o
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
-from chatapp.models import Condensation, Conversation, message_store
+from chatapp.models import Condensation, Conversation, Profile, message_store
 from tests.chatapp.claude import converse
+from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Reply, ToolCall
 from tests.standin.rules import blocks_of, violations
@@ -81,113 +83,63 @@ def seen(conversation: Conversation) -> str:
     return json.dumps(messages, sort_keys=True)
 
 
-async def read_and_condense(conversation: Conversation, user: User) -> None:
-    """Have two files read, and press the button."""
-    async with open_page(conversation, user) as page:
-        await page.say("What does the lexer do?")
-        await page.until_idle()
-        await page.send("condense.start")
-        await page.until_idle()
-
-
 async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
 ) -> None:
-    """In the next request, and on record with what was left out and why."""
+    """On record and on the row with what was left out and why; an undo shows what was there."""
     standin.then(*reading(SUMMARY, Reply("Noted.")))
-    await read_and_condense(conversation, alice)
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        await page.until_idle()
-    texts = sent(standin)
-    assert "They looked at the lexer." in texts[0]
-    assert BLOCK in texts
-    record = await Condensation.objects.aget()
-    assert (record.trigger, record.folded) == ("manual", RECORD)
-
-
-async def test_so_is_one_that_the_provider_forced(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Roo Code leaves the files out there."""
-    standin.then(*reading(OVERFLOW, SUMMARY, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        for words in ("What does the lexer do?", "Go on."):
-            await page.say(words)
-            await page.until_idle()
-    assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget()
-    assert (record.trigger, record.folded) == ("forced", RECORD)
-
-
-async def test_so_is_an_automatic_one(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Here the threshold is low."""
-    standin.then(*reading(SUMMARY, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        await page.say("What does the lexer do?")
-        await page.until_idle()
-        await sync_to_async(_tighten)(conversation)
-        await page.say("Go on.")
-        await page.until_idle()
-    assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget()
-    assert (record.trigger, record.folded) == ("auto", RECORD)
-
-
-def _tighten(conversation: Conversation) -> None:
-    """Let the context condense as soon as it can."""
-    profile = conversation.profile
-    assert profile is not None
-    profile.context_window, profile.threshold = 20_000, 5
-    profile.save()
-
-
-async def test_so_are_the_facts_where_no_model_writes_a_summary(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """The files need no model either."""
-    standin.then(*reading(OVERFLOW, NO_SUMMARY, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        for words in ("What does the lexer do?", "Go on."):
-            await page.say(words)
-            await page.until_idle()
-    assert BLOCK in sent(standin)
-    record = await Condensation.objects.aget(status="succeeded")
-    assert (record.strategy, record.folded) == ("ledger", RECORD)
-
-
-async def test_undoing_it_shows_the_model_what_it_saw_before(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Byte for byte; the record stays."""
-    standin.then(*reading(SUMMARY))
     async with open_page(conversation, alice) as page:
         await page.say("What does the lexer do?")
         await page.until_idle()
         before = await sync_to_async(seen)(conversation)
         await page.send("condense.start")
         await page.until_idle()
-    assert await sync_to_async(seen)(conversation) != before
-    record = await Condensation.objects.aget()
-    await sync_to_async(undo.undo_condensation)(condensation=record)
-    assert await sync_to_async(seen)(conversation) == before
-    await record.arefresh_from_db()
-    assert record.folded == RECORD
-
-
-async def test_the_row_lists_the_files_and_what_was_left_out(
-    conversation: Conversation, alice: User, browser: Client, standin: Standin
-) -> None:
-    """In a tab of its own."""
-    standin.then(*reading(SUMMARY))
-    await read_and_condense(conversation, alice)
-    page = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
-    panel = page.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
+        await page.say("Go on.")
+        await page.until_idle()
+    texts = sent(standin)
+    assert "They looked at the lexer." in texts[0]
+    assert BLOCK in texts
+    shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
+    panel = shown.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
     assert "src/lexer.py" in panel
     assert f"1 file, {len(BLOCK)} characters" in panel
     assert "There is no grammar for this kind of file." in panel
+    record = await Condensation.objects.aget()
+    await sync_to_async(undo.undo_condensation)(condensation=record)
+    assert (await sync_to_async(seen)(conversation)).startswith(before.removesuffix("]"))
+    await record.arefresh_from_db()
+    assert (record.trigger, record.folded) == ("manual", RECORD)
+
+
+@pytest.mark.parametrize(
+    ("behaviours", "trigger", "strategy"),
+    [
+        ((SUMMARY,), "auto", "fresh_start"),
+        ((OVERFLOW, SUMMARY), "forced", "fresh_start"),
+        ((OVERFLOW, NO_SUMMARY), "forced", "ledger"),
+    ],
+)
+async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    behaviours: tuple[Behaviour, ...],
+    trigger: str,
+    strategy: str,
+) -> None:
+    """Roo Code leaves the files out there; and the facts, where no model writes a summary."""
+    standin.then(*reading(*behaviours, Reply("Noted.")))
+    async with open_page(conversation, alice) as page:
+        await page.say("What does the lexer do?")
+        await page.until_idle()
+        if trigger == "auto":
+            own = Profile.objects.filter(pk=conversation.profile_id)
+            await own.aupdate(context_window=20_000, threshold=5)
+        await page.say("Go on.")
+        await page.until_idle()
+    assert BLOCK in sent(standin)
+    record = await Condensation.objects.aget(status="succeeded")
+    assert (record.trigger, record.strategy, record.folded) == (trigger, strategy, RECORD)
 
 
 async def test_without_a_file_read_there_is_no_such_tab(
@@ -211,6 +163,16 @@ async def add_nothing(_situation: Any, _reduction: Any) -> tuple[condense.Block,
     return ()
 
 
+async def add_no_more(_situation: Any, _reduction: Any) -> tuple[condense.Block, ...]:
+    """Add nothing either."""
+    return ()
+
+
+def with_a_hook(wanted: condense.Configuration) -> condense.Configuration:
+    """Return an operator's configuration, which has a hook."""
+    return replace(wanted, hooks=condense.Hooks(after=(add_no_more,)))
+
+
 OWN = condense.Hooks(after=(add_nothing,))
 
 
@@ -219,22 +181,19 @@ def own_for(workspace: Path) -> condense.Hooks:
     return condense.Hooks(after=(add_nothing, condense.AttachFoldedFiles(workspace)))
 
 
-@pytest.mark.parametrize("name", ["OWN", "own_for"])
-def test_own_hooks_come_after_the_default_and_may_depend_on_the_workspace(
-    settings: Any, tmp_path: Path, name: str
+@pytest.mark.parametrize(("name", "count"), [("", 1), ("OWN", 2), ("own_for", 3)])
+def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_out(
+    settings: Any, tmp_path: Path, conversation: Conversation, name: str, count: int
 ) -> None:
-    """An object, or a function that makes one; what both name is done once."""
-    settings.CONDENSE_HOOKS = f"{__name__}.{name}"
-    files = condense.AttachFoldedFiles(tmp_path)
-    hooks = condenser_setup.hooks_for(tmp_path)
-    assert hooks.after == (condense.attach_ledger, files, add_nothing)
+    """An object, or a function that makes one; what both name is done once.
 
-
-@pytest.mark.parametrize(("name", "count"), [("", 0), ("OWN", 1), ("own_for", 2)])
-def test_the_default_hooks_are_left_out_where_the_operator_says_so(
-    settings: Any, tmp_path: Path, name: str, count: int
-) -> None:
-    """Only their own are called then."""
-    settings.CONDENSE_DEFAULT_HOOKS = False
+    Those of the operator's configuration are the last.
+    """
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.with_a_hook"
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
-    assert len(condenser_setup.hooks_for(tmp_path).after) == count
+    run = run_in(conversation)
+    default = (condense.attach_ledger, condense.AttachFoldedFiles(tmp_path))
+    after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
+    assert after == (*default, *((add_nothing,) if name else ()), add_no_more)
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -19,31 +19,25 @@ from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_mess
 from chatapp.transcript import row_pages
 from chatapp.turns import active_conversation, condensation_turns, turn_retries
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.test_storage_failures import broken
+from tests.records import put_on_record
 from tests.standin.behaviours import Failure, Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 BUSY = "The context is being condensed. Cancel that first."
 
 
 @pytest.fixture
 def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
     """A conversation with two answers, long enough to be condensed."""
-    conversation = converse(alice, anthropic_standin)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(converse(alice, anthropic_standin))
 
 
 @asynccontextmanager
@@ -78,79 +72,52 @@ def rows(conversation: Conversation) -> list[str]:
     return [getattr(row, "name", "Condensed") for row in shown if not hasattr(row, "role")]
 
 
-async def test_a_turn_is_on_record_from_before_the_first_look(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """It runs while the summary is written, and is finished after it."""
-    async with condensing(conversation, alice, anthropic_standin):
-        turn = await Turn.objects.alatest("started_at")
-        assert (turn.origin, turn.status) == (Turn.Origin.CONDENSED, Turn.Status.RUNNING)
-        attempt = await Condensation.objects.aget()
-        assert attempt.turn_id == turn.pk
-    await turn.arefresh_from_db()
-    assert turn.status == Turn.Status.SUCCEEDED
+def go_back(conversation: Conversation) -> None:
+    """Rewind to the beginning."""
+    rewind.rewind_conversation(conversation=conversation, to_seq=1)
 
 
-@pytest.mark.parametrize("what", ["rewind", "undo_rewind", "undo_condensation", "switch_version"])
-async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
-    conversation: Conversation, alice: User, what: str
+def undo_attempt(conversation: Conversation) -> None:
+    """Undo a condensation."""
+    undo.undo_condensation(condensation=put_on_record(conversation, at_seq=4))
+
+
+def undo_rewind(conversation: Conversation) -> None:
+    """Take back what was set aside."""
+    rewind.undo_rewind(rewind=Rewind.objects.get(conversation=conversation))
+
+
+def switch(conversation: Conversation) -> None:
+    """Go to the version that was set aside."""
+    rewind.switch_version(rewind=Rewind.objects.get(conversation=conversation))
+
+
+@pytest.mark.parametrize("back", [go_back, undo_attempt, undo_rewind, switch])
+def test_going_back_is_refused_as_soon_as_the_turn_is_open(
+    conversation: Conversation, back: Callable[[Conversation], None]
 ) -> None:
     """Whether or not an attempt has begun: check and write are one transaction on one row."""
-    if what == "rewind":
-        args, fields = [conversation.pk], {"to_seq": 1}
-    elif what == "undo_condensation":
-        attempt = await Condensation.objects.acreate(
-            conversation=conversation,
-            at_seq=4,
-            kind="condensed",
-            status="succeeded",
-            threshold=1,
-            context_window=1,
-            allowed=1,
-            tokens_before=1,
-            tokens_before_measured=False,
-        )
-        args, fields = [conversation.pk, attempt.pk], {}
-    else:
-        made = await sync_to_async(hidden_messages.rewind)(conversation.pk, to_seq=3)
-        args, fields = [conversation.pk, made.pk], {}
-    before = await Rewind.objects.filter(undone_at=None).acount()
-    turn = await sync_to_async(condensation_turns.open_condensing)(
-        conversation=conversation, nonce=uuid.uuid4()
-    )
+    hidden_messages.rewind(conversation.pk, to_seq=3)
+    nonce = uuid.uuid4()
+    turn = condensation_turns.open_condensing(conversation=conversation, nonce=nonce)
+    assert turn
     with pytest.raises(errors.Refused, match=BUSY):
-        await sync_to_async(_do)(what, conversation, args[1:], fields)
-    assert await Rewind.objects.filter(undone_at=None).acount() == before
-    assert not (await Turn.objects.aget(pk=turn.pk)).is_over
-
-
-def _do(what: str, conversation: Conversation, args: list[object], fields: dict[str, int]) -> None:
-    match what:
-        case "rewind":
-            rewind.rewind_conversation(conversation=conversation, **fields)
-        case "undo_condensation":
-            undo.undo_condensation(condensation=Condensation.objects.get(pk=args[0]))
-        case "undo_rewind":
-            rewind.undo_rewind(rewind=Rewind.objects.get(pk=args[0]))
-        case _:
-            rewind.switch_version(rewind=Rewind.objects.get(pk=args[0]))
-
-
-async def test_a_rewind_is_refused_while_a_condensation_by_hand_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """In words that say what runs; the summary then stands for what is still there."""
-    async with condensing(conversation, alice, anthropic_standin):
-        refused = await post(alice, "rewind", conversation.pk, to_seq=1)
-        assert (refused.status_code, refused.content) == (422, BUSY.encode())
-    assert not await Rewind.objects.aexists()
+        back(conversation)
+    assert Rewind.objects.filter(undone_at=None).count() == 1
+    assert not Turn.objects.get(pk=turn.pk).is_over
 
 
 async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
-    """Neither a message nor a second condensation; both are told what runs."""
+    """Neither a message, nor a second condensation, nor a rewind; all are told what runs.
+
+    Its turn is on record from the first, and finished after the summary.
+    """
     async with condensing(conversation, alice, anthropic_standin) as page:
+        turn = await Turn.objects.alatest("started_at")
+        assert (turn.origin, turn.status) == (Turn.Origin.CONDENSED, Turn.Status.RUNNING)
+        assert (await Condensation.objects.aget()).turn_id == turn.pk
         await page.say("Still there?")
         assert "being condensed" in (await page.until("refused"))["reason"]
         await page.send("condense.start")
@@ -161,6 +128,11 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
             await sync_to_async(condensation_turns.open_condensing)(
                 conversation=conversation, nonce=uuid.uuid4()
             )
+        refused = await post(alice, "rewind", conversation.pk, to_seq=1)
+        assert (refused.status_code, refused.content) == (422, BUSY.encode())
+    assert not await Rewind.objects.aexists()
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.SUCCEEDED
 
 
 async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
@@ -200,18 +172,8 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     turn = await sync_to_async(condensation_turns.open_condensing)(
         conversation=conversation, nonce=uuid.uuid4()
     )
-    attempt = await Condensation.objects.acreate(
-        conversation=conversation,
-        turn=turn,
-        at_seq=4,
-        kind="condensed",
-        status="failed",
-        threshold=1,
-        context_window=1,
-        allowed=1,
-        tokens_before=1,
-        tokens_before_measured=False,
-    )
+    failed = {"turn": turn, "at_seq": 4, "status": "failed"}
+    attempt = await sync_to_async(put_on_record)(conversation, **failed)
     await sync_to_async(end)(turn)
     await sync_to_async(lambda: end(ask(conversation), "Yes."))()
     await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)

@@ -1,7 +1,5 @@
 """Who chooses it has the provider compact; nothing is lost for what only that provider can read."""
 
-from collections.abc import Iterator
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -10,22 +8,14 @@ from django.test import Client
 import condense
 from chatapp.accounts import accounts
 from chatapp.condensation import undo
-from chatapp.context import turn_context
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.models import Condensation, Conversation, Profile, Review, message_store
+from chatapp.models import Condensation, Conversation, Review, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
-
-
-@pytest.fixture
-def standin(transactional_db: None) -> Iterator[Standin]:
-    """The provider."""
-    with Standin() as server:
-        yield server
 
 
 @pytest.fixture
@@ -87,16 +77,20 @@ async def test_the_block_goes_first_and_people_read_its_text(
 async def test_the_receipt_tells_what_of_the_hidden_messages_can_be_read(
     conversation: Conversation, alice: User
 ) -> None:
-    """What the compaction says counts, and what the ledger beside it says."""
+    """What the compaction says counts, and what the ledger beside it says; an undo shows all."""
     append = sync_to_async(message_store.append_message)
     said = condense.Message("user", "Never touch port 8080. Deploy to host-17.")
     await append(conversation.pk, said, tokens=20)
     await append(conversation.pk, condense.Message("assistant", "Done."), tokens=2)
+    before = await sync_to_async(message_store.read_effective)(conversation.pk)
     attempt = await compact(conversation, alice)
     states = {one.probe.text: one.state for one in attempt.receipt.findings}
     assert states["Never touch port 8080."] == "kept"
     assert {state for text, state in states.items() if "host-17" in text} == {"kept"}
     assert attempt.receipt.total.missing == 0
+    await sync_to_async(undo.undo_condensation)(condensation=attempt)
+    back = await sync_to_async(message_store.read_effective)(conversation.pk)
+    assert [one.text for one in back] == [one.text for one in before]
 
 
 async def test_another_vendor_reads_the_text_afterwards(
@@ -112,26 +106,6 @@ async def test_another_vendor_reads_the_text_afterwards(
     assert attempt.summary in "".join(str(one["content"]) for one in said)
     assert "signature" not in str(said)
     assert not standin.problems
-
-
-async def test_undo_shows_the_model_the_originals_again(
-    conversation: Conversation, alice: User
-) -> None:
-    """They were never gone."""
-    before = await sync_to_async(message_store.read_effective)(conversation.pk)
-    attempt = await compact(conversation, alice)
-    assert await sync_to_async(message_store.read_effective)(conversation.pk) != before
-    await sync_to_async(undo.undo_condensation)(condensation=attempt)
-    back = await sync_to_async(message_store.read_effective)(conversation.pk)
-    assert [one.text for one in back] == [one.text for one in before]
-
-
-def test_a_summary_follows_where_the_model_has_none(alice: User) -> None:
-    """And simpler things after that."""
-    preferences = accounts.preferences_of(alice)
-    preferences.strategy = "provider"
-    rungs = turn_context.configuration_for(Profile(), preferences).strategies
-    assert [*rungs] == ["provider", "fresh_start", "ledger", "sliding_window"]
 
 
 async def test_a_model_without_it_writes_a_summary(

@@ -12,15 +12,13 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import undo
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
 from tests.chatapp.live.test_consumers import fill
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
 
@@ -105,24 +103,22 @@ def test_a_missing_fact_is_put_back_with_one_click(
     assert len(message_store.read_effective(conversation.pk)) == count
 
 
-def test_somebody_elses_facts_are_not_found(
-    conversation: Conversation, attempt: Condensation, bob: User, client: Client
-) -> None:
-    """As everything of theirs."""
-    client.force_login(bob)
-    address = reverse("put_back", args=[conversation.pk, attempt.pk])
-    assert client.post(address, {"fact": "1"}).status_code == 404
-
-
 @pytest.mark.parametrize("fact", ["", "x", "-1", "99"])
 def test_a_fact_that_is_not_there_is_refused(
-    conversation: Conversation, attempt: Condensation, alice: User, client: Client, fact: str
+    conversation: Conversation,
+    attempt: Condensation,
+    alice: User,
+    bob: User,
+    client: Client,
+    fact: str,
 ) -> None:
-    """With a sentence, and nothing is written."""
+    """With a sentence, and nothing is written; nobody else finds what there is."""
     client.force_login(alice)
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     answer = client.post(address, {"fact": fact}, headers={"HX-Request": "true"})
     assert answer.status_code == 422
+    client.force_login(bob)
+    assert client.post(address, {"fact": "1"}).status_code == 404
     assert len(message_store.read_effective(conversation.pk)) == 1
 
 
@@ -154,9 +150,7 @@ async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, 
         threads.append(threading.get_ident())
         return False
 
-    scale, audience = Scale(overhead=0), RecordingAudience()
-    saver = RetriedWrites(audience)
-    log = AttemptLog(run, scale=scale, saver=saver, audience=audience, on_disk=on_disk)
+    log = AttemptLog(journal_of(run, RecordingAudience()), on_disk=on_disk)
     attempt = condense.Attempt(
         id=uuid.uuid4().hex,
         strategy="fresh_start",

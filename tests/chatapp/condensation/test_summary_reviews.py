@@ -28,28 +28,18 @@ from chatapp.transcript import condensation_page, summary_proposal
 from chatapp.turns.active_conversations import ActiveConversations, active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.transfer.lives import read, write
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
 SECOND = "<summary>The port is 8124, said the user.</summary>"
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 Status = Review.Status
-
-
-@pytest.fixture
-def standin(anthropic_standin: Standin) -> Standin:
-    """The provider."""
-    return anthropic_standin
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +51,7 @@ def _short_summaries(settings: Settings) -> None:
 @pytest.fixture
 def conversation(alice: User, standin: Standin) -> Conversation:
     """A conversation with two answers, long enough to be condensed."""
-    conversation = converse(alice, standin)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(converse(alice, standin))
 
 
 async def begin(page: Page, standin: Standin, *summaries: str, **fields: Any) -> Review:
@@ -80,6 +66,13 @@ async def until_shown(page: Page) -> Review:
     await page.until("status.changed", waits=True)
     await page.until("panel.changed")
     return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
+
+
+async def go_on(page: Page, standin: Standin) -> Review:
+    """Say something that is due for a condensation; return the review that its turn waits for."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    await page.say("Go on.")
+    return await until_shown(page)
 
 
 async def until_nothing_runs() -> None:
@@ -133,21 +126,24 @@ async def test_a_summary_waits_on_every_page_and_nothing_is_applied_before(
 
 
 async def test_a_page_that_opens_later_shows_the_summary_that_waits(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """And stopping the turn withdraws it."""
+    """And stopping the turn withdraws it; nobody's words are lost because a key was pressed."""
     async with open_page(conversation, alice) as page:
-        await begin(page, standin, FIRST)
+        asked = await begin(page, standin, FIRST)
         async with open_page(conversation, alice) as late:
             snapshot = late.frames[-1]
             assert snapshot["waits"]
             assert "The port is 8123." in snapshot["panel"]["condensing"]
+        await answer(browser, asked, "", "figures/", summary="Own words, half")
         await page.send("turn.stop")
         await page.until_idle()
     assert (await attempt_of(conversation)).status == "cancelled"
     review = await Review.objects.aget()
     assert (review.status, review.answered_by_id) == (Status.WITHDRAWN, None)
     assert review.answered_at is not None
+    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
+    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
 
 
 async def test_a_persons_words_apply_and_are_on_record_as_theirs(
@@ -177,22 +173,6 @@ async def test_a_persons_words_apply_and_are_on_record_as_theirs(
     assert len(await sync_to_async(problems)(conversation)) == 2
     own_text = {"status": Status.EDITED, "text": attempt.summary}
     await raw(Review).filter(pk=review.pk).aupdate(**own_text)
-
-
-async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """The model was paid all the same."""
-    async with open_page(conversation, alice) as page:
-        before = await sync_to_async(seen)(conversation)
-        review = await begin(page, standin, FIRST)
-        assert (await answer(browser, review, "discard")).status_code == 204
-        await page.until_idle()
-    attempt = await attempt_of(conversation)
-    assert attempt.status == "cancelled"
-    assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
-    assert await sync_to_async(seen)(conversation) == before
-    assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
 async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kept(
@@ -276,45 +256,36 @@ async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
     assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
-async def test_figures_follow_what_is_typed(
+async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """Size and receipt of the text as it is now; nothing of it counts as said."""
+    """An empty one, and one that is larger than what it stands for; figures follow the words."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
         short = await answer(browser, review, "", "figures/", summary="x")
         long = await answer(browser, review, "", "figures/", summary="many words " * 300)
         assert short.status_code == long.status_code == 200
         assert short.content != long.content
-        assert (await Review.objects.aget()).text == ""
-        await page.send("turn.stop")
-        await page.until_idle()
-        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
-
-
-async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """An empty one, and one that is larger than what it stands for."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
         empty = await answer(browser, review, "accept", summary=" \n")
         assert (empty.status_code, b"empty" in empty.content) == (422, True)
         large = await answer(browser, review, "accept", summary="many words " * 20_000)
         assert (large.status_code, b"not get smaller" in large.content) == (422, True)
         assert (await answer(browser, review, "nonsense")).status_code == 422
-        assert (await Review.objects.aget()).status == Status.PENDING
+        now = await Review.objects.aget()
+        assert (now.status, now.text) == (Status.PENDING, "")
         await page.send("turn.stop")
         await page.until_idle()
+        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
 
 
-async def test_only_the_first_answer_counts_and_only_the_owners(
+async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, bob: User
 ) -> None:
-    """Another tab is told; another user finds nothing."""
+    """Only the first answer counts: another tab is told so, and another user finds nothing."""
     stranger = Client()
     await sync_to_async(stranger.force_login)(bob)
     async with open_page(conversation, alice) as page:
+        before = await sync_to_async(seen)(conversation)
         review = await begin(page, standin, FIRST)
         assert (await answer(stranger, review, "accept")).status_code == 404
         assert (await answer(stranger, review, "", "figures/")).status_code == 404
@@ -323,24 +294,23 @@ async def test_only_the_first_answer_counts_and_only_the_owners(
         late = await answer(browser, review, "accept")
         assert (late.status_code, b"another tab" in late.content) == (422, True)
         await page.until_idle()
+    attempt = await attempt_of(conversation)
+    assert attempt.status == "cancelled"
+    assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
+    assert await sync_to_async(seen)(conversation) == before
+    assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
-@pytest.mark.parametrize("answered", ["before the start", "after the start"])
 async def test_a_review_outlives_the_process_that_asked(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, answered: str
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """The next one shows it again, asks no model, and applies what the person says."""
+    """The next one asks no model, and applies what the person said before it began."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
     await restart()
     asked = len(standin.requests)
-    if answered == "before the start":
-        await answer(browser, review, "accept", summary="Own words.")
+    await answer(browser, review, "accept", summary="Own words.")
     async with open_page(conversation, alice) as page:
-        if answered == "after the start":
-            if not any(frame.get("waits") for frame in page.frames):
-                await page.until("panel.changed")
-            await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert len(standin.requests) == asked
     assert (await attempt_of(conversation)).summary == "Own words."
@@ -358,21 +328,6 @@ def automatic(conversation: Conversation, alice: User) -> Preferences:
     return preferences
 
 
-async def test_an_automatic_one_waits_where_that_is_wanted_and_the_turn_goes_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """With the person's words in its request."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-        assert review.applies_at
-        await answer(browser, review, "accept", summary="Own words.")
-        await page.until_idle()
-    assert "Own words." in str(standin.requests[-1].body["messages"])
-    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
-
-
 async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     conversation: Conversation, alice: User, standin: Standin, automatic: Preferences
 ) -> None:
@@ -388,20 +343,25 @@ async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     assert "8123" in str(standin.requests[-1].body["messages"])
 
 
-async def test_it_does_not_apply_by_itself_while_somebody_changes_it(
+async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_on(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
-    """From the first letter on it waits for them."""
-    standin.then(Reply(FIRST), Reply("Done."))
+    """From the first letter on, on all pages; then with the person's words in its request."""
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
+        assert review.applies_at
+        assert "data-applies" in page.frames[-1]["condensing"]
         held = await answer(browser, review, "", "figures/", summary="Own w")
         assert b'id="review-applies"' in held.content
+        shown = (await page.until("panel.changed"))["condensing"]
+        assert "data-applies" not in shown
+        assert f'data-review="{review.pk}"' in shown
         now = await Review.objects.aget()
         assert (now.status, now.applies_at) == (Status.PENDING, None)
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
+    assert "Own words." in str(standin.requests[-1].body["messages"])
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert not await sync_to_async(problems)(conversation)
 
 
@@ -428,6 +388,7 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert (await Review.objects.aget()).typed is None
+    assert (await attempt_of(conversation)).summary == "Own words."
     assert not await sync_to_async(problems)(conversation)
 
 
@@ -445,44 +406,12 @@ async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
         await until_nothing_runs()
 
 
-async def test_what_was_typed_is_on_the_record_of_one_that_was_stopped(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """Nobody's words are lost because a key was pressed."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        await answer(browser, review, "", "figures/", summary="Own words, half")
-        await page.send("turn.stop")
-        await page.until_idle()
-    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
-    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
-
-
-async def test_other_tabs_hear_that_it_waits_for_whoever_changes_it(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """Their clock stops, and a page that opens later has none."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-        assert "data-applies" in page.frames[-1]["condensing"]
-        await answer(browser, review, "", "figures/", summary="Own w")
-        shown = (await page.until("panel.changed"))["condensing"]
-        assert "data-applies" not in shown
-        assert f'data-review="{review.pk}"' in shown
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
 async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_nobody_visits(
     conversation: Conversation, alice: User, standin: Standin, automatic: object
 ) -> None:
     """Its time was over while nothing ran; the turn goes on and answers."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
     active.open()
@@ -500,10 +429,8 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
 ) -> None:
     """Its process was not known to be gone when this one began."""
     await active.clear_up()
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
     await restart()
     active.cleared_up = True
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
@@ -546,30 +473,11 @@ async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
     """Its request is sent as it was, and the same turn does not try again."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        await answer(browser, await until_shown(page), "discard")
+        await answer(browser, await go_on(page, standin), "discard")
         await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1
-
-
-async def test_an_automatic_one_that_waits_outlives_the_process_too(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """The turn then answers with the person's words in its request; nothing is written twice."""
-    standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
-    await restart()
-    await answer(browser, review, "accept", summary="Own words.")
-    async with open_page(conversation, alice) as page:
-        await page.until_idle()
-    assert "Own words." in str(standin.requests[-1].body["messages"])
-    assert await Condensation.objects.acount() == 1
-    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
 
 
 async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
@@ -608,10 +516,8 @@ async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
     """The turn goes on waiting for the one that is shown; what is put off is another one."""
-    standin.then(Reply(FIRST), Reply("Done."))
     async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        review = await until_shown(page)
+        review = await go_on(page, standin)
         await page.send("condense.put_off")
         await page.until("panel.changed")
     await restart()
@@ -619,4 +525,5 @@ async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart
     async with open_page(conversation, alice) as page:
         await page.until_idle()
     assert (await attempt_of(conversation)).status == "succeeded"
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert "Own words." in str(standin.requests[-1].body["messages"])

@@ -135,26 +135,19 @@ def grow_with_the_talk(wanted: condense.Configuration) -> condense.Configuration
     return replace(wanted, thresholds=(condense.Adaptive(turns=2), *wanted.thresholds))
 
 
-def test_the_server_may_have_thresholds_of_its_own(settings: Settings, alice: User) -> None:
-    """They see the conversation; where they know nothing the user's hold."""
-    settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
-    preferences = accounts.preferences_of(alice)
-    profile = alice.profiles.get()
-    turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
-    found = turn_context.budget_for(profile, preferences, (*turn, *turn, turn[0]))
-    assert found.threshold_source == "adaptive"
-    assert turn_context.budget_for(profile, preferences).threshold == preferences.threshold
-
-
-def test_the_bar_shows_the_threshold_that_the_talk_has(
+def test_the_server_may_have_thresholds_of_its_own(
     settings: Settings, conversation: Conversation
 ) -> None:
-    """Where a turn would condense, the mark is."""
+    """They see the conversation, also for the bar; where they know nothing the user's hold."""
     settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
     preferences, profile = accounts.preferences_of(conversation.owner), conversation.profile
     assert profile is not None
-    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
+    history = (*turn, *turn, turn[0])
+    found = turn_context.budget_for(profile, preferences, history)
+    assert found.threshold_source == "adaptive"
+    assert turn_context.budget_for(profile, preferences).threshold == preferences.threshold
+    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     size = condense.TokenCount(5_000)
-    early = state_of(terms, (*turn, *turn, turn[0]), size).condenses_at
+    early = state_of(terms, history, size).condenses_at
     assert early < state_of(terms, (), size).condenses_at

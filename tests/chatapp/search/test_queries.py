@@ -14,7 +14,6 @@ from chatapp.search.queries import (
     excerpt,
     fold,
     searchable_text,
-    space_out,
     visible_text,
 )
 
@@ -34,6 +33,8 @@ def found_in(text: str, words: str) -> list[str]:
         ("上下文 API", (("上", "下", "文"), ("API",))),
         ("-- != \0 ( ) *", ()),
         ("", ()),
+        ("word " * 1_000, (("word",),) * 40),
+        ("wörds用Django的", (("wörds", "用", "Django", "的"),)),
     ],
 )
 def test_words_stand_alone_and_what_is_joined_stays_together(
@@ -83,11 +84,6 @@ def test_every_text_and_every_query_makes_an_excerpt(text: str, words: str) -> N
         re.compile(query.expression.replace("*", ""))
 
 
-def test_a_long_query_is_cut() -> None:
-    """Nobody types that much to find something."""
-    assert len(Query.read("word " * 1_000).phrases) == 40
-
-
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "aGVsaW90cm9wZQ=="}}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -116,12 +112,6 @@ JSON = st.recursive(
 def test_a_message_is_found_by_what_its_row_shows(content: Any, text: str) -> None:
     """Not by names of fields, by identifiers or by encoded data."""
     assert visible_text(content) == text
-
-
-def test_characters_that_may_be_words_stand_alone() -> None:
-    """So that each can be found in the middle of what is written without spaces."""
-    assert space_out("用Django的").split() == ["用", "Django", "的"]
-    assert space_out("plain wörds") == "plain wörds"
 
 
 @settings(max_examples=40)

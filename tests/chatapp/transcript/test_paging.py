@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
 from chatapp import errors
 from chatapp.conversations import rewind
-from chatapp.conversations.rewind import rewind_conversation, switch_version
+from chatapp.conversations.rewind import switch_version
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.transcript.test_transcript import append
 from tests.records import record_for
 
 OPERATIONS = st.lists(
@@ -107,12 +106,6 @@ class Session:
         record = self.conversation.rewinds.undoable().order_by("-created_at").first()
         if record:
             hidden_messages.undo_rewind(record)
-
-
-def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> None:
-    """Store a message made of blocks."""
-    message = condense.Message(role=role, content=blocks)
-    message_store.append_message(conversation.pk, message, tokens=1)
 
 
 def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
@@ -225,36 +218,10 @@ def test_a_place_that_is_none_is_the_newest_page(
     """It comes from a URL that anybody can type."""
     for number in range(3):
         say("user", f"message {number}")
-    assert [row.seq for row in row_pages.page_around(conversation, place).rows] == [1, 2, 3]
-    assert [row.seq for row in row_pages.page(conversation, before=place).rows] == [1, 2, 3]
-    assert [row.seq for row in row_pages.page_after(conversation, place).rows] == [1, 2, 3]
-    assert [row.seq for row in row_pages.page_between(conversation, place, place).rows] == [
-        1,
-        2,
-        3,
-    ]
-
-
-def test_a_place_after_the_end_is_the_end(conversation: Conversation, say: Say) -> None:
-    """What stood there may have been in another conversation."""
-    for number in range(3):
-        say("user", f"message {number}")
-    page = row_pages.page_around(conversation, "999999999.999999999")
-    assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")
-
-
-def test_a_page_takes_as_many_queries_wherever_it_is(conversation: Conversation, say: Say) -> None:
-    """In a long conversation as in a short one."""
-
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            row_pages.page_around(conversation, "5", limit=6)
-        return len(captured)
-
-    for number in range(20):
-        say("user" if number % 2 else "assistant", f"message {number}")
-    few = queries()
-    for number in range(100):
-        say("user" if number % 2 else "assistant", f"message {number}")
-    rewind_conversation(conversation=conversation, to_seq=100)
-    assert queries() == few
+    pages = [read(conversation, place) for read in (row_pages.page_around, row_pages.page_after)]
+    pages.append(row_pages.page(conversation, before=place))
+    pages.append(row_pages.page_between(conversation, place, place))
+    # Past the end is the end: what stood there may have been in another conversation.
+    pages.append(row_pages.page_around(conversation, "999999999.999999999"))
+    for page in pages:
+        assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")

@@ -2,11 +2,13 @@
 
 import uuid
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 import condense
 from chatapp.condensation import undo
@@ -16,6 +18,7 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    ToolRun,
     Turn,
     hidden_messages,
     message_store,
@@ -25,6 +28,7 @@ from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.scripted_turns import ask
 from tests.records import record_for
 
 
@@ -111,6 +115,29 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     assert [card.cleared is not None for card in cards(conversation)] == [True, False]
 
 
+def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> None:
+    """Have tools called in a minute of the turn, which took so many seconds; one did not run."""
+    names = [*ran, *([also] if also else [])]
+    calls = tuple(condense.ToolUseBlock(name, "read_file", {}) for name in names)
+    results = tuple(condense.ToolResultBlock(name, "Its text.") for name in names)
+    began = timezone.now() + timedelta(minutes=minute)
+    for role, content, when in (("assistant", calls, 0), ("user", results, 50)):
+        message = condense.Message(role, content)  # type: ignore[arg-type] # one of two
+        row = message_store.append_message(turn.conversation_id, message, tokens=1, turn=turn)
+        Message.objects.filter(pk=row.pk).update(created_at=began + timedelta(seconds=when))
+    for name, seconds in ran.items():
+        end = began + timedelta(seconds=seconds)
+        ToolRun.objects.create(turn=turn, call_id=name, started_at=began, finished_at=end)
+
+
+def test_each_card_says_how_long_its_tool_took(conversation: Conversation) -> None:
+    """One that did not run says nothing; some servers give the same ids in every reply."""
+    turn = ask(conversation)
+    step(turn, 1, {"a": 0.04, "b": 3.0}, also="c")
+    step(turn, 2, {"a": 7.0})
+    assert [card.seconds for card in cards(conversation)] == [0.04, 3.0, None, 7.0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
@@ -157,27 +184,20 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     assert newest.hidden_by is None
 
 
-def test_only_the_first_condensation_of_a_conversation_explains_itself(
-    conversation: Conversation, say: Say
-) -> None:
-    """Whoever took it back has understood, and needs no other."""
-    talk(say, 4)
-    first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
-    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
-    undo.undo_condensation(condensation=second)
-    assert [fold.nudges for fold in folds_of(conversation)] == [True, False]
-    undo.undo_condensation(condensation=first)
-    assert [fold.nudges for fold in folds_of(conversation)] == [False, False]
-
-
 def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     conversation: Conversation, say: Say
 ) -> None:
-    """The record never disappears, and is hidden by no other that was undone."""
+    """The record never disappears, and is hidden by no other that was undone.
+
+    Only a conversation's first explains itself: whoever took it back has understood.
+    """
     talk(say, 4)
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
+    nudges = [[fold.nudges for fold in folds_of(conversation)]]
     for attempt in reversed(attempts):
         undo.undo_condensation(condensation=attempt)
+        nudges.append([fold.nudges for fold in folds_of(conversation)])
+    assert nudges == [[False, False], [True, False], [False, False]]
     *rows, _one, _other = row_pages.page(conversation).rows
     shown = [(fold.undoable, fold.hidden_by) for fold in folds_of(conversation)]
     assert shown == [(False, None)] * 2
@@ -242,25 +262,15 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     assert kinds == [FailureRow, CondensationRow] * 2
 
 
-def test_a_page_never_separates_a_call_from_its_result(conversation: Conversation) -> None:
-    """A page that would begin with results reaches back to their call."""
-    for number in range(6):
-        name = f"c{number}"
-        call(conversation, name, "read_file", {})
-        append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = row_pages.page(conversation, limit=5)
-    cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
-    assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
-
-
 def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
     conversation: Conversation, say: Say
 ) -> None:
-    """Two rewinds cost no more than one."""
+    """In a long conversation as in a short one; two rewinds cost no more than one."""
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             row_pages.page(conversation)
+            row_pages.page_around(conversation, "5", limit=6)
         return len(captured)
 
     talk(say, 4)

@@ -10,7 +10,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.rows import ContinuedRow, MessageRow, RewindRow, TurnRow
 from chatapp.turns import lifecycle, turn_retries
 from tests.chatapp.conftest import use_tools
-from tests.chatapp.scripted_turns import FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
+from tests.chatapp.scripted_turns import DONE, FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
 
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:
@@ -45,6 +45,51 @@ def test_a_turn_without_an_answer_is_a_row_that_can_be_taken_up(
     assert [row.commands for row in turn_rows(conversation)] == [()]
 
 
+@pytest.mark.parametrize(
+    ("reason", "status", "cut", "commands"),
+    [
+        ("max_tokens", DONE, "The answer reached its longest allowed length here.", []),
+        ("error", DONE, "The answer broke off here.", []),
+        ("end_turn", DONE, "", []),
+        # It says so itself, once.
+        ("stopped", STOPPED, "Stopped here.", []),
+        # It is continued where it ends, so its turn offers to try again only.
+        ("interrupted", INTERRUPTED, "The answer was interrupted here.", [("turn.retry",)]),
+    ],
+)
+def test_an_answer_that_was_cut_says_so_and_can_be_continued(
+    conversation: Conversation,
+    reason: str,
+    status: Turn.Status,
+    cut: str,
+    commands: list[tuple[str, ...]],
+) -> None:
+    """A whole one can't."""
+    end(ask(conversation), "Because it", stop_reason=reason, status=status)
+    (answer,) = answers(conversation)
+    assert (answer.cut, answer.continuable, answer.repeatable) == (cut, bool(cut), True)
+    assert [row.commands for row in turn_rows(conversation)] == commands
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "shown"),
+    [
+        (STOPPED, "", ("Stopped", False, "You stopped it here.", ("turn.retry",))),
+        # One that used up its steps is finished, and can go on.
+        (DONE, "50 steps.", ("Stopped", False, "50 steps.", ("turn.continue",))),
+    ],
+)
+def test_a_turn_that_ended_before_its_answer_says_so(
+    conversation: Conversation, status: Turn.Status, error: str, shown: tuple[object, ...]
+) -> None:
+    """One line, which is no failure."""
+    turn = ask(conversation)
+    use_tools(conversation, 1, turn=turn)
+    lifecycle.finish_turn(turn=turn, status=status, error=error)
+    (row,) = turn_rows(conversation)
+    assert (row.name, row.failed, row.reason, row.commands) == shown
+
+
 def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conversation) -> None:
     """On record, and with nothing to do any more."""
     end(ask(conversation), status=FAILED)
@@ -53,14 +98,6 @@ def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conver
     kinds = [type(row) for row in row_pages.page(conversation).rows]
     assert kinds == [MessageRow, TurnRow, TurnRow, MessageRow, MessageRow]
     assert [row.commands for row in turn_rows(conversation)] == [(), ()]
-
-
-def test_an_interrupted_answer_is_continued_where_it_ends(conversation: Conversation) -> None:
-    """So its turn offers to try again only."""
-    end(ask(conversation), "Well", stop_reason="interrupted", status=INTERRUPTED)
-    assert turn_rows(conversation)[-1].commands == ("turn.retry",)
-    (answer,) = answers(conversation)
-    assert (answer.cut, answer.continuable) == ("The answer was interrupted here.", True)
 
 
 def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
@@ -87,51 +124,6 @@ def test_an_answer_that_was_stopped_can_be_continued_after_a_rule_was_pinned(
     assert answer.continuable
     turn = turn_retries.continue_turn(conversation=conversation, nonce=uuid.uuid4())
     assert turn is not None
-
-
-def test_a_turn_that_was_stopped_before_its_answer_says_so(conversation: Conversation) -> None:
-    """One line, which is no failure."""
-    turn = ask(conversation)
-    use_tools(conversation, 1, turn=turn)
-    end(turn, status=STOPPED)
-    (row,) = turn_rows(conversation)
-    assert (row.name, row.failed, row.commands) == ("Stopped", False, ("turn.retry",))
-
-
-def test_an_answer_that_was_stopped_says_so_itself(conversation: Conversation) -> None:
-    """Once."""
-    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    (answer,) = answers(conversation)
-    assert (answer.cut, answer.continuable) == ("Stopped here.", True)
-    assert not turn_rows(conversation)
-
-
-def test_a_turn_that_used_up_its_steps_can_go_on(conversation: Conversation) -> None:
-    """It is finished, and says why it ended."""
-    turn = ask(conversation)
-    use_tools(conversation, 1, turn=turn)
-    lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED, error="Stopped after 50 steps.")
-    (row,) = turn_rows(conversation)
-    assert (row.reason, row.failed) == ("Stopped after 50 steps.", False)
-    assert row.commands == ("turn.continue",)
-
-
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    [
-        ("max_tokens", "The answer reached its longest allowed length here."),
-        ("error", "The answer broke off here."),
-        ("end_turn", ""),
-    ],
-)
-def test_an_answer_that_was_cut_says_so_and_can_be_continued(
-    conversation: Conversation, reason: str, words: str
-) -> None:
-    """A whole one can't."""
-    end(ask(conversation), "Because it", stop_reason=reason)
-    (answer,) = answers(conversation)
-    assert (answer.cut, answer.continuable) == (words, bool(words))
-    assert answer.repeatable
 
 
 def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversation) -> None:

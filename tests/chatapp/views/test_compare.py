@@ -64,7 +64,7 @@ def test_each_fact_leads_to_the_message_it_is_from(
     leads = f"?from={source.pk}#original-{source.pk}"
     assert leads in page
     assert f'id="original-{source.pk}"' in page
-    found = originals.compare(attempt, None).originals.shown
+    found = originals.compare(attempt, None).shown
     told = {one.message.pk: [fact.text for fact in one.facts] for one in found}
     assert told[source.pk] == ["You must never push to main."]
     compare = reverse("compare", args=[conversation.pk, attempt.pk])
@@ -116,7 +116,7 @@ def test_what_was_undone_keeps_its_generation_and_its_originals(
     assert originals.read_descent(attempts[2]).generation == 3
     assert originals.read_descent(attempts[2]).before == attempts[1]
     assert originals.read_descent(again).generation == 3
-    shown = originals.compare(attempts[2], None).originals.shown
+    shown = originals.compare(attempts[2], None).shown
     assert [one.message.seq for one in shown][-1] == attempts[2].at_seq
 
 
@@ -168,13 +168,13 @@ def test_thousands_of_originals_come_a_page_at_a_time(
     assert costs[1] <= costs[0] + 2
     start, seen = None, []
     while True:
-        found = originals.compare(large, start).originals
+        found = originals.compare(large, start)
         seen += [one.message.pk for one in found.shown]
         if found.later is None:
             break
         start = found.later
     assert len(seen) == len(set(seen)) == 151
-    assert originals.compare(large, seen[60]).originals.earlier == seen[30]
+    assert originals.compare(large, seen[60]).earlier == seen[30]
 
 
 def test_thousands_of_facts_are_listed_in_part(

@@ -1,6 +1,7 @@
 """What the model sees next, and saw in any call: in order, in parts, checked and compared."""
 
 import hashlib
+from dataclasses import replace
 from functools import partial
 from html import unescape
 from importlib import import_module
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
+from chatapp.agent.provider_port import SentRequest
 from chatapp.condensation.cost_forecast import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
@@ -32,10 +34,12 @@ from chatapp.models import (
 )
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from chatapp.transcript.condensation_page import read_record
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
 from tests.chatapp.storage.test_requests import MODEL, Session, text
 from tests.growth import assert_cheap
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -65,21 +69,10 @@ def condense_all(session: Session, *, keep: int = 2) -> Condensation:
     tags = condense.Tags(condense_id=condense.Message("user", "").id)
     made = condense.Message("user", blocks, tags=tags, tokens=200)
     row = hidden_messages.apply_reduction(conversation.pk, reduction_of(made, hidden))
-    return Condensation.objects.create(
-        conversation=conversation,
-        message=row,
-        status=Condensation.Status.SUCCEEDED,
-        kind=Condensation.Kind.CONDENSED,
-        strategy="fresh_start",
-        trigger="auto",
-        at_seq=row.seq - 1,
-        threshold=90,
-        threshold_source="global",
-        context_window=200_000,
-        allowed=171_808,
-        tokens_before=172_340,
-        tokens_before_measured=True,
-        tokens_after=9_120,
+    columns = {"message": row, "at_seq": row.seq - 1, "trigger": "auto", "tokens_after": 9_120}
+    return put_on_record(
+        conversation,
+        **columns,
         messages_hidden=len(hidden),
         summary="The lexer is done.",
         prompt="Summarise the conversation.",
@@ -105,6 +98,12 @@ def upcoming(conversation: Conversation) -> NextRequest:
 def kinds(cards: Any) -> list[str]:
     """Return what the cards are, in order."""
     return [card.kind for card in cards]
+
+
+def with_head(sent: SentRequest, head: bytes) -> SentRequest:
+    """Return the request with something else before its messages, and the hash of it."""
+    body = b"".join((head, b",".join(sent.fragments), sent.tail))
+    return replace(sent, head=head, body=body, digest=hashlib.sha256(body).digest())
 
 
 def call_address(call: ModelCall, name: str = "call") -> str:
@@ -204,13 +203,6 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
     assert seen.rewound == "2 messages"
 
 
-def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
-    """Only what the engine wrote is taken apart."""
-    session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    seen = upcoming(session.conversation)
-    assert kinds(seen.cards) == ["system", "tools", "newest"]
-
-
 @pytest.mark.parametrize("provider", FORMATS)
 def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provider: str) -> None:
     """In the next request and in past ones, also where it was sent together with a request."""
@@ -246,6 +238,7 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert past.cards[7].pieces[0].text == "And now the parser"
     assert sum(card.cached or 0 for card in past.cards) == pytest.approx(500, abs=8)
     assert [hider.attempt.pk for hider in past.hiders] == [attempt.pk]
+    assert read_record(attempt).ledger == SUMMARY[1]
     assert past.seen is not None
     assert past.seen.matches
 
@@ -258,6 +251,7 @@ def test_only_what_the_engine_wrote_is_taken_apart_in_a_past_call(
     session.writer = FORMATS[provider](MODEL)
     beside = condense.TextBlock(SUMMARY[3], {condense.BESIDE: {"kind": "environment"}})
     session.say("user", *map(condense.TextBlock, SUMMARY[:2]), beside)
+    assert kinds(upcoming(session.conversation).cards)[2:] == ["newest", "environment"]
     past = read_call(answered(session, provider))
     assert kinds(past.cards) == ["system", "tools", "newest", "environment"]
     assert past.hiders == ()
@@ -306,7 +300,7 @@ def test_a_request_nobody_can_read_is_still_there(session: Session, browser: Cli
     session.say("user", condense.TextBlock("Begin"))
     sent = session.send()
     call = ModelCall.objects.latest("pk")
-    strange = SentRequestOf(sent).with_head(b"strange<")
+    strange = with_head(sent, b"strange<")
     session.record(strange)
     call = ModelCall.objects.latest("pk")
     page = browser.get(call_address(call)).content.decode()
@@ -374,7 +368,7 @@ def test_another_system_prompt_or_tool_is_another_beginning(
     session.say("user", condense.TextBlock("Begin"))
     answered(session)
     sent = session.send()
-    session.record(SentRequestOf(sent).with_head(sent.head.replace(old, new)))
+    session.record(with_head(sent, sent.head.replace(old, new)))
     call = ModelCall.objects.latest("pk")
     ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
     found = read_call(ModelCall.objects.get(pk=call.pk)).comparison
@@ -404,7 +398,7 @@ def test_what_people_and_models_write_is_text(session: Session, browser: Client)
 def test_nobody_else_sees_any_of_it(
     session: Session, bob: User, browser: Client, client: Client
 ) -> None:
-    """Another user finds nothing, a stranger is asked to sign in."""
+    """Another user finds nothing, a stranger is asked to sign in; nor is it of another talk."""
     session.say("user", condense.TextBlock("Begin"))
     session.say("user", condense.TextBlock("Secret"))
     call, attempt = answered(session), condense_all(session, keep=1)
@@ -416,6 +410,8 @@ def test_nobody_else_sees_any_of_it(
     }
     other = Client()
     other.force_login(bob)
+    own = Conversation.objects.create(owner=session.conversation.owner)
+    assert browser.get(reverse("call", args=[own.pk, call.pk])).status_code == 404
     for name, more in names.items():
         address = reverse(name, args=[session.conversation.pk, *more])
         assert browser.get(address).status_code == 200
@@ -423,35 +419,19 @@ def test_nobody_else_sees_any_of_it(
         assert client.get(address).status_code == 302
 
 
-def test_a_call_of_another_conversation_is_not_found(
-    session: Session, alice: User, browser: Client
-) -> None:
-    """Not even where both are the reader's own."""
-    session.say("user", condense.TextBlock("Begin"))
-    call = answered(session)
-    other = Conversation.objects.create(owner=alice)
-    assert browser.get(reverse("call", args=[other.pk, call.pk])).status_code == 404
-
-
-def test_the_panel_gets_what_the_page_has_without_the_page(
-    session: Session, browser: Client
-) -> None:
-    """One template for both."""
-    session.say("user", condense.TextBlock("Begin"))
-    address = reverse("inspector", args=[session.conversation.pk])
-    part = browser.get(address, headers={"HX-Request": "true"}).content.decode()
-    assert "<html" not in part
-    assert "The next request" in part
-
-
 @pytest.mark.parametrize("name", ["inspector", "condensations", "audits"])
 def test_a_link_that_htmx_follows_leads_to_a_whole_page(
     session: Session, browser: Client, name: str
 ) -> None:
-    """It takes the place of the one before."""
-    own = [session.conversation.pk] if name == "inspector" else []
+    """It takes the place of the one before; the panel gets what the page has without the page."""
+    address = reverse(name, args=[session.conversation.pk] if name == "inspector" else [])
     boosted = {"HX-Request": "true", "HX-Boosted": "true"}
-    assert "<html" in browser.get(reverse(name, args=own), headers=boosted).content.decode()
+    assert "<html" in browser.get(address, headers=boosted).content.decode()
+    if name == "inspector":
+        session.say("user", condense.TextBlock("Begin"))
+        part = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+        assert "<html" not in part
+        assert "The next request" in part
 
 
 @pytest.mark.parametrize("provider", FORMATS)
@@ -534,23 +514,3 @@ def test_a_long_conversation_opens_like_a_short_one(
         past = read_call(call)
         assert past.seen is not None
         assert past.seen.matches
-
-
-class SentRequestOf:
-    """A request with something else before its messages."""
-
-    def __init__(self, sent: Any) -> None:
-        self.sent = sent
-
-    def with_head(self, head: bytes) -> Any:
-        """Return the request with this head, and the hash of it."""
-        body = b"".join((head, b",".join(self.sent.fragments), self.sent.tail))
-        made = type(self.sent)
-        return made(
-            head=head,
-            fragments=self.sent.fragments,
-            tail=self.sent.tail,
-            seqs=self.sent.seqs,
-            body=body,
-            digest=hashlib.sha256(body).digest(),
-        )

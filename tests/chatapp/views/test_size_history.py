@@ -97,9 +97,12 @@ def test_the_chart_stays_when_its_last_drop_is_long_ago(
 
 
 def test_the_chart_stands_over_the_list_of_one_conversation(
-    browser: Client, conversation: Conversation
+    browser: Client, conversation: Conversation, bob: User
 ) -> None:
-    """With cost and saving of each drop in a table, in as many queries however long it is."""
+    """With cost and saving of each drop in a table, in as many queries however long it is.
+
+    Over that of all there is none, nor one of another person's, whoever knows its number.
+    """
     address, query = reverse("condensations"), {"conversation": str(conversation.pk)}
     other = conversations.start_conversation(owner=conversation.owner)
     attempt(other)
@@ -117,13 +120,9 @@ def test_the_chart_stands_over_the_list_of_one_conversation(
     with CaptureQueriesContext(connection) as many:
         browser.get(address, query)
     assert len(many) == len(few)
-    assert 'class="size-history"' not in browser.get(address).text
-
-
-def test_nothing_of_another_persons_conversation_is_drawn(browser: Client, bob: User) -> None:
-    """Whoever knows its number."""
     foreign = conversations.start_conversation(owner=bob, title="Bob's plans")
     attempt(foreign)
-    page = browser.get(reverse("condensations"), {"conversation": str(foreign.pk)}).text
-    assert "plans" not in page
-    assert 'class="size-history"' not in page
+    for query in ({}, {"conversation": str(foreign.pk)}):
+        page = browser.get(address, query).text
+        assert "plans" not in page
+        assert 'class="size-history"' not in page
