@@ -13,11 +13,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.chatapp.providers.doors import DOORS, Door
 from tests.e2e.chat import Chat
 from tests.e2e.line import Line
 from tests.e2e.server import ROOT, Desk, Server, serving
@@ -162,16 +162,8 @@ def standin() -> Iterator[Standin]:
 def open_chat(tabs: Tabs, desk: Desk, standin: Standin) -> OpenChat:
     """Open a conversation that the stand-in answers: ``open_chat(window=6_000)``."""
 
-    def start(
-        *,
-        page: Page | None = None,
-        door: Door = DOORS[0],
-        window: int = 200_000,
-        max_output: int = 400,
-        threshold: str = "",
-    ) -> Chat:
-        limits = {"window": window, "max_output": max_output}
-        desk.use_profile(door.url(standin), door, threshold=threshold, **limits)
+    def start(*, page: Page | None = None, **limits: Any) -> Chat:
+        desk.use_profile(standin.url, **limits)
         return Chat(page or tabs.page, desk.new_conversation())
 
     return start

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from playwright.sync_api import APIRequestContext, APIResponse, StorageState
 
-from tests.chatapp.providers.doors import DOORS, Door
-
 SETTINGS = {
     "auto_condense": "on",
     "threshold": "100",
@@ -99,19 +97,13 @@ class Desk:
         return answer
 
     def use_profile(
-        self,
-        address: str,
-        door: Door = DOORS[0],
-        *,
-        window: int,
-        max_output: int,
-        threshold: str,
+        self, address: str, *, window: int = 200_000, max_output: int = 400, threshold: str = ""
     ) -> None:
-        """Point the profile "Claude" at a vendor's API, with own limits, as the default."""
+        """Point the profile "Claude" at an address, with own limits, as the default."""
         fields = {
             "name": "Claude",
-            "provider": door.name,
-            "model": "claude-opus-5" if door.name == "anthropic" else door.model,
+            "provider": "anthropic",
+            "model": "claude-opus-5",
             "base_url": address,
             "key": "sk-test",
             "context_window": str(window),

@@ -30,7 +30,7 @@ class Settings:
 @pytest.fixture
 def settings_page(page: Page, desk: Desk) -> Iterator[Settings]:
     """The settings page, with a profile to set; everything is put back afterwards."""
-    desk.use_profile("http://127.0.0.1", window=200_000, max_output=400, threshold="")
+    desk.use_profile("http://127.0.0.1")
     yield Settings(page)
     desk.post("/settings/", **SETTINGS)
 
