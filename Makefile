@@ -28,7 +28,7 @@ test: lint ## Run every check and every test
 lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
-	$(PYTHON_IN)/mypy
+	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
