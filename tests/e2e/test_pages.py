@@ -105,17 +105,6 @@ def test_a_title_wraps_or_can_be_read_at_any_width(
     assert box["x"] + box["width"] <= 360
 
 
-def test_fields_and_the_buttons_beside_them_are_of_one_height(open_page: OpenPage) -> None:
-    """Whatever a browser gives a date, a choice and a line of text."""
-    page = open_page("/condensations/?text=copied")
-    heights = page.locator(".narrowing-fields").evaluate(
-        "form => [...form.querySelectorAll('input:not([type=hidden]), select, .button')]"
-        ".map(one => one.offsetHeight)"
-    )
-    assert len(heights) > 7
-    assert len(set(heights)) == 1, heights
-
-
 def test_a_link_to_a_condensation_leads_to_it(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
