@@ -94,15 +94,6 @@ def test_a_title_wraps_or_can_be_read_at_any_width(
             "one => (one.clientWidth - 12) / one.firstChild.parentElement.scrollWidth"
         )
         assert room * 60 >= seen, width
-    title = "W" * 60
-    page.goto("/")
-    ask(page, title)
-    page.get_by_role("button", name="Condense context").click()
-    expect(page.get_by_role("article", name=re.compile("^Cond|^Context"))).to_be_visible()
-    page.goto("/condensations/")
-    box = page.locator(".attempt-title", has_text=title).bounding_box()
-    assert box
-    assert box["x"] + box["width"] <= 360
 
 
 def test_a_link_to_a_condensation_leads_to_it(
