@@ -45,8 +45,7 @@ class Server:
     @property
     def memory(self) -> int:
         """The KiB that it holds in memory (Linux)."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())[0])
 
     def ask(self, method: str, path: str, **form: str | Sequence[str]) -> http.client.HTTPResponse:
         """Make a request as the browser does, and take its cookies."""
