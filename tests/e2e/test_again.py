@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
+from tests.e2e.accessibility import open_all, problems
 from tests.e2e.chat import texts
 from tests.e2e.conftest import OpenChat
 from tests.standin.behaviours import UNAUTHORIZED, Reply, ToolCall
@@ -39,6 +40,8 @@ def test_a_failed_turn_is_a_row_that_outlives_what_comes_after(
     expect(failed).to_contain_text("did not accept the API key")
     expect(failed.get_by_role("button", name="Try again")).to_have_count(0)
     assert texts(standin.requests[1].body) == ["Hello."]
+    open_all(chat.page)
+    assert problems(chat.page) == []
 
 
 def test_another_answer_keeps_the_first_one_click_away(

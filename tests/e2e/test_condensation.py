@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.e2e.accessibility import complaints
 from tests.e2e.chat import HEADING, Chat, figures, texts, wants_summary
 from tests.e2e.conftest import OpenChat
 from tests.e2e.server import SETTINGS, Desk
@@ -154,6 +155,7 @@ def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
     expect(chat.rows("Condensation cancelled")).to_be_visible()
     expect(chat.button("Cancel")).to_have_count(0)
     chat.finished()
+    assert complaints(chat.page) == []
     chat.ask("Are you there?")
     assert PASSWORD in texts(standin.requests[2].body)[0]
     row = chat.condense()

@@ -11,8 +11,6 @@ from tests.standin.behaviours import Failure, Gate, Reply, rate_limited
 from tests.standin.server import Standin
 
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-# The third message does not fit, and half of what is before it may be hidden.
-TIGHT = {"window": 8_400, "max_output": 400}
 
 # Notes what the page says beside the answer, however short.
 NOTE = """() => {

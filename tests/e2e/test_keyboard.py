@@ -2,6 +2,7 @@
 
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import complaints
 from tests.e2e.chat import texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
@@ -56,6 +57,7 @@ def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
     chat.page.keyboard.press("Escape")
     chat.finished("Stopped.")
     expect(chat.box).to_be_focused()
+    assert complaints(chat.page) == []
     chat.page.keyboard.press("ArrowUp")
     edit = chat.page.get_by_role("textbox", name="Your edit")
     expect(edit).to_be_focused()

@@ -56,17 +56,6 @@ def test_a_conversation_starts_on_the_first_page_and_comes_back_when_deleted(
     expect(title).to_have_text("Hello from the first page")
 
 
-def test_a_new_conversation_begins_with_its_first_message(first_page: Page) -> None:
-    """The link leads to the composer of the first page, and leaves no empty entry."""
-    page = first_page
-    before = page.locator(".conversation").count()
-    for _ in range(3):
-        page.get_by_role("link", name="New conversation").first.click()
-        expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-    page.reload()
-    assert page.locator(".conversation").count() == before
-
-
 def test_the_tabs_title_follows_a_rename_and_the_sidebar_finds_it(first_page: Page) -> None:
     """At once, as the heading and the list do."""
     page, name = first_page, f"xyloph{uuid.uuid4().hex[:8]}"
@@ -94,19 +83,6 @@ def test_a_title_wraps_or_can_be_read_at_any_width(
             "one => (one.clientWidth - 12) / one.firstChild.parentElement.scrollWidth"
         )
         assert room * 60 >= seen, width
-
-
-def test_a_link_to_a_condensation_leads_to_it(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """From the history page into the transcript."""
-    key = addresses["rows"].strip("/").split("/")[-1]
-    page = open_page(f"/condensations/?conversation={key}")
-    there = page.get_by_role("link", name="Context condensed in Every kind of row")
-    line = page.get_by_role("listitem").filter(has_text="9,120").filter(has=there).first
-    line.get_by_role("link", name="Every kind of row", exact=True).click()
-    expect(page.get_by_role("article", name="Context condensed").first).to_be_in_viewport()
-    expect(page.get_by_role("article", name="Context condensed").first).to_be_focused()
 
 
 def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(

@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Locator, Route, expect
 
+from tests.e2e.accessibility import open_all, problems
 from tests.e2e.chat import HEADING, Chat, texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
@@ -134,3 +135,5 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     chat.act(chat.rows("You").last, "Previous version")
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
     expect(chat.rows("Context condensed")).to_be_visible()
+    open_all(chat.page)
+    assert problems(chat.page) == []

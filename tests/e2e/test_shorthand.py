@@ -3,7 +3,7 @@
 import json
 import re
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.chat import Chat
 from tests.e2e.conftest import OpenChat
@@ -142,10 +142,9 @@ def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standi
     expect(chat.rows("You")).to_have_count(1)
 
 
-def test_the_first_page_completes_and_keeps_what_it_cannot_do(open_chat: OpenChat) -> None:
+def test_the_first_page_completes_and_keeps_what_it_cannot_do(first_page: Page) -> None:
     """Help is there; a command for a conversation stays in the box, and the browser says why."""
-    page = open_chat().page
-    page.goto("/")
+    page = first_page
     box = page.get_by_role("textbox", name="Message")
     box.press_sequentially("/h")
     suggested = page.get_by_role("listbox", name="Suggestions").get_by_role("option")
