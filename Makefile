@@ -28,7 +28,7 @@ test: lint ## Run every check and every test
 lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
-	$(PYTHON_IN)/mypy
+	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
@@ -40,7 +40,7 @@ format: .venv ## Rewrite the code in the agreed style
 .PHONY: test-transcripts
 test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 	@test -n "$(TRANSCRIPTS)" || { echo "Say which: make $@ TRANSCRIPTS=<folder>"; exit 1; }
-	$(PYTEST) tests/transcripts --transcripts="$(TRANSCRIPTS)"
+	$(PYTEST) -n 2 --dist worksteal tests/transcripts --transcripts="$(TRANSCRIPTS)"
 
 .PHONY: soak
 soak: .venv ## Run the tests that take long: hundreds of faults and kills

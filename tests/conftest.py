@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 from django.core.cache import cache
 from django.db import connections
+from django.db.models.signals import post_migrate
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
@@ -105,6 +106,12 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
     """
     name = tmp_path_factory.mktemp("database") / "test.sqlite3"
     connections.settings["default"]["TEST"]["NAME"] = str(name)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Have no permission made anew after each test that commits: nobody asks for one."""
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
 
 
 @pytest.fixture(autouse=True)

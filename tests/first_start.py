@@ -1,14 +1,11 @@
 """Folders as a server's first start leaves them, made once for all tests that start one."""
 
 import fcntl
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.processes import started
 
 
 class FirstStart:
@@ -38,13 +35,5 @@ class FirstStart:
 
 
 def _start(data: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdout
-        assert server.stdout.readline(), "the server did not start"
-        server.terminate()
+    with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
+        assert link, "the server did not start"

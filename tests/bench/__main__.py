@@ -24,26 +24,29 @@ def find_sources(root: Path) -> list[Path]:
 
 def measure() -> Iterator[Row]:
     """Yield every row."""
-    from tests.bench.attempts import measure_attempts  # noqa: PLC0415 - Django must be set up
-    from tests.bench.drafts import measure_drafts  # noqa: PLC0415 - likewise
-    from tests.bench.facts import measure_facts  # noqa: PLC0415 - likewise
-    from tests.bench.folded_files import measure_folding  # noqa: PLC0415 - likewise
-    from tests.bench.pages import measure_pages  # noqa: PLC0415 - likewise
-    from tests.bench.storage import measure_storage  # noqa: PLC0415 - likewise
-    from tests.bench.tokens import measure_tokens  # noqa: PLC0415 - likewise
-    from tests.bench.turns import measure_streaming, measure_turns  # noqa: PLC0415 - likewise
+    # Django must be set up.
+    from tests.bench import (  # noqa: PLC0415
+        attempts,
+        drafts,
+        facts,
+        folded_files,
+        pages,
+        storage,
+        tokens,
+        turns,
+    )
 
     root = Path(sysconfig.get_path("purelib"))
     sources = find_sources(root)
-    yield from measure_folding(root, sources)
-    yield from measure_tokens(sources)
-    yield from measure_facts(sources)
-    yield from measure_storage()
-    yield from measure_pages()
-    yield from measure_attempts()
-    yield from measure_drafts()
-    yield from measure_turns()
-    yield from measure_streaming()
+    yield from folded_files.measure_folding(root, sources)
+    yield from tokens.measure_tokens(sources)
+    yield from facts.measure_facts(sources)
+    yield from storage.measure_storage()
+    yield from pages.measure_pages()
+    yield from attempts.measure_attempts()
+    yield from drafts.measure_drafts()
+    yield from turns.measure_turns()
+    yield from turns.measure_streaming()
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """Rows of folded files: source files become their signatures, in time and in memory."""
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,9 +49,5 @@ def _resident() -> float:
     """Return the megabytes that this process and those it started hold in memory (Linux)."""
     mine = os.getpid()
     children = Path(f"/proc/{mine}/task/{mine}/children").read_text().split()
-    return sum(map(_resident_of, [str(mine), *children]))
-
-
-def _resident_of(pid: str) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1_000
+    held = [Path(f"/proc/{pid}/status").read_text() for pid in (mine, *children)]
+    return sum(int(size) for text in held for size in re.findall(r"VmRSS:\s+(\d+)", text)) / 1_000

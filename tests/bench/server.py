@@ -4,8 +4,6 @@ import http.client
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -18,7 +16,8 @@ from urllib.parse import urlencode, urlparse
 
 from websockets.asyncio.client import ClientConnection, connect
 
-ROOT = Path(__file__).parents[2]
+from tests.processes import started
+
 # A word that tells when it was sent.
 SENT = re.compile(r"\bw(\d{9})\b")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,8 +45,7 @@ class Server:
     @property
     def memory(self) -> int:
         """The KiB that it holds in memory (Linux)."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())[0])
 
     def ask(self, method: str, path: str, **form: str | Sequence[str]) -> http.client.HTTPResponse:
         """Make a request as the browser does, and take its cookies."""
@@ -132,17 +130,17 @@ async def open_page(server: Server, conversation: str) -> Page:
 @contextmanager
 def model() -> Iterator[str]:
     """Run a model's stand-in; yield its address."""
-    with _process(["-m", "tests.bench.provider"]) as (_pid, line):
-        yield f"http://127.0.0.1:{line.strip()}"
+    with started("-m", "tests.bench.provider") as (_pid, line):
+        yield f"http://127.0.0.1:{line}"
 
 
 @contextmanager
-def serving(*command: str, **environment: str) -> Iterator[Server]:
+def serving(**environment: str) -> Iterator[Server]:
     """Run a server over an empty folder or DATA_DIR; yield it with a browser that is signed in."""
     with tempfile.TemporaryDirectory(prefix="bench-server-") as folder:
         environment = {"DATA_DIR": folder, "PORT": "0", **environment}
-        with _process([*(command or ("manage.py",)), "serve"], **environment) as (pid, line):
-            address = urlparse(line.strip())
+        with started("manage.py", "serve", **environment) as (pid, line):
+            address = urlparse(line)
             server = Server(pid, address.netloc)
             server.ask("GET", address.path)
             server.post(address.path)
@@ -152,24 +150,5 @@ def serving(*command: str, **environment: str) -> Iterator[Server]:
 
 def printed(module: str, *arguments: str) -> str:
     """Run a module of the bench to its end, and return what it printed."""
-    with _process(["-m", module, *arguments]) as (_pid, line):
+    with started("-m", module, *arguments) as (_pid, line):
         return line
-
-
-@contextmanager
-def _process(arguments: list[str], **environment: str) -> Iterator[tuple[int, str]]:
-    """Run Python in a process of its own; yield its id and the first line that it prints."""
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    try:
-        yield process.pid, process.stdout.readline()
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()

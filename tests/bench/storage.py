@@ -11,7 +11,6 @@ from django.db import connection, transaction
 
 import condense
 from chatapp.context import sizes, turn_context
-from chatapp.context import sizes as budgets
 from chatapp.models import (
     Conversation,
     Message,
@@ -46,7 +45,7 @@ def measure_storage() -> Iterator[Row]:
 def append(conversation: Conversation, text: str = WORDS) -> Message:
     """Append a message as the agent does: count it, insert it, commit."""
     message = condense.Message("user", (condense.TextBlock(text),))
-    tokens = condense.count_message(message, budgets.COUNTER)
+    tokens = condense.count_message(message, sizes.COUNTER)
     return message_store.append_message(conversation.pk, message, tokens=tokens)
 
 
@@ -157,7 +156,7 @@ def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator
     """Condense all of a history: plan it, write the request, apply the result, commit."""
     history = message_store.read_effective(conversation.pk)
     log = Committing(conversation)
-    condenser = condense.Condenser(InstantModel(), budgets.COUNTER, log=log)
+    condenser = condense.Condenser(InstantModel(), sizes.COUNTER, log=log)
     situation = condense.Situation(
         effective=history,
         tokens=condense.TokenCount(sizes.sum_tokens(history)),

@@ -7,22 +7,20 @@ listeners, its language) belongs into one of the test's own.
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.chatapp.providers.doors import DOORS, Door
 from tests.e2e.chat import Chat
 from tests.e2e.line import Line
-from tests.e2e.server import ROOT, Desk, Server, serving
+from tests.e2e.server import Desk, Server, serving
 from tests.e2e.tabs import FLAGS, PATIENCE, Tabs
 from tests.first_start import FirstStart
+from tests.processes import started
 from tests.standin.server import Standin
 
 expect.set_options(timeout=PATIENCE)
@@ -45,16 +43,9 @@ def seeded(first_start: FirstStart) -> Path:
     def make(folder: Path) -> None:
         first_start.copy(folder)
         code = "from tests.e2e import seeds; seeds.print_addresses()"
-        done = subprocess.run(
-            [sys.executable, "manage.py", "shell", "-v0", "-c", code],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "DATA_DIR": str(folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        (folder / "addresses.json").write_text(done.stdout)
+        shell = ("manage.py", "shell", "-v0", "-c", code)
+        with started(*shell, DATA_DIR=str(folder)) as (_pid, addresses):
+            (folder / "addresses.json").write_text(addresses)
 
     return first_start.once("e2e", make)
 
@@ -162,16 +153,8 @@ def standin() -> Iterator[Standin]:
 def open_chat(tabs: Tabs, desk: Desk, standin: Standin) -> OpenChat:
     """Open a conversation that the stand-in answers: ``open_chat(window=6_000)``."""
 
-    def start(
-        *,
-        page: Page | None = None,
-        door: Door = DOORS[0],
-        window: int = 200_000,
-        max_output: int = 400,
-        threshold: str = "",
-    ) -> Chat:
-        limits = {"window": window, "max_output": max_output}
-        desk.use_profile(door.url(standin), door, threshold=threshold, **limits)
+    def start(*, page: Page | None = None, **limits: Any) -> Chat:
+        desk.use_profile(standin.url, **limits)
         return Chat(page or tabs.page, desk.new_conversation())
 
     return start

@@ -21,7 +21,6 @@ from chatapp.models import (
 from tests.chatapp.conftest import summarise
 from tests.chatapp.pictures import make_png
 from tests.e2e.seed_rows import make_rows
-from tests.e2e.seed_turns import make_turns
 from tests.records import append_many, put_on_record
 
 TITLE = "Which of the parsers is slow, and what would make it fast?!?"
@@ -186,7 +185,6 @@ def make_tampered() -> str:
 
 MAKERS: dict[str, Callable[[], str]] = {
     "rows": make_rows,
-    "turns": make_turns,
     "history": make_history,
     "another history": lambda: make_history("Another logbook"),
     "titled": make_titled,

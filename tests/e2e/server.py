@@ -1,9 +1,6 @@
 """A real server in a process of its own, and the requests a signed-in person's browser makes."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import APIRequestContext, APIResponse, StorageState
 
-from tests.chatapp.providers.doors import DOORS, Door
+from tests.processes import started
 
 SETTINGS = {
     "auto_condense": "on",
@@ -21,7 +18,6 @@ SETTINGS = {
     "environment_details": "on",
     "shortcuts": "on",
 }
-ROOT = Path(__file__).parents[2]
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 PRICES = {
     "price_input": "4",
@@ -61,24 +57,13 @@ class Server:
 def serving(folder: Path, **environment: str) -> Iterator[Server]:
     """Run ``manage.py serve`` with data of its own, on a port of its own."""
     log = folder / "stderr.log"
-    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(folder / "data"), "PORT": "0"}
-    with log.open("w") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "serve"],
-            cwd=ROOT,
-            env=inherited | environment,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
-    assert process.stdout
-    try:
-        link = process.stdout.readline().strip()
+    own = {"DATA_DIR": str(folder / "data"), "PORT": "0"}
+    with (
+        log.open("w") as stderr,
+        started("manage.py", "serve", stderr=stderr, **own, **environment) as (_pid, link),
+    ):
         assert link, log.read_text()
         yield Server(link, log)
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 class Desk:
@@ -99,19 +84,13 @@ class Desk:
         return answer
 
     def use_profile(
-        self,
-        address: str,
-        door: Door = DOORS[0],
-        *,
-        window: int,
-        max_output: int,
-        threshold: str,
+        self, address: str, *, window: int = 200_000, max_output: int = 400, threshold: str = ""
     ) -> None:
-        """Point the profile "Claude" at a vendor's API, with own limits, as the default."""
+        """Point the profile "Claude" at an address, with own limits, as the default."""
         fields = {
             "name": "Claude",
-            "provider": door.name,
-            "model": "claude-opus-5" if door.name == "anthropic" else door.model,
+            "provider": "anthropic",
+            "model": "claude-opus-5",
             "base_url": address,
             "key": "sk-test",
             "context_window": str(window),

@@ -1,11 +1,9 @@
-"""A whole task, as a person sees it through both vendors' doors: files, commands, memory, undo."""
+"""A whole task, as a person sees it: files, commands, memory, undo."""
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.chatapp.providers.doors import DOORS, Door
 from tests.e2e.chat import Chat, wants_summary
 from tests.e2e.conftest import OpenChat
 from tests.e2e.server import Server
@@ -25,28 +23,14 @@ LOG = "seq 2000 | sed 's/$/: one more step of the check is done now/' | tee log.
 RUN = f"sh check.sh && {LOG} && echo All is well"
 
 
-@pytest.fixture(params=DOORS, ids=lambda door: door.name)
-def door(request: pytest.FixtureRequest) -> Door:
-    """Each vendor's API."""
-    return request.param  # type: ignore[no-any-return]
-
-
-@pytest.fixture
-def folder(door: Door, open_chat: OpenChat, server: Server) -> tuple[Chat, Path]:
-    """A conversation about a small project, with a window that the task outgrows."""
-    chat = open_chat(door=door, window=100_000, max_output=1_000, threshold="60")
-    folder = server.workspace(chat.url)
-    for name, text in zip(READ, (GREET, CHECK, NOTES), strict=True):
-        (folder / name).write_text(text)
-    return chat, folder
-
-
 def test_a_task_is_done_folded_remembered_and_taken_back(
-    folder: tuple[Chat, Path], standin: Standin
+    open_chat: OpenChat, server: Server, standin: Standin
 ) -> None:
     """Edits wait for a yes; the context folds in the middle; all of it can be rewound."""
-    chat, place = folder
-    folding = Gate()
+    chat, folding = open_chat(window=100_000, max_output=1_000, threshold="60"), Gate()
+    place = server.workspace(chat.url)
+    for name, text in zip(READ, (GREET, CHECK, NOTES), strict=True):
+        (place / name).write_text(text)
     standin.then(
         Reply("I read it.", tools=[ToolCall("read_file", {"path": name}) for name in READ]),
         Reply("A typo.", tools=[ToolCall("apply_diff", {"path": "greet.sh", "diff": FIX})]),

@@ -4,9 +4,10 @@ import re
 
 from playwright.sync_api import Locator, expect
 
+from tests.e2e.accessibility import open_all, problems
 from tests.e2e.chat import texts
 from tests.e2e.conftest import OpenChat
-from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
+from tests.standin.behaviours import UNAUTHORIZED, Reply, ToolCall
 from tests.standin.server import Standin
 
 
@@ -39,29 +40,8 @@ def test_a_failed_turn_is_a_row_that_outlives_what_comes_after(
     expect(failed).to_contain_text("did not accept the API key")
     expect(failed.get_by_role("button", name="Try again")).to_have_count(0)
     assert texts(standin.requests[1].body) == ["Hello."]
-
-
-def test_a_stopped_answer_goes_on(open_chat: OpenChat, standin: Standin) -> None:
-    """With what was written of it; the wish to go on is a quiet line."""
-    chat, gate = open_chat(), Gate()
-    standin.then(Reply("One, two, three. " * 30, gate=gate), Reply("And four."))
-    chat.type("Count.")
-    expect(chat.rows("Agent")).to_contain_text("One")
-    chat.stop.click()
-    chat.finished("Stopped.")
-    gate.open()
-    answer = chat.rows("Agent")
-    expect(answer).to_contain_text("Stopped here.")
-    answer.get_by_role("button", name="Continue").click()
-    chat.finished()
-    expect(chat.rows("Continued")).to_be_visible()
-    expect(chat.rows("Agent").last).to_contain_text("And four.")
-    expect(chat.button("Continue")).to_have_count(0)
-    expect(chat.rows("You")).to_have_count(1)
-    asked = texts(standin.requests[1].body)
-    assert asked[:1] == ["Count."]
-    assert asked[1].startswith("One")
-    assert asked[2].startswith("Continue.")
+    open_all(chat.page)
+    assert problems(chat.page) == []
 
 
 def test_another_answer_keeps_the_first_one_click_away(
@@ -112,19 +92,3 @@ def test_what_takes_the_place_of_a_clicked_answer_is_in_view(
     chat.button("Next version").click()
     expect(chat.rows("Agent").last).to_contain_text("Second.")
     expect(chat.rows("Agent").last).to_be_in_viewport()
-
-
-def test_an_answer_that_did_not_come_can_be_left_for_the_old_one(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """The failure is told with the version that stayed empty."""
-    chat = open_chat()
-    standin.then(Reply("First."), UNAUTHORIZED)
-    chat.ask("What is here?")
-    chat.act(chat.rows("Agent"), "Regenerate")
-    chat.finished("Failed.")
-    expect(chat.rows("Turn failed")).to_be_visible()
-    chat.rows("Version 1 of 2").get_by_role("button", name="Use this version").click()
-    expect(chat.rows("Agent")).to_contain_text("First.")
-    expect(chat.rows("Turn failed")).to_be_hidden()
-    expect(chat.rows("Version 2 of 2")).to_contain_text("nothing was written")

@@ -7,36 +7,21 @@ from tests.e2e.accessibility import complaints, open_all, problems
 from tests.e2e.conftest import OpenPage
 from tests.e2e.tabs import Tabs
 
-PAGES = [
-    "/",
-    "/condensations/",
-    "/profiles/",
-    "/profiles/new/",
-    "/settings/",
-    "/mcp/",
-    "/mcp/new/",
-    "/c/missing/",
-]
+PAGES = (
+    *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
+    *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered"),
+)
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_are_accessible_and_as_narrow_as_a_phone(open_page: OpenPage, path: str) -> None:
-    """Contrast, names, roles, landmarks; nothing scrolls sideways."""
-    page = open_page(path)
+def test_pages_are_accessible_and_as_narrow_as_a_phone(
+    open_page: OpenPage, addresses: dict[str, str], path: str
+) -> None:
+    """Contrast, names, roles, landmarks; nothing scrolls sideways, whatever is open."""
+    page = open_page(addresses.get(path, path))
+    open_all(page)
     assert complaints(page) == []
     page.set_viewport_size({"width": 360, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_the_costs_are_accessible(open_page: OpenPage) -> None:
-    """Reached by the keyboard from the condensations; so is the description of the API."""
-    page = open_page("/condensations/")
-    page.get_by_role("link", name="Cost of all calls").press("Enter")
-    expect(page.get_by_role("heading", name="By conversation")).to_be_visible()
-    expect(page.get_by_role("link", name="Every kind of row").last).to_be_visible()
-    assert problems(page) == []
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.goto("/api/docs")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -61,16 +46,6 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
 
-def test_turns_that_failed_were_cut_or_answered_again_are_accessible(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """Closed and open."""
-    page = open_page(addresses["turns"])
-    assert problems(page, 1280) == []
-    open_all(page)
-    assert problems(page) == []
-
-
 def test_undoing_several_condensations_is_accessible(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
@@ -90,6 +65,24 @@ def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) 
     page.get_by_role("button", name="Sidebar").click()
     page.get_by_role("list", name="The logbook").wait_for()
     assert complaints(page) == []
+
+
+def test_the_pages_of_costs_and_records_lead_on(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """By keyboard; a chart is a table as well, and a broken record is named beside the others."""
+    page = open_page("/condensations/", width=360)
+    page.get_by_role("link", name="Cost of all calls").press("Enter")
+    expect(page.get_by_role("heading", name="By conversation")).to_be_visible()
+    page.goto(addresses["course"])
+    expect(page.get_by_role("img", name="with 2 drops")).to_be_visible()
+    page.get_by_text("The turns as a table").click()
+    expect(page.get_by_role("row", name="165,000")).to_be_visible()
+    page.goto("/condensations/audit/")
+    page.get_by_role("link", name="Tampered with").first.click()
+    expect(page.get_by_text("Entry 7 is not what was written")).to_be_visible()
+    page.goto("/api/docs")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_signing_in_is_accessible(tabs: Tabs) -> None:
@@ -129,17 +122,6 @@ def test_what_is_attached_is_accessible(open_page: OpenPage, addresses: dict[str
     assert complaints(page) == []
 
 
-def test_the_chart_of_condensations_is_accessible(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """With its tables open."""
-    page = open_page(addresses["course"])
-    expect(page.get_by_role("img", name="with 2 drops")).to_be_visible()
-    page.get_by_text("The turns as a table").click()
-    expect(page.get_by_role("row", name="165,000")).to_be_visible()
-    assert problems(page) == []
-
-
 def test_the_menu_tells_whether_the_record_holds(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
@@ -153,14 +135,3 @@ def test_the_menu_tells_whether_the_record_holds(
     told.get_by_role("link", name="Record holds").click()
     expect(page.get_by_role("heading", name="Audit record")).to_be_visible()
     expect(page.locator(".audit-lines li").first).to_be_visible()
-
-
-def test_a_broken_record_says_where(open_page: OpenPage, addresses: dict[str, str]) -> None:
-    """On its page, and beside the others."""
-    page = open_page(addresses["tampered"])
-    expect(page.get_by_text("Record broken")).to_be_visible()
-    expect(page.get_by_text("Entry 7 is not what was written")).to_be_visible()
-    assert problems(page) == []
-    page.goto("/condensations/audit/")
-    expect(page.get_by_role("link", name="Tampered with").first).to_be_visible()
-    assert problems(page) == []

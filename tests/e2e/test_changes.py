@@ -6,7 +6,6 @@ and with clocks of its own. What it shows in the end must be what was sent, each
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.server import Server
@@ -100,40 +99,12 @@ async ([address, seeds]) => {
 """
 
 
-DOUBLED = """
-async (address) => {
-  const { Changes } = await import(address);
-  const shown = [];
-  let timers = 0;
-  globalThis.setTimeout = () => ++timers;
-  const show = (frame) => shown.push(frame.change ?? "all");
-  const changes = new Changes(show, () => shown.push("missed"));
-  changes.begin();
-  const numbered = [8, 9, 10].map((change) => ({ change }));
-  const frames = [{ type: "snapshot", epoch: "1", upto: 7 }, ...numbered];
-  for (const frame of [...frames, ...frames]) for (let i = 0; i < 3; i++) changes.take(frame);
-  changes.take({ type: "pong", upto: 10 });
-  return { shown, timers, place: changes.place };
-}
-"""
-
-
-@pytest.fixture
-def module(page: Page, server: Server) -> str:
-    """The address of the script, on a page without scripts of its own."""
-    page.goto("/static/js/uuid.js")
-    return f"{server.url}/static/js/changes.js"
-
-
-def test_what_comes_twice_is_dropped_and_nothing_is_missed(page: Page, module: str) -> None:
-    """No second line is asked for, and no clock is set."""
-    told = page.evaluate(DOUBLED, module)
-    assert told == {"shown": ["all", 8, 9, 10], "timers": 0, "place": "1.10"}
-
-
 def test_whatever_a_line_does_each_frame_is_shown_once_and_in_order(
-    page: Page, module: str
+    page: Page, server: Server
 ) -> None:
     """As many times as the line breaks, and as often as the server begins anew."""
+    # A page without scripts of its own.
+    page.goto("/static/js/uuid.js")
+    module = f"{server.url}/static/js/changes.js"
     failed: list[dict[str, Any]] = page.evaluate(SCRIPT, [module, [*range(RUNS)]])
     assert failed == []

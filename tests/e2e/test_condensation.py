@@ -1,11 +1,12 @@
 """Condensing as a person sees it: by itself, by hand, put off, drafted, cancelled, and undone."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.e2e.accessibility import complaints
 from tests.e2e.chat import HEADING, Chat, figures, texts, wants_summary
 from tests.e2e.conftest import OpenChat
 from tests.e2e.server import SETTINGS, Desk
@@ -154,6 +155,7 @@ def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
     expect(chat.rows("Condensation cancelled")).to_be_visible()
     expect(chat.button("Cancel")).to_have_count(0)
     chat.finished()
+    assert complaints(chat.page) == []
     chat.ask("Are you there?")
     assert PASSWORD in texts(standin.requests[2].body)[0]
     row = chat.condense()
@@ -165,31 +167,6 @@ def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
     chat.ask("And now?")
     sent = texts(standin.requests[-1].body)
     assert [sent[0], *sent[-1:]] == [long(PASSWORD), "And now?"]
-
-
-def test_a_condensation_by_hand_can_have_a_focus(open_chat: OpenChat, standin: Standin) -> None:
-    """It is typed beside the button and reaches the model; the bar goes on meanwhile."""
-    chat = open_chat()
-    standin.then(Reply("Noted."))
-    chat.ask(long(PASSWORD))
-    chat.button("Keep especially…").click()
-    words = chat.page.get_by_role("textbox", name="Keep especially")
-    expect(words).to_be_focused()
-    words.fill("the vault's password")
-    before = chat.meter.get_attribute("aria-valuetext") or ""
-    other = chat.second()
-    standin.reply("And this.")
-    other.ask(long("One more thing."))
-    expect(chat.meter).not_to_have_attribute("aria-valuetext", before)
-    chat.page.bring_to_front()
-    if not words.is_visible():
-        chat.button("Keep especially…").click()
-    expect(words).to_have_value("the vault's password")
-    standin.then(summary())
-    chat.button("Condense, keeping this").click()
-    expect(chat.rows("Context condensed")).to_be_visible()
-    chat.finished()
-    assert "the vault's password" in texts(standin.requests[-1].body)[-1]
 
 
 def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_there(
@@ -223,21 +200,18 @@ MEANWHILE = f"Can we go on? {' '.join(map(str, range(100, 200)))}"
 
 
 @pytest.fixture
-def wish(desk: Desk) -> Iterator[Callable[[str], None]]:
-    """Have summaries drafted early, or not; in the end it is as it was."""
-
-    def choose(drafts: str, share: str = "60") -> None:
-        desk.post("/settings/", **SETTINGS, draft_ahead=drafts, draft_share=share)
-
-    yield choose
-    choose("free", "80")
+def drafting(desk: Desk) -> Iterator[None]:
+    """Have summaries drafted early; in the end it is as it was."""
+    desk.post("/settings/", **SETTINGS, draft_ahead="always", draft_share="60")
+    yield
+    desk.post("/settings/", **SETTINGS, draft_ahead="free", draft_share="80")
 
 
-def test_a_person_sees_a_summary_drafted_swapped_in_and_go_stale(
-    open_chat: OpenChat, desk: Desk, standin: Standin, wish: Callable[[str], None]
+@pytest.mark.usefixtures("drafting")
+def test_a_person_sees_a_summary_drafted_and_swapped_in(
+    open_chat: OpenChat, desk: Desk, standin: Standin
 ) -> None:
-    """The conversation goes on meanwhile; a draft that cannot be used is in the history."""
-    wish("always")
+    """The conversation goes on meanwhile."""
     chat, gate = open_chat(**SMALL), Gate()
     standin.then(Reply("Noted."), summary(gate), Reply("Of course."), Reply("heliotrope-42"))
     chat.ask(long(PASSWORD))
@@ -250,38 +224,38 @@ def test_a_person_sees_a_summary_drafted_swapped_in_and_go_stale(
     expect(due(chat)).to_contain_text("Condenses before the model is asked next, without a wait.")
     expect(chat.rows("Context condensed")).to_have_count(0)
     # One draft is enough here.
-    wish("never")
+    desk.post("/settings/", **SETTINGS, draft_ahead="never")
     chat.type("What is the password?")
     expect(chat.rows("Agent").last).to_contain_text("heliotrope-42")
     chat.finished()
     expect(chat.rows("Context condensed")).to_contain_text("drafted in the background")
     assert [wants_summary(one.body) for one in standin.requests] == [False, True, False, False]
-    wish("always")
-    other = Chat(chat.page, desk.new_conversation())
-    standin.then(Reply("Noted."), summary())
-    other.ask(long(PASSWORD))
-    expect(due(other)).to_contain_text("without a wait")
-    other.act(other.rows("You").first, "Pin")
-    expect(due(other)).not_to_contain_text("without a wait")
-    expect(due(other)).to_contain_text("Condenses")
-    other.page.goto("/condensations/?outcome=unused")
-    expect(other.page.get_by_text("What the draft stands for was changed").first).to_be_visible()
 
 
 def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin: Standin) -> None:
-    """Open and with the focus in it, it takes every change, and stays open where the focus is."""
+    """It takes every change, and stays open where the focus is; what is typed there is kept."""
     chat = open_chat(window=6_000)
     standin.then(Reply("Noted. " * 200), Reply("Again. " * 200))
-    meter = chat.meter
+    meter, other = chat.meter, chat.second()
+    chat.page.bring_to_front()
+    chat.button("Keep especially…").click()
+    words = chat.page.get_by_role("textbox", name="Keep especially")
+    expect(words).to_be_focused()
+    words.fill("the password")
+    said_elsewhere(other, meter)
+    expect(words).to_have_value("the password")
+    chat.page.keyboard.press("Escape")
     meter.click()
-    opened = chat.page.locator("#context-bar details[open]")
-    other = chat.second()
-    for _ in range(2):
-        before = meter.get_attribute("aria-valuetext") or ""
-        other.ask("Say it.")
-        # What it shows in the end; meanwhile there were others.
-        other.open()
-        now = other.meter.get_attribute("aria-valuetext") or ""
-        assert now != before
-        expect(meter).to_have_attribute("aria-valuetext", now)
-        expect(opened.locator("summary")).to_be_focused()
+    said_elsewhere(other, meter)
+    expect(chat.page.locator("#context-bar details[open] summary")).to_be_focused()
+
+
+def said_elsewhere(other: Chat, meter: Locator) -> None:
+    """Say something in another tab, and see the bar follow."""
+    before = meter.get_attribute("aria-valuetext") or ""
+    other.ask("Say it.")
+    # What it shows in the end; meanwhile there were others.
+    other.open()
+    now = other.meter.get_attribute("aria-valuetext") or ""
+    assert now != before
+    expect(meter).to_have_attribute("aria-valuetext", now)

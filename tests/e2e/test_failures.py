@@ -1,20 +1,16 @@
 """When the provider fails: what a person is told, what is kept, and that it ends."""
 
 import re
-import socket
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.chat import HEADING, freeze, texts, wants_summary
+from tests.e2e.chat import freeze, wants_summary
 from tests.e2e.conftest import OpenChat
-from tests.e2e.server import Desk
 from tests.e2e.words import PASSWORD, long, summary
-from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply, rate_limited
+from tests.standin.behaviours import Failure, Gate, Reply, rate_limited
 from tests.standin.server import Standin
 
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-# The third message does not fit, and half of what is before it may be hidden.
-TIGHT = {"window": 8_400, "max_output": 400}
 
 # Notes what the page says beside the answer, however short.
 NOTE = """() => {
@@ -46,22 +42,6 @@ def test_a_rate_limit_is_counted_down_and_then_forgotten(
     assert "Trying again: 2 of 5" in said
 
 
-def test_a_countdown_goes_on_where_it_was_after_a_reload(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """Whoever comes back waits for the rest, not for the whole time again."""
-    chat = open_chat()
-    standin.then(rate_limited(60))
-    chat.type("Hello.")
-    notice = chat.page.get_by_text("The provider's rate limit is reached.")
-    later = re.compile(r"Trying again in (5[0-8]|[1-4]?\d) s\.")
-    expect(notice).to_contain_text(later)
-    chat.page.reload()
-    expect(notice).to_contain_text(later)
-    chat.stop.click()
-    chat.finished("Stopped.")
-
-
 def test_a_stream_that_breaks_off_leaves_what_it_said(
     open_chat: OpenChat, standin: Standin
 ) -> None:
@@ -79,57 +59,6 @@ def test_a_stream_that_breaks_off_leaves_what_it_said(
     expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
     chat.ask("Go on.")
     assert "Half of the" in str(standin.requests[-1].body["messages"][1])
-
-
-def test_a_provider_that_is_down_is_tried_again_until_it_is_stopped(
-    open_chat: OpenChat, desk: Desk
-) -> None:
-    """The notice names the host and what to check; Stop ends the waiting at once."""
-    chat = open_chat()
-    # Whoever has a port and does not listen leaves it to nobody else.
-    with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        desk.use_profile(address, window=200_000, max_output=400, threshold="")
-        chat.type("Is anybody there?")
-        notice = chat.page.get_by_text("could not be reached at 127.0.0.1")
-        expect(notice).to_contain_text("Check the network, and the base URL in Profiles.")
-        expect(chat.status("Trying again")).to_be_visible()
-        chat.stop.click()
-        chat.finished("Stopped.")
-    expect(notice).to_have_count(0)
-
-
-def test_a_prompt_that_the_provider_calls_too_long_is_condensed_and_answered(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """Its word counts, whatever the estimate was."""
-    chat = open_chat()
-    standin.then(Reply("Noted."), OVERFLOW, summary(), Reply("Heliotrope."))
-    chat.ask(long(PASSWORD))
-    chat.ask("Which flower?")
-    row = chat.rows("Context condensed")
-    expect(row).to_contain_text("the provider said the prompt was too long")
-    expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
-    expect(chat.alert).to_have_count(0)
-    assert texts(standin.requests[-1].body)[0].startswith(HEADING)
-
-
-def test_a_summary_that_fails_is_on_record_and_the_facts_stand_in_for_it(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """The failure says what happened instead; the answer arrives all the same."""
-    chat = open_chat(**TIGHT)
-    standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
-    chat.ask("Good morning.")
-    chat.ask(long("One:", times=3))
-    chat.ask(long("Two:", times=3))
-    failed, condensed = chat.rows("Condensation failed"), chat.rows("Context condensed")
-    expect(failed).to_contain_text("This model writes no summaries")
-    expect(failed).to_contain_text("Condensed instead (ledger, without a model): 4")
-    expect(condensed).to_have_count(1)
-    expect(chat.rows("Agent").last).to_contain_text("Here I am.")
-    assert long("One:", times=3) not in texts(standin.requests[-1].body)
 
 
 def test_a_failure_has_details_to_copy_and_can_be_tried_again(

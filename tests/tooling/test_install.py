@@ -39,40 +39,30 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
     ).returncode
 
 
-def calls(checkout: Path) -> list[str]:
-    """Return what pip was asked for, one entry a call."""
-    log = checkout / "calls"
-    return log.read_text().splitlines() if log.exists() else []
-
-
-def test_a_second_start_installs_nothing(checkout: Path) -> None:
-    """Its stamp equals the lock file; the first start requires hashes."""
-    assert install(checkout, "app") == 0
-    assert install(checkout, "app") == 0
-    (call,) = calls(checkout)
-    assert "--require-hashes" in call
-
-
-def test_a_changed_lock_is_installed(checkout: Path) -> None:
-    """After a pull the environment follows."""
-    install(checkout, "app")
-    (checkout / ".ci" / "requirements" / "app.txt").write_text("# newer\n")
-    install(checkout, "app")
-    assert len(calls(checkout)) == 2
-
-
-def test_development_contains_the_application(checkout: Path) -> None:
-    """After `make test`, `make run` has nothing to install."""
-    install(checkout, "dev")
-    install(checkout, "app")
-    assert len(calls(checkout)) == 1
-
-
-def test_a_failed_install_leaves_no_stamp(checkout: Path) -> None:
-    """The next start tries again."""
-    assert install(checkout, "app", pip_exit=1) != 0
-    assert install(checkout, "app") == 0
-    assert len(calls(checkout)) == 2
+@pytest.mark.parametrize(
+    ("starts", "calls"),
+    [
+        (("app", "app"), 1),
+        (("app", "a newer lock", "app"), 2),
+        (("dev", "app"), 1),
+        (("a broken pip", "app"), 2),
+    ],
+    ids=["a second start", "a changed lock", "dev contains app", "a failure leaves no stamp"],
+)
+def test_what_is_installed_is_installed_once(
+    checkout: Path, starts: tuple[str, ...], calls: int
+) -> None:
+    """A stamp equals the lock file; whatever is installed has the hash that is named there."""
+    for start in starts:
+        if start == "a newer lock":
+            (checkout / ".ci" / "requirements" / "app.txt").write_text("# newer\n")
+        elif start == "a broken pip":
+            assert install(checkout, "app", pip_exit=1) != 0
+        else:
+            assert install(checkout, start) == 0
+    asked = (checkout / "calls").read_text().splitlines()
+    assert len(asked) == calls
+    assert all("--require-hashes" in call for call in asked)
 
 
 def test_the_lock_files_have_hashes_and_agree() -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import uuid
-from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 
@@ -17,10 +16,11 @@ from django.urls import reverse
 from chatapp.condensation import undo
 from chatapp.conversations import rewind
 from chatapp.live import incoming_frames
-from chatapp.models import Condensation, Conversation, Message, Profile, Turn, message_store
+from chatapp.models import Condensation, Conversation, Message, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
 from chatapp.turns.active_conversations import active
+from tests.chatapp.claude import answered_by
 from tests.chatapp.queries import statements
 from tests.standin.server import Standin
 
@@ -36,25 +36,6 @@ def digest(conversation: Conversation) -> str:
     """Return a hash of what the model sees."""
     seen = [message.to_api() for message in message_store.read_effective(conversation.pk)]
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
-
-
-def answer_with(conversation: Conversation, standin: Standin) -> None:
-    """Have the conversation answered by a server that speaks Anthropic's API."""
-    profile = Profile(
-        owner=conversation.owner,
-        name="Stand-in",
-        provider="anthropic",
-        model="claude-sonnet-5",
-        base_url=standin.url,
-        context_window=standin.window,
-        max_output=8_000,
-        price_input=Decimal(3),
-        price_output=Decimal(15),
-    )
-    profile.set_key("sk-test")
-    profile.save()
-    Conversation.objects.filter(pk=conversation.pk).update(profile=profile)
-    conversation.refresh_from_db()
 
 
 async def ended(conversation: Conversation) -> None:
@@ -116,7 +97,11 @@ def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
 ) -> None:
     """Every request on the way is one that the real API would accept."""
     anthropic_standin.window = 2_000_000
-    answer_with(imported, anthropic_standin)
+    limits = {"context_window": anthropic_standin.window, "max_output": 8_000}
+    imported.profile = answered_by(
+        imported.owner, "anthropic", "claude-sonnet-5", anthropic_standin.url, **limits
+    )
+    imported.save(update_fields=["profile"])
     before = digest(imported)
     assert async_to_sync(continue_with)(imported, "What is the next step?") == "succeeded"
     attempt = async_to_sync(condense_now)(imported)

@@ -24,8 +24,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.e2e.server import ROOT, serving
+from tests.e2e.server import serving
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 
 CHECKS = [
     not_a_server_error,
