@@ -6,7 +6,7 @@ from typing import Protocol
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import NO_FACTS, CallFacts, Purpose, SentRequest
+from chatapp.agent.provider_port import NO_FACTS, CallFacts, Purpose
 from chatapp.agent.tool_port import ToolOutcome
 
 
@@ -21,7 +21,7 @@ class CallOpening:
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
     step: int = 0
-    request: SentRequest | None = None
+    request: events.SentRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)

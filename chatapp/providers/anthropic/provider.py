@@ -1,15 +1,14 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, override
 
 import anthropic
-import httpx2
 
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
@@ -30,9 +29,6 @@ SILENCE_SECONDS = 120.0
 # … but pings alone must not keep a call alive for ever.
 EVENTLESS_SECONDS = 900.0
 
-
-# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
-FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
 # Errors in mid-stream come with the stream's status, 200: their type has to tell.
 _STATUS_OF_TYPE = {
@@ -59,7 +55,6 @@ class AnthropicProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = anthropic
-    failures = FAILURES
     reply = Reply
     path = "/v1/messages"
     models_path = "/v1/models?limit=1000"
@@ -92,11 +87,6 @@ class AnthropicProvider(SdkProvider):
             return {}
         betas = beta_headers(self.model, *compaction_betas(request))
         return {"content-type": "application/json", **betas}
-
-    async def post(self, client: Any, sent: SentRequest, request: ModelRequest) -> Any:
-        """Return the SDK's stream of a call; TimeoutError where it does not begin."""
-        async with asyncio.timeout(self.eventless):
-            return await super().post(client, sent, request)
 
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         """Return the request's bytes."""
@@ -154,7 +144,7 @@ class AnthropicProvider(SdkProvider):
                     options={"headers": self.headers(request)},
                     cast_to=object,
                 )
-        except (AddressRefused, *FAILURES):
+        except (AddressRefused, *self.failures):
             return None
         match counted:
             case {"input_tokens": int(tokens)}:

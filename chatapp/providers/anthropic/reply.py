@@ -3,12 +3,11 @@
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import UNOBSERVED
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
@@ -36,9 +35,8 @@ Data = Mapping[Any, Any]
 class Reply(StreamedReply):
     """What one stream has said so far; each event's ``type`` names the method that takes it."""
 
-    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
-        """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        super().__init__(learned)
+    def __init__(self) -> None:
+        super().__init__()
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
@@ -85,7 +83,7 @@ class Reply(StreamedReply):
         self.started = True
         message = event.get("message")
         if isinstance(message, Mapping):
-            self._learned(**_facts(message))
+            yield from _described(message)
             message = message.get("usage")
         yield from self._count(message)
 
@@ -153,7 +151,7 @@ class Reply(StreamedReply):
                 self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
-        self._learned(**_facts(event))
+        yield from _described(event)
         yield from self._count(event.get("usage"))
 
     def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
@@ -208,8 +206,8 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
             yield events.TextStreamed(text)
 
 
-def _facts(event: Data) -> dict[str, Any]:
-    """Return the fields of ``CallFacts`` that a message's beginning or end tells."""
+def _described(event: Data) -> Iterator[events.CallDescribed]:
+    """Yield what a message's beginning or end tells of the call, if anything."""
     facts: dict[str, Any] = {}
     match event:
         case {"id": str(name)}:
@@ -228,4 +226,5 @@ def _facts(event: Data) -> dict[str, Any]:
                     if isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION
                 ]
             )
-    return facts
+    if facts:
+        yield events.CallDescribed(facts)

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, override
 
-import httpx2
 import openai
 
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.network.address_guard import Guard
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
@@ -23,9 +23,6 @@ SILENCE_SECONDS = 600.0
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 
-
-# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
-FAILURES = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
 # Errors in mid-stream come with the stream's status, 200: their code or type has to tell.
 _STATUS_OF_WORD = {
@@ -54,7 +51,6 @@ class OpenAIProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = openai
-    failures = FAILURES
     reply = Reply
     path = "/chat/completions"
     models_path = "/models"
@@ -128,7 +124,9 @@ class OpenAIProvider(SdkProvider):
         models = tuple(catalog.read(body))
         if SPEC.asks_key(self.base_url):
             return models
-        return await catalog.with_windows(models, client, self.base_url, self.headers(), FAILURES)
+        return await catalog.with_windows(
+            models, client, self.base_url, self.headers(), self.failures
+        )
 
 
 def said_in(body: object) -> str:

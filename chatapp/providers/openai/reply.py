@@ -2,13 +2,12 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import UNOBSERVED
 from chatapp.providers import request_bytes
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
@@ -75,9 +74,8 @@ class _Call:
 class Reply(StreamedReply):
     """What one stream has said so far."""
 
-    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
-        """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        super().__init__(learned)
+    def __init__(self) -> None:
+        super().__init__()
         self._tags = ThinkTags()
         self._written: list[_Text | _Call] = []
         self._calls: dict[object, _Call] = {}
@@ -89,7 +87,7 @@ class Reply(StreamedReply):
             return
         if isinstance(chunk.get("choices"), list):
             if not self.started and isinstance(name := chunk.get("id"), str):
-                self._learned(reply_id=name[:LONGEST_NAME])
+                yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
             self.started = True
         match chunk.get("choices"):
             case [{"delta": dict(said), **choice}, *_] | [{"message": dict(said), **choice}, *_]:

@@ -11,13 +11,13 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome, ToolSpec
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
 
-SENT = SentRequest(b"", (), b"", (), b"", b"")
+SENT = events.SentRequest(b"", (), b"", (), b"", b"")
 
 Script = Sequence[events.StreamEvent | Exception | asyncio.Event]
 
@@ -53,7 +53,7 @@ class ScriptedProvider:
         return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        await request.observer.sending(SENT)
+        yield SENT
         self.requests.append(request)
         for item in next(self.scripts):
             match item:

@@ -61,12 +61,13 @@ class SlowJournal(ListJournal):
 
 
 class SlowProvider(ScriptedProvider):
-    """Needs some rounds of the event loop after each event."""
+    """Needs some rounds of the event loop after each event that came of its request."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         async for event in super().stream(request):
             yield event
-            await pause()
+            if not isinstance(event, events.SentRequest):
+                await pause()
 
 
 class SlowToolbox(EchoToolbox):

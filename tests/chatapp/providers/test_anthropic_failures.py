@@ -5,7 +5,7 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
-from tests.chatapp.providers.requests import TOOLS, listen, request
+from tests.chatapp.providers.requests import TOOLS, listen, request, stream
 from tests.standin.behaviours import (
     Behaviour,
     Failure,
@@ -77,14 +77,14 @@ async def test_usage_is_told_even_when_the_stream_breaks_off(
     """A call that fails half-way still costs its prompt."""
     read = Gate()
     anthropic_standin.then(Scripted("One two three four", broken="cut", gate=read))
-    stream = claude.stream(request("Hi"))
-    told = await anext(stream)
+    heard = stream(claude, request("Hi"))
+    told = await anext(heard)
     assert isinstance(told, events.UsageReported)
     assert told.usage.input > 0
-    await anext(stream)
+    await anext(heard)
     read.open()
     with pytest.raises(ProviderError):
-        await anext(stream)
+        await anext(heard)
 
 
 async def test_a_stream_without_events_is_given_up(anthropic_standin: Standin) -> None:
@@ -113,11 +113,11 @@ async def test_an_error_of_any_shape_is_an_error_of_the_provider(
     """In mid-stream, where the API documents an object; what was said before stays."""
     raw = Raw(f"event: error\ndata: {body}\n\n")
     anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
-    stream = claude.stream(request("Hi"))
-    assert isinstance(await anext(stream), events.UsageReported)
-    assert await anext(stream) == events.TextStreamed("One two three ")
+    heard = stream(claude, request("Hi"))
+    assert isinstance(await anext(heard), events.UsageReported)
+    assert await anext(heard) == events.TextStreamed("One two three ")
     with pytest.raises(ProviderError):
-        await anext(stream)
+        await anext(heard)
 
 
 async def test_a_missing_key_is_said_without_a_call() -> None:

@@ -9,7 +9,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model, Provider, SentRequest
+from chatapp.agent.provider_port import Model, Provider
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import (
     TOOLS,
@@ -17,6 +17,7 @@ from tests.chatapp.providers.requests import (
     call,
     listen,
     read_on,
+    record,
     reply,
     request,
     result,
@@ -219,8 +220,9 @@ async def test_stopping_closes_the_connection(
     begun = asyncio.Event()
 
     async def read() -> None:
-        async for _ in provider.stream(request("Hi")):
-            begun.set()
+        async for event in provider.stream(request("Hi")):
+            if isinstance(event, events.TextStreamed):
+                begun.set()
 
     reading = asyncio.create_task(read())
     await begun.wait()
@@ -233,30 +235,15 @@ async def test_stopping_closes_the_connection(
 async def test_what_is_recorded_is_what_is_sent(
     provider: Provider, anthropic_standin: Standin
 ) -> None:
-    """Byte for byte, before it goes out, in its parts and as a digest; a failure sends nothing."""
-    recorded: list[SentRequest] = []
-    facts: dict[str, object] = {}
-
-    class Recorder:
-        async def sending(self, sent: SentRequest) -> None:
-            assert len(anthropic_standin.requests) == len(recorded)
-            recorded.append(sent)
-            if len(recorded) > 1:
-                raise ProviderError("The disk is full.")
-
-        def learned(self, **told: object) -> None:
-            facts.update(told)
-
-    asked = replace(request("Hi", assistant("You"), "there", tools=TOOLS), observer=Recorder())
-    await reply(provider, asked)
-    sent = recorded[0]
+    """Byte for byte, before it goes out, in its parts and as a digest."""
+    asked = request("Hi", assistant("You"), "there", tools=TOOLS)
+    (sent,), facts = await record(provider, asked)
     assert sent.body == anthropic_standin.requests[0].raw
     assert sent.body == sent.head + b",".join(sent.fragments) + sent.tail
     assert sent.digest == hashlib.sha256(sent.body).digest()
-    assert str(facts["request_id"]).startswith("req_")
+    assert facts["request_id"].startswith("req_")
     assert facts["reply_id"]
-    with pytest.raises(ProviderError, match="disk"):
-        await listen(provider, asked)
+    assert isinstance(await anext(provider.stream(asked)), events.SentRequest)
     assert len(anthropic_standin.requests) == 1
 
 
