@@ -80,7 +80,8 @@ class StreamedCall:
         try:
             async for event in self.provider.stream(self.request):
                 if isinstance(event, events.SentRequest):
-                    await finish(self.account(REFUSED))
+                    if self.number:
+                        await finish(self.account(REFUSED))
                     await self._open(event)
                 elif not self.number:
                     await self._open()

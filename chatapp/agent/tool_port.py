@@ -137,21 +137,3 @@ class ApprovalPort(Protocol):
     def leave(self) -> None:
         """Wait for nobody any more: what waits raises LeftWaiting."""
         ...
-
-
-class AllowAll:
-    """Lets everything run, and asks nobody."""
-
-    async def permit(self, _asking: Asking) -> ToolOutcome | None:
-        """Let it run."""
-        return None
-
-    async def ask(self, _asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Refuse: there is nobody."""
-        return await NO_LINE.ask(question, answers)
-
-    def leave(self) -> None:
-        """Nobody waits."""
-
-
-ALLOW_ALL = AllowAll()

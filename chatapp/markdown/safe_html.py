@@ -14,7 +14,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
-from markdown_it.rules_core import StateCore, linkify
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments.token import STANDARD_TYPES
@@ -57,24 +57,18 @@ _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 # An address without a scheme would lead into this application, with the reader's session.
 _SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
 
-# Controls, single surrogates, and the marks that reverse the order in which text is shown.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+# Controls, single surrogates, and the marks that reverse the order in which text is shown: they are
+# made visible as U+FFFD.
+UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 # Hebrew, Arabic and their neighbours.
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def replace_unsafe_characters(text: str) -> str:
-    """Return the text with controls and bidi overrides made visible as U+FFFD."""
-    return _UNSAFE.sub("\ufffd", text)
-
-
 def render_markdown(text: str) -> str:
     """Return safe HTML for a whole markdown text."""
-    return render_piece(_UNSAFE.sub("\ufffd", text), {})
+    return render_piece(UNSAFE.sub("\ufffd", text), {})
 
 
 def render_piece(text: str, env: Environment) -> str:
@@ -87,18 +81,21 @@ def render_piece(text: str, env: Environment) -> str:
 
 
 def parser_for(text: str) -> MarkdownIt:
-    """Return a parser, which keeps no state between texts; few texts need one for formulas."""
-    return _parser("$" in text or "\\" in text)
+    """Return a parser, which keeps no state between texts.
+
+    Few texts need one for formulas, or one that looks for bare addresses, which takes long.
+    """
+    return _parser("$" in text or "\\" in text, _ADDRESS.search(text) is not None)
 
 
 @functools.cache
-def _parser(formulas: bool) -> MarkdownIt:
+def _parser(formulas: bool, addresses: bool) -> MarkdownIt:
     options = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
-    parser = _Parser("gfm-like2", {**options, "maxNesting": _MAX_NESTING}, renderer_cls=Renderer)
+    options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
+    parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
     if parser.linkify is not None:
         # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
         parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
-        parser.core.ruler.at("linkify", _link_addresses)
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
@@ -110,12 +107,6 @@ class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
         """Leave any other link than http, https and mailto as the text it was written as."""
         return _SAFE_ADDRESS.match(url) is not None
-
-
-def _link_addresses(state: StateCore) -> None:
-    """Look for bare addresses where one can be; the search itself takes long over any text."""
-    if _ADDRESS.search(state.src):
-        linkify(state)
 
 
 def _prepare_blocks(state: StateCore) -> None:
@@ -263,7 +254,7 @@ def _typeset(token: Token, env: Any) -> str | None:
         return None
     env[_FORMULAS_LEFT] = left
     mathml = to_mathml(token.content, display=is_display(token))
-    return mathml and replace_unsafe_characters(mathml)
+    return mathml and UNSAFE.sub("\ufffd", mathml)
 
 
 @functools.cache

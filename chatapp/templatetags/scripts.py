@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.condensation.threshold import CONDENSES, TRUNCATES
-from chatapp.tools import tool_specs
+from chatapp.tools import TOOL_SPECS
 
 register = template.Library()
 
@@ -109,7 +109,7 @@ def script_texts() -> SafeString:
 
 def tallies() -> dict[str, dict[str, str]]:
     """Return for each tool what several of its calls have done."""
-    found = {spec.name: spec.tally for spec in tool_specs().values() if spec.tally}
+    found = {spec.name: spec.tally for spec in TOOL_SPECS.values() if spec.tally}
     return {
         f"tally.{name}": {"one": gettext(one), "other": gettext(other)}
         for name, (one, other) in found.items()

@@ -59,13 +59,9 @@ _FILES = [
     import_module(f"{__name__}.{name}") for name in sorted(x.name for x in iter_modules(__path__))
 ]
 _TOOLS = {file.SPEC.name: cast(_Tool, file) for file in _FILES if hasattr(file, "SPEC")}
+TOOL_SPECS = {name: tool.SPEC for name, tool in _TOOLS.items()}
 # What each tool works with: the type of what its ``run`` takes first.
 _WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
-
-
-def tool_specs() -> dict[str, ToolSpec]:
-    """Return all tools that there are, by name."""
-    return {name: tool.SPEC for name, tool in _TOOLS.items()}
 
 
 class WorkspaceToolbox:
@@ -91,7 +87,7 @@ class WorkspaceToolbox:
             **offers,
         }
         self._foreign = foreign
-        self._known = tool_specs() | {name: tool.spec for name, tool in foreign.items()}
+        self._known = TOOL_SPECS | {name: tool.spec for name, tool in foreign.items()}
         self._policies = {name: spec.default_policy for name, spec in self._known.items()}
         self._policies |= policies
         self.specs: tuple[ToolSpec, ...] = tuple(

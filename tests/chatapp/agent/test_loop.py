@@ -7,8 +7,8 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError, StepLimitReached
-from chatapp.agent.loop import AgentLoop
 from tests.chatapp.agent.fakes import (
+    AllowingLoop,
     EchoToolbox,
     ListJournal,
     RecordingAudience,
@@ -30,7 +30,7 @@ class Stage:
         self.journal = ListJournal("Hello")
         self.controller = RecordingController()
         self.audience = RecordingAudience()
-        self.loop = AgentLoop(
+        self.loop = AllowingLoop(
             provider=self.provider,
             toolbox=toolbox or EchoToolbox(),
             journal=self.journal,

@@ -10,11 +10,11 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
-from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import CallOpening, CallRecord
 from chatapp.agent.provider_port import ModelRequest
 from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
 from tests.chatapp.agent.fakes import (
+    AllowingLoop,
     EchoToolbox,
     ListJournal,
     RecordingAudience,
@@ -93,7 +93,7 @@ class Stage:
         self.provider = SlowProvider(*scripts)
         self.journal = SlowJournal("Go")
         self.audience = RecordingAudience()
-        self.loop = AgentLoop(
+        self.loop = AllowingLoop(
             provider=self.provider,
             toolbox=toolbox or SlowToolbox(),
             journal=self.journal,

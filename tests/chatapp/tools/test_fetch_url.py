@@ -10,7 +10,7 @@ import pytest
 from chatapp.agent.tool_port import Policy, ToolOutcome
 from chatapp.network import address_guard
 from chatapp.network.address_guard import Guard
-from chatapp.tools import WorkspaceToolbox, fetch_url, tool_specs
+from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
 from chatapp.tools.fetch_url import _plain
 from tests.growth import assert_linear
 from tests.hostile import Hostile, hostile_texts
@@ -92,7 +92,7 @@ class Pretending:
 
 def test_it_is_off_until_somebody_decides_otherwise() -> None:
     """For a profile or a conversation; then it can ask each time."""
-    spec = tool_specs()["fetch_url"]
+    spec = TOOL_SPECS["fetch_url"]
     assert (spec.access, spec.default_policy) == ("network", Policy.DENY)
 
 

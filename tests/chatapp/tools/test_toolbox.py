@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatapp.agent.tool_port import Line, Policy, Toolbox, ToolOutcome
-from chatapp.tools import WorkspaceToolbox, list_files, tool_specs
+from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, list_files
 from chatapp.tools.workspace import Workspace
 
 PATIENCE = 60  # seconds
@@ -54,12 +54,12 @@ def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path)
 )
 def test_reading_is_allowed_and_the_rest_is_asked_about(name: str, policy: str) -> None:
     """Unless somebody decides otherwise."""
-    assert tool_specs()[name].default_policy == policy
+    assert TOOL_SPECS[name].default_policy == policy
 
 
 def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> None:
     """The schema is what the check goes by."""
-    spec = tool_specs()["read_file"].to_api()
+    spec = TOOL_SPECS["read_file"].to_api()
     schema = spec["input_schema"]
     assert schema["required"] == ["path"]
     assert schema["additionalProperties"] is False

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.agent.tool_port import Access, Policy
-from chatapp.tools import tool_specs
+from chatapp.tools import TOOL_SPECS
 from chatapp.tools.mcp.servers import (
     HIDDEN,
     MAX_DESCRIPTION,
@@ -60,12 +60,12 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
     assert len(given) == len({*given}) == len(names)
     assert all(len(name) <= MAX_NAME for name in given)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in given)
-    assert not {*given} & tool_specs().keys()
+    assert not {*given} & TOOL_SPECS.keys()
 
 
 def test_none_of_our_tools_could_be_taken_for_one_of_a_server() -> None:
     """The separator is in no name of ours."""
-    assert not [name for name in tool_specs() if "__" in name]
+    assert not [name for name in TOOL_SPECS if "__" in name]
 
 
 @pytest.mark.parametrize("tool", ["read file", "ä", "a" * 80, "rm -rf", "a/b"])
