@@ -69,7 +69,7 @@ def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
         for event in reply_.take(data)
     ]
     assert events.TextStreamed("!") in told
-    assert reply_.content == (
+    assert reply_.completed().content == (
         condense.OpaqueBlock({"type": "new", "a": 1}),
         condense.TextBlock("!"),
     )
@@ -162,7 +162,9 @@ def test_an_input_that_no_parser_takes_is_kept_as_text(raw: str) -> None:
         {"type": "content_block_delta", "index": 0, "delta": delta},
     ):
         assert [*reply_.take(data)]
-    assert reply_.content == (condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),)
+    assert reply_.completed().content == (
+        condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),
+    )
 
 
 def test_citations_are_kept_with_their_text() -> None:
@@ -174,4 +176,6 @@ def test_citations_are_kept_with_their_text() -> None:
         {"type": "content_block_delta", "index": 0, "delta": cited},
     ):
         assert all(isinstance(event, events.TextStreamed) for event in reply_.take(data))
-    assert reply_.content == (condense.TextBlock("a", {"citations": [{"cited_text": "x"}]}),)
+    assert reply_.completed().content == (
+        condense.TextBlock("a", {"citations": [{"cited_text": "x"}]}),
+    )
