@@ -132,28 +132,19 @@ class OpenAIProvider(SdkProvider):
 def said_in(body: object) -> str:
     """Return the sentence in an error's body."""
     match body:
-        case str():
-            return body.strip()
         case {"message": str(text), "metadata": {"raw": str(raw)}}:
             # What the server behind a gateway said.
             return f"{text.strip()} {raw}".strip()
-        case {"message": str(text)}:
+        case str(text) | {"message": str(text)}:
             return text.strip()
         case {"error": inner} | {"detail": inner} | {"message": inner} if inner is not body:
             return said_in(inner)
-        case [*items]:
-            return "; ".join(filter(None, map(_item, items)))
-    return ""
-
-
-def _item(item: object) -> str:
-    """Return one finding of a validator: where it is, and what is wrong."""
-    match item:
+        # One finding of a validator: where it is, and what is wrong.
         case {"loc": [*where], "msg": str(text)}:
             return f"{'.'.join(map(str, where))}: {text}"
-        case {"error": dict(inner)}:
-            return said_in(inner)
-    return said_in(item) if isinstance(item, str | Mapping) else ""
+        case [*items]:
+            return "; ".join(filter(None, map(said_in, items)))
+    return ""
 
 
 def _status(error: openai.APIStatusError, body: object) -> int:
