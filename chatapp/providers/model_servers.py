@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 import condense
@@ -82,6 +82,10 @@ async def probe(provider: ResilientProvider) -> Report:
         else:
             # The last one was taken as it is.
             *_, body = [one.body for one in heard if isinstance(one, events.SentRequest)]
+            counted = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    counted = await provider.count_tokens(_WITHOUT_TOOL)
             return replace(
                 report,
                 failure="",
@@ -91,7 +95,7 @@ async def probe(provider: ResilientProvider) -> Report:
                 # What was refused is not in the request that was answered.
                 tools=_TOOL.name.encode() in body,
                 images=_SQUARE.encode() in body,
-                counting=await _count(provider),
+                counting=counted is not None,
             )
     return report
 
@@ -110,14 +114,6 @@ async def _list(provider: ResilientProvider) -> Report:
     return Report(models, address=True, listing=bool(models))
 
 
-async def _count(provider: ResilientProvider) -> bool:
-    try:
-        async with asyncio.timeout(PATIENCE):
-            return await provider.count_tokens(_WITHOUT_TOOL) is not None
-    except TimeoutError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class LocalServer:
     """A server on this machine, and at least one model that it has."""
@@ -129,10 +125,9 @@ class LocalServer:
 
 async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServer]:
     """Return those that answer within ``patience`` seconds; only this machine is asked."""
-    specs = provider_specs().values()
     asked = [
         _ask(spec.name, preset, patience)
-        for spec in specs
+        for spec in provider_specs().values()
         for preset in spec.presets
         if preset.is_local
     ]

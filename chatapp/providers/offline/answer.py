@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count as numbers
+from itertools import islice
 from typing import NamedTuple
 
 import condense
@@ -61,7 +63,10 @@ def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> An
     summaries = "\n".join([text for where, who, text in told if (where, who) == (at, SUMMARY)])
     found = _from_tools(question, done, offered, dict(_READ_BEFORE.findall(summaries)))
     if found is None and (wish := _WRITE.search(question)):
-        found = Answer(_filler(wish))
+        count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
+        sentences = (f"Sentence {one:,} takes up room in the context window." for one in numbers(1))
+        filler = " ".join(["Filler from the offline stand-in:", *islice(sentences, count // 9 + 1)])
+        found = Answer(" ".join(filler.split()[:count]))
     return found or Answer(_seen(messages))
 
 
@@ -174,17 +179,6 @@ def _report(one: condense.AnsweredCall) -> str:
     shown = [line[:LONGEST_QUOTE].replace("```", "'''") for line in lines[:QUOTED_LINES]]
     size = f"{_count(len(lines), 'line')} and {_count(len(text.split()), 'word')}"
     return "\n".join([f"{name} returned {size}. It begins:\n\n```text", *shown, "```"])
-
-
-def _filler(wish: re.Match[str]) -> str:
-    """Return as many words as are wished for, no sentence twice."""
-    count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
-    words = ["Filler", "from", "the", "offline", "stand-in:"]
-    number = 0
-    while len(words) < count:
-        number += 1
-        words += f"Sentence {number:,} takes up room in the context window.".split()
-    return " ".join(words[:count])
 
 
 def _seen(messages: Sequence[condense.Message]) -> str:
