@@ -114,25 +114,20 @@ def _prepare_blocks(state: StateCore) -> None:
     first = 0
     for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
         if token.level == 0 and token.nesting != 1:
-            _set_directions(state.tokens[first:end])
-            first = end
+            block, first = state.tokens[first:end], end
+            texts = [one.content for one in block if one.type == "inline"]
+            direction = "ltr" if any(map(_RIGHT_TO_LEFT.search, texts)) else ""
+            # Each element has the direction of its first letter.
+            for one in reversed(block if direction else ()):
+                letter = _LETTER.search(one.content) if one.type == "inline" else None
+                if letter:
+                    direction = "rtl" if _RIGHT_TO_LEFT.match(letter[0]) else "ltr"
+                elif one.nesting == 1:
+                    one.attrs["dir"] = direction
     for token in state.tokens:
         long = len(token.content) > _MAX_PARAGRAPH or token.content.count("[") > _MAX_BRACKETS
         if token.type == "inline" and long:
             token.type = "text"
-
-
-def _set_directions(block: Sequence[Token]) -> None:
-    """Set the direction of a top-level block's elements, each by its first letter."""
-    if not any(one.type == "inline" and _RIGHT_TO_LEFT.search(one.content) for one in block):
-        return
-    direction = "ltr"
-    for token in reversed(block):
-        letter = _LETTER.search(token.content) if token.type == "inline" else None
-        if letter:
-            direction = "rtl" if _RIGHT_TO_LEFT.match(letter[0]) else "ltr"
-        elif token.nesting == 1:
-            token.attrs["dir"] = direction
 
 
 def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:

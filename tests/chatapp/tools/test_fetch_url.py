@@ -11,7 +11,7 @@ from chatapp.agent.tool_port import Policy, ToolOutcome
 from chatapp.network import address_guard
 from chatapp.network.address_guard import Guard
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
-from chatapp.tools.fetch_url import _plain
+from chatapp.tools.fetch_url import text_of_html
 from tests.growth import assert_linear
 from tests.hostile import Hostile, hostile_texts
 
@@ -177,14 +177,14 @@ async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None
 @hostile_texts
 def test_any_page_is_read_in_linear_time(hostile: Hostile) -> None:
     """Sixty thousand spaces took seconds, for which the server stood still."""
-    assert_linear(_plain, hostile.text, "a page")
+    assert_linear(text_of_html, hostile.text, "a page")
 
 
 @pytest.mark.parametrize("piece", ["<a ", "<a/", "<a b='", "<!--", "<script>", "<svg><a ", "<b\n"])
 def test_no_markup_without_an_end_takes_longer(piece: str) -> None:
     """What begins is read once, whatever it misses."""
     for before in ("", "<p>", "<script>", '<a b="'):
-        assert_linear(_plain, Hostile(piece, before).text, "a page")
+        assert_linear(text_of_html, Hostile(piece, before).text, "a page")
 
 
 async def test_a_number_of_thousands_of_digits_is_no_error(folder: Path, port: int) -> None:

@@ -9,7 +9,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.documents import MAX_IMAGE, pdf_text
+from chatapp.tools.documents import MAX_IMAGE, read_pdf
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -80,4 +80,4 @@ def test_a_pdf_without_text_is_refused_in_words(data: bytes) -> None:
     """Damaged, or only pictures."""
     pytest.importorskip("pypdf")
     with pytest.raises(ToolError, match="This PDF"):
-        pdf_text(data)
+        read_pdf(data)
