@@ -78,11 +78,9 @@ class Provider(Protocol):
     @property
     def model(self) -> Model:
         """The model that answers."""
-        ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size in tokens as the vendor counts it, None where it cannot."""
-        ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
@@ -91,4 +89,3 @@ class Provider(Protocol):
         Usage is yielded as soon as it is known, so that a call that breaks off is still accounted
         for. Raises ProviderError, or ContextOverflow when the prompt does not fit.
         """
-        ...

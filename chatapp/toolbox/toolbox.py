@@ -12,8 +12,9 @@ from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network.address_guard import Guard
 from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
-from chatapp.tools import TOOL_SPECS, Foreign, WorkspaceToolbox
+from chatapp.tools import TOOL_SPECS, WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
+from chatapp.tools.mcp.pool import RemoteTool
 from chatapp.tools.search_history import History
 from chatapp.tools.shell import Shell
 
@@ -99,7 +100,7 @@ def toolbox_for(
         Guard: lambda _line: WEB,
         History: lambda _line: StoredHistory(pk),
     }
-    foreign: Mapping[str, Foreign] = {}
+    foreign: Mapping[str, RemoteTool] = {}
     if servers := profile.mcp_servers:
         commands = not (conversation and _is_shared(conversation))
         foreign = mcp_servers.tools_of(servers, folder, outputs_of(pk), commands=commands)

@@ -112,23 +112,27 @@ class AnthropicProvider(SdkProvider):
         )
 
     def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Whether the next request leaves out what this one was refused for."""
-        writer, part = self.writer, _part_refused(refusal)
-        match part:
-            case "thinking":
-                had = part not in left_out and has_thinking(request, self.model)
-                left_out.add(part)
-            case "compaction":
-                bound = bound_to(request)
-                had = bound not in writer.unsigned and has_compaction(request)
-                writer.unsigned.add(bound)
-            case "late system":
-                had = writer.late_system
-                writer.do_without_late_system()
-            case "diagnostics":
-                had, writer.diagnoses = writer.diagnoses, False
-            case _:
-                had = False
+        """Whether the next request leaves out what this one was refused for.
+
+        A compaction is not made, or not taken back: it was signed for another model, system prompt
+        or set of tools, or other words. Thinking of the history is not taken back either. A server
+        may take no system message among the others, and no question about its cache.
+        """
+        said, writer, had = refusal.said, self.writer, False
+        if refusal.status != BAD_REQUEST:
+            return False
+        if "compaction" in f"{said} {refusal.body}":
+            bound = bound_to(request)
+            had = bound not in writer.unsigned and has_compaction(request)
+            writer.unsigned.add(bound)
+        elif "thinking" in said and any(word in said for word in _OF_THINKING):
+            had = "thinking" not in left_out and has_thinking(request, self.model)
+            left_out.add("thinking")
+        elif _OF_ROLES.search(said):
+            had = writer.late_system
+            writer.do_without_late_system()
+        elif "diagnostics" in said:
+            had, writer.diagnoses = writer.diagnoses, False
         return had
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
@@ -163,22 +167,3 @@ class AnthropicProvider(SdkProvider):
             for one in listed
             if isinstance(one.get("id"), str) and 0 < len(one["id"]) <= LONGEST_NAME
         )
-
-
-def _part_refused(refusal: Refusal) -> str:
-    """Return which part of a request is refused that it can do without, "" where none is.
-
-    A "compaction" is not made, or not taken back: it was signed for another model, system prompt or
-    set of tools, or other words. "thinking" of the history is not taken back either. A server may
-    take no "late system" message among the others, and no question about its cache: "diagnostics".
-    """
-    said = refusal.said
-    if refusal.status != BAD_REQUEST:
-        return ""
-    if "compaction" in f"{said} {refusal.body}":
-        return "compaction"
-    if "thinking" in said and any(word in said for word in _OF_THINKING):
-        return "thinking"
-    if _OF_ROLES.search(said):
-        return "late system"
-    return "diagnostics" if "diagnostics" in said else ""

@@ -6,8 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import mcp_types as types
@@ -19,7 +18,7 @@ from chatapp.agent.tool_port import ToolOutcome
 from chatapp.network.address_guard import Guard, why_unreached
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.results import outcome_of
-from chatapp.tools.mcp.servers import MAX_TOOLS, Listed, Listing, Server, Way, listing_of
+from chatapp.tools.mcp.servers import MAX_TOOLS, Listing, Server, Way, listing_of
 from chatapp.tools.mcp.transports import CommandTransport, WebTransport
 
 log = logging.getLogger(__name__)
@@ -37,25 +36,6 @@ _ME = types.Implementation(name="palimpsest", title="Palimpsest", version="1")
 _ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 
 
-class Transport(Protocol):
-    """What carries messages to and from a server.
-
-    It is closed once it has ``ended``; ``problem`` says why, where nobody here wanted that.
-    """
-
-    problem: str
-    ended: asyncio.Event
-
-    async def __aenter__(self) -> Any: ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None: ...
-
-
 def connect(server: Server, root: Path, guard: Guard) -> "Connection":
     """Return a connection to a server, which is not open yet; a command runs in ``root``."""
     if server.way is Way.HTTP:
@@ -66,7 +46,7 @@ def connect(server: Server, root: Path, guard: Guard) -> "Connection":
 class Connection:
     """A connection; it lives in a task of its own, which opens it and closes it again."""
 
-    def __init__(self, server: Server, transport: Transport) -> None:
+    def __init__(self, server: Server, transport: WebTransport | CommandTransport) -> None:
         self.server = server
         self.listing = Listing(())
         self.users = 0
@@ -141,7 +121,7 @@ class Connection:
             await self._list()
 
     async def _list(self) -> None:
-        tools: list[Listed] = []
+        tools: list[types.Tool] = []
         cursor = None
         async with self._asking() as (client, _timeout):
             for _ in range(MAX_PAGES):
