@@ -14,7 +14,6 @@ from chatapp.agent.ports import CallOpening, CallRecord, Journal, PartialReply
 from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider
 
 REFUSED = "The provider refused a part of the request, and was asked again without it."
-_WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
 
 
 @dataclass(slots=True)
@@ -112,6 +111,7 @@ class StreamedCall:
     def _take(self, event: events.StreamEvent) -> None:
         """Take in what the provider says; what is written in a block of another kind begins one."""
         last = self._written[-1].type if self._written else ""
+        type_ = text = ""
         names: Mapping[str, str] = {}
         match event:
             case events.CallDescribed(facts):
@@ -125,8 +125,8 @@ class StreamedCall:
             case events.OutputStreamed(text):
                 type_ = "tool_use" if last == "tool_use" else "thinking"
             case events.ToolUseStarted(id_, name):
-                type_, text, names = "tool_use", "", {"id": id_, "name": name}
-        if isinstance(event, _WRITTEN):
+                type_, names = "tool_use", {"id": id_, "name": name}
+        if type_:
             if self._to_first is None:
                 self._to_first = max(0.0, time.monotonic() - self._started)
             if begins := bool(names) or type_ != last:

@@ -90,7 +90,7 @@ def parser_for(text: str) -> MarkdownIt:
 
 @functools.cache
 def _parser(formulas: bool, addresses: bool) -> MarkdownIt:
-    options = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
+    options: dict[str, Any] = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
     options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
     if parser.linkify is not None:

@@ -254,8 +254,8 @@ class SdkProvider(ABC):
 
 def _named(request_id: object) -> events.CallDescribed:
     """Return the name that the vendor gave to the request, where it did."""
-    known = isinstance(request_id, str)
-    return events.CallDescribed({"request_id": request_id[:LONGEST_NAME]} if known else {})
+    name = request_id[:LONGEST_NAME] if isinstance(request_id, str) else None
+    return events.CallDescribed({} if name is None else {"request_id": name})
 
 
 def _check(reply: StreamedReply, asked: Asked) -> None:

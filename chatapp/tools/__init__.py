@@ -65,7 +65,9 @@ class WorkspaceToolbox:
         }
         self._foreign = foreign
         self._known = TOOL_SPECS | {name: tool.spec for name, tool in foreign.items()}
-        self._policies = {name: spec.default_policy for name, spec in self._known.items()}
+        self._policies: dict[str, Policy] = {
+            name: spec.default_policy for name, spec in self._known.items()
+        }
         self._policies |= policies
         self.specs: tuple[ToolSpec, ...] = tuple(
             [

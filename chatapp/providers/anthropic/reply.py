@@ -121,9 +121,9 @@ class Reply(StreamedReply):
             case "compaction_delta", "compaction", _:
                 # It comes whole.
                 block.update(delta)
-                if isinstance(text := delta.get("content"), str) and text:
+                if isinstance(said := delta.get("content"), str) and said:
                     self.shown = True
-                    yield events.TextStreamed(text)
+                    yield events.TextStreamed(said)
             case "signature_delta", "thinking" | "compaction", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:

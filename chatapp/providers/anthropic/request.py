@@ -84,7 +84,7 @@ class RequestWriter:
         A compaction that was refused is sent as the text that it holds.
         """
         messages = self._messages(request, thinking=thinking)
-        head = {"max_tokens": max(1, self.model.max_output)}
+        head: dict[str, Any] = {"max_tokens": max(1, self.model.max_output)}
         head |= thinking_parameters(self.model, shown=thinking)
         if request.compaction:
             head["compaction"] = {"type": "summarize", "instructions": request.compaction}

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import condense
@@ -43,12 +43,8 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     """Model, limit, prompt, tools, and that the usage is to be told in the stream."""
     await reply(gpt, request("One", assistant("Two"), "Three", tools=TOOLS))
     body = anthropic_standin.requests[0].body
-    assert [message["role"] for message in body["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
+    roles = [message["role"] for message in body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
     assert (body["model"], body["max_tokens"], body["stream"]) == ("gpt-6.1-sol", 1_000, True)
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
@@ -70,57 +66,25 @@ async def test_a_server_without_a_key_is_sent_none(anthropic_standin: Standin) -
     assert "authorization" not in anthropic_standin.requests[0].headers
 
 
-async def test_the_vendor_itself_is_not_called_without_a_key() -> None:
-    """It would only refuse."""
-    with pytest.raises(ProviderError, match="no API key"):
-        await listen(OpenAIProvider(Model("m", 9_000, 50), api_key=""), request("Hi"))
-
-
 LACKS: list[tuple[int, Any, str]] = [
     (400, {"error": "registry.ollama.ai/library/gemma:2b does not support tools"}, "tools"),
-    (
-        404,
-        {"error": {"message": "No endpoints found that support tool use.", "code": 404}},
-        "tools",
-    ),
-    (
-        400,
-        {"message": '"auto" tool choice requires --enable-auto-tool-choice to be set', "code": 400},
-        "tools",
-    ),
+    (404, {"error": {"message": "No endpoints found that support tool use."}}, "tools"),
+    (400, {"message": '"auto" tool choice requires --enable-auto-tool-choice'}, "tools"),
     (500, {"error": {"code": 500, "message": "tools param requires --jinja flag"}}, "tools"),
     (
         422,
         {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]},
         "streaming_usage",
     ),
-    (400, {"error": {"message": "Unrecognized argument: stream_options"}}, "streaming_usage"),
     (500, {"error": {"code": 500, "message": "System role not supported"}}, "system_role"),
     (400, {"error": {"message": "Developer instruction is not enabled for m"}}, "system_role"),
     (
         400,
-        {
-            "error": {
-                "message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
-                "Use 'max_completion_tokens' instead."
-            }
-        },
+        {"error": {"message": "'max_tokens' is not supported: use 'max_completion_tokens'"}},
         "completion_limit",
     ),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "Tool call id was toolu_0123456789 but must be a-z, A-Z, 0-9, "
-            "with a length of 9.",
-        },
-        "any_ids",
-    ),
-    (
-        400,
-        {"object": "error", "message": "Unexpected role 'user' after role 'tool'"},
-        "user_after_tool",
-    ),
+    (400, {"message": "Tool call id was toolu_1 but must have a length of 9."}, "any_ids"),
+    (400, {"message": "Unexpected role 'user' after role 'tool'"}, "user_after_tool"),
     (500, {"error": {"message": "image input is not supported - provide the mmproj"}}, "images"),
     (404, {"error": {"message": "No endpoints found that support image input"}}, "images"),
 ]
@@ -163,48 +127,16 @@ async def test_a_refusal_of_something_else_is_told(
 
 
 OVERFLOWS: list[tuple[int, Any]] = [
-    (
-        400,
-        {
-            "error": {
-                "code": 400,
-                "message": "request (5000 tokens) exceeds the available context size (4096 tokens)",
-                "type": "exceed_context_size_error",
-                "n_prompt_tokens": 5000,
-                "n_ctx": 4096,
-            }
-        },
-    ),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "This model's maximum context length is 4096 tokens. However, you requested "
-            "5000 tokens (4000 in the messages, 1000 in the completion).",
-            "type": "BadRequestError",
-            "code": 400,
-        },
-    ),
+    (400, {"error": {"message": "exceeds the context", "type": "exceed_context_size_error"}}),
+    (400, {"error": {"message": "Please reduce the length", "code": "context_length_exceeded"}}),
     (400, {"error": "Trying to keep the first 5000 tokens when context the overflows."}),
     (413, {"error": {"message": "Request too large for model", "type": "tokens"}}),
-    (
-        400,
-        {
-            "error": {
-                "message": "Please reduce the length of the messages or completion. Current length "
-                "is 5000 while limit is 4096",
-                "type": "invalid_request_error",
-                "code": "context_length_exceeded",
-            }
-        },
-    ),
     (400, [{"error": {"code": 400, "message": "The input token count (9) exceeds the maximum"}}]),
     (
         400,
         {
             "object": "error",
-            "message": "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 "
-            "maximum context length",
+            "message": "Prompt contains 9 tokens, too large for model with 8 maximum context length",
         },
     ),
 ]
@@ -247,6 +179,7 @@ CALLS = st.lists(
 )
 
 
+@settings(max_examples=30)
 @given(text=st.none() | TEXTS, calls=CALLS)
 def test_a_reply_that_is_sent_back_is_the_one_that_came(
     text: str | None, calls: list[condense.ToolUseBlock]
@@ -284,6 +217,7 @@ MESSAGES = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(messages=MESSAGES, tools=st.booleans(), system_role=st.booleans(), short=st.booleans())
 def test_whatever_was_said_becomes_a_request_that_is_taken(
     messages: list[condense.Message], *, tools: bool, system_role: bool, short: bool
@@ -300,15 +234,6 @@ def test_a_tool_s_failure_is_said_in_its_result() -> None:
     """The API has no other place for it."""
     (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
     assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
-
-
-def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
-    """A call costs what is new in it."""
-    writer = RequestWriter(Model("m", 9_000, 50))
-    history = [user("1"), assistant("2"), user("3")]
-    first = writer.write(request(*history))
-    second = writer.write(request(*history, assistant("4"), user("5")))
-    assert all(one is other for one, other in zip(first.fragments, second.fragments, strict=False))
 
 
 async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
