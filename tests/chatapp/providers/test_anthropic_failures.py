@@ -6,13 +6,7 @@ from chatapp.agent.provider_port import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
 from tests.chatapp.providers.requests import TOOLS, listen, request, stream
-from tests.standin.behaviours import (
-    Behaviour,
-    Failure,
-    Gate,
-    Raw,
-    rate_limited,
-)
+from tests.standin.behaviours import Behaviour, Failure, Gate, Raw, rate_limited
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
@@ -54,21 +48,19 @@ async def test_the_wish_to_wait_is_read(
     assert error.retry_after == seconds
 
 
-async def test_a_reply_that_fills_the_window_is_an_overflow(
-    claude: AnthropicProvider, anthropic_standin: Standin
+@pytest.mark.parametrize(
+    ("reason", "kind", "words"),
+    [
+        ("model_context_window_exceeded", ContextOverflow, "did not fit"),
+        ("refusal", ProviderError, "declined"),
+    ],
+)
+async def test_a_reply_may_end_with_an_error(
+    claude: AnthropicProvider, anthropic_standin: Standin, reason: str, kind: type, words: str
 ) -> None:
-    """The API says so in the stop reason, not with an error."""
-    behaviour = Scripted("And so", stop_reason="model_context_window_exceeded")
-    error = await failure(claude, anthropic_standin, behaviour)
-    assert isinstance(error, ContextOverflow)
-
-
-async def test_a_declined_reply_is_an_error(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
-    """An empty reply would look like a fault of the page."""
-    error = await failure(claude, anthropic_standin, Scripted(stop_reason="refusal"))
-    assert "declined" in str(error)
+    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
+    error = await failure(claude, anthropic_standin, Scripted("And so", stop_reason=reason))
+    assert (type(error), words in str(error)) == (kind, True)
 
 
 async def test_usage_is_told_even_when_the_stream_breaks_off(

@@ -4,14 +4,11 @@ import asyncio
 
 import pytest
 
-from chatapp.agent.errors import ProviderError
 from chatapp.providers.http import Clients, clients, close_clients
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import reply, request
-from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
-
-OVERLOADED = Failure(529, "overloaded_error", "Overloaded")
 
 
 class Line:
@@ -65,27 +62,6 @@ async def test_calls_at_once_wait_for_no_line(door: Door, anthropic_standin: Sta
     gate.open()
     await asyncio.gather(first, second)
     assert len(set(lines(anthropic_standin))) == 2
-
-
-async def test_after_a_failure_the_next_call_has_a_new_line(
-    door: Door, anthropic_standin: Standin
-) -> None:
-    """What failed may be the line's fault."""
-    anthropic_standin.then(OVERLOADED)
-    provider = door.provider(anthropic_standin)
-    with pytest.raises(ProviderError):
-        await reply(provider, request("Hi"))
-    await reply(provider, request("Hi"))
-    assert len(set(lines(anthropic_standin))) == 2
-
-
-async def test_a_client_is_shared_by_what_it_is_made_of() -> None:
-    """One for each key, address and set of checked addresses."""
-    kept = Clients()
-    one = await use(kept)
-    assert await use(kept) is one
-    assert await use(kept, "another") is not one
-    await kept.close()
 
 
 async def test_a_client_in_use_is_kept() -> None:

@@ -132,13 +132,7 @@ OVERFLOWS: list[tuple[int, Any]] = [
     (400, {"error": "Trying to keep the first 5000 tokens when context the overflows."}),
     (413, {"error": {"message": "Request too large for model", "type": "tokens"}}),
     (400, [{"error": {"code": 400, "message": "The input token count (9) exceeds the maximum"}}]),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "Prompt contains 9 tokens, too large for model with 8 maximum context length",
-        },
-    ),
+    (400, {"message": "Prompt contains 9 tokens, too large for model with 8 maximum context"}),
 ]
 
 

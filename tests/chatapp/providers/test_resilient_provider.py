@@ -1,6 +1,5 @@
 """What comes out of any provider: words, retries, and errors that give no key away."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
 
 import pytest
@@ -144,24 +143,6 @@ async def test_a_wish_that_is_too_long_ends_the_turn_with_the_time(
     assert not caught.value.retryable
     assert (caught.value.retry_after, caught.value.details) == (seconds, "id 1")
     assert clock.slept == []
-
-
-async def test_stop_ends_a_wait_at_once() -> None:
-    """Cancellation passes through; no further call is made."""
-    waiting = asyncio.Event()
-
-    async def sleep(seconds: float) -> None:
-        waiting.set()
-        await asyncio.Event().wait()
-
-    scripted = Scripted([[passing()], [DONE]])
-    provider = ResilientProvider(MODEL, lambda: scripted, sleep=sleep)
-    task = asyncio.create_task(listen(provider, request("hi")))
-    await waiting.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert (scripted.calls, scripted.closed) == (1, 1)
 
 
 async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
