@@ -66,13 +66,9 @@ _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def render_markdown(text: str) -> str:
-    """Return safe HTML for a whole markdown text."""
-    return render_piece(UNSAFE.sub("\ufffd", text), {})
-
-
-def render_piece(text: str, env: Environment) -> str:
+def render_markdown(text: str, env: Environment | None = None) -> str:
     """Return safe HTML for whole blocks; ``env`` holds the link definitions met so far."""
+    text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
     parser = parser_for(text)
     tokens = parser.parse(text, env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:

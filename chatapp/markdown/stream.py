@@ -21,7 +21,7 @@ from chatapp.markdown.safe_html import (
     Environment,
     open_code_block,
     parser_for,
-    render_piece,
+    render_markdown,
 )
 
 # Characters: a longer run without a space is no word that anyone waits for.
@@ -144,7 +144,7 @@ class MarkdownStream:
             references = dict(self._definitions.get("references", {}))
             open_at = len(text.splitlines())
             env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
-            self._html = render_piece(text, env)
+            self._html = render_markdown(text, env)
         return self._html
 
     def finish(self) -> None:
@@ -183,7 +183,7 @@ class MarkdownStream:
         return ""
 
     def _close(self, text: str) -> None:
-        if html := render_piece(text, self._definitions):
+        if html := render_markdown(text, self._definitions):
             self.closed.append(html)
 
 

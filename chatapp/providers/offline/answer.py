@@ -67,7 +67,19 @@ def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> An
         sentences = (f"Sentence {one:,} takes up room in the context window." for one in numbers(1))
         filler = " ".join(["Filler from the offline stand-in:", *islice(sentences, count // 9 + 1)])
         found = Answer(" ".join(filler.split()[:count]))
-    return found or Answer(_seen(messages))
+    if found:
+        return found
+    # Who said what, and how often.
+    results = {id(one.result): one for one in condense.pair_calls(messages).answered}
+    said: list[tuple[str, str]] = []
+    for message in messages:
+        own = [results[id(block)] for block in message.blocks if id(block) in results]
+        said += [(f"Result of {one.call.name}", result(one)) for one in own]
+        said += told_in(message)
+    counted = Counter([who for who, _ in said])
+    tally = ", ".join([f"{who}: {number:,}" for who, number in counted.items()])
+    lines = "\n".join([f"- {who}: “{clip(text)}”" for who, text in said[-MOST_SEEN:]])
+    return Answer(f"{ABOUT}\n\nThis is what I see ({tally}). The newest is:\n\n{lines}")
 
 
 def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
@@ -179,20 +191,6 @@ def _report(one: condense.AnsweredCall) -> str:
     shown = [line[:LONGEST_QUOTE].replace("```", "'''") for line in lines[:QUOTED_LINES]]
     size = f"{_count(len(lines), 'line')} and {_count(len(text.split()), 'word')}"
     return "\n".join([f"{name} returned {size}. It begins:\n\n```text", *shown, "```"])
-
-
-def _seen(messages: Sequence[condense.Message]) -> str:
-    """Return who said what, and how often."""
-    results = {id(one.result): one for one in condense.pair_calls(messages).answered}
-    told: list[tuple[str, str]] = []
-    for message in messages:
-        found = [results[id(block)] for block in message.blocks if id(block) in results]
-        told += [(f"Result of {one.call.name}", result(one)) for one in found]
-        told += told_in(message)
-    count = Counter([who for who, _ in told])
-    numbers = ", ".join([f"{who}: {number:,}" for who, number in count.items()])
-    lines = "\n".join([f"- {who}: “{clip(text)}”" for who, text in told[-MOST_SEEN:]])
-    return f"{ABOUT}\n\nThis is what I see ({numbers}). The newest is:\n\n{lines}"
 
 
 def _count(number: int, noun: str) -> str:

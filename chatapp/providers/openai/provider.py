@@ -102,10 +102,18 @@ class OpenAIProvider(SdkProvider):
 
     def refusal(self, error: openai.APIStatusError) -> Refusal:
         """Return what a server said when it refused a call, in whichever of the usual shapes."""
-        body = error.body
+        body, status, words = error.body, error.status_code, {error.code, error.type}
+        if "insufficient_quota" in words:
+            status = _STATUS_OF_WORD["insufficient_quota"]
+        elif status < 300:  # noqa: PLR2004 - an error that came as a success
+            code = body.get("code") if isinstance(body, Mapping) else None
+            known = [_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD]
+            status = next(iter(known), SERVER_ERROR)
+            if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
+                status = code
         kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
         return Refusal(
-            _status(error, body),
+            status,
             said=said_in(body) or f"HTTP {error.status_code}",
             type=kind,
             answered=error.status_code,
@@ -145,16 +153,3 @@ def said_in(body: object) -> str:
         case [*items]:
             return "; ".join(filter(None, map(said_in, items)))
     return ""
-
-
-def _status(error: openai.APIStatusError, body: object) -> int:
-    words = {error.code, error.type}
-    if "insufficient_quota" in words:
-        return _STATUS_OF_WORD["insufficient_quota"]
-    if error.status_code >= 300:  # noqa: PLR2004 - no success
-        return error.status_code
-    code = body.get("code") if isinstance(body, Mapping) else None
-    if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
-        return code
-    known = (_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD)
-    return next(known, SERVER_ERROR)

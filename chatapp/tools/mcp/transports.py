@@ -66,10 +66,11 @@ class WebTransport:
         transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(trust_env=False)
         client = httpx2.AsyncClient(
             transport=transport if addresses is None else PinnedTransport(addresses, transport),
-            headers=dict(self._server.secrets),
+            # What is packed could be any size.
+            headers={**dict(self._server.secrets), "Accept-Encoding": _PLAIN},
             timeout=httpx2.Timeout(CONNECT, read=READ),
             trust_env=False,
-            event_hooks={"request": [_ask_plainly], "response": [self._limit]},
+            event_hooks={"response": [self._limit]},
         )
         await self._open.enter_async_context(client)
         streams = streamable_http_client(
@@ -101,11 +102,6 @@ class WebTransport:
     def _refuse(self, problem: str) -> ServerFailed:
         self.problem = problem
         return ServerFailed(problem)
-
-
-async def _ask_plainly(request: httpx2.Request) -> None:
-    # What is packed could be any size.
-    request.headers["Accept-Encoding"] = _PLAIN
 
 
 class _Counted(httpx2.AsyncByteStream):
