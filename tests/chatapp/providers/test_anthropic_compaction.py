@@ -39,13 +39,22 @@ def able(standin: Standin, model: str = "claude-opus-5-5") -> AnthropicProvider:
 
 
 async def compact(standin: Standin) -> condense.OpaqueBlock:
-    """Return what the vendor makes of the history."""
+    """Return what the vendor makes of the history, asked for by a parameter and a header.
+
+    System prompt and tools are the conversation's, and so are all messages.
+    """
     standin.reply("They baked rye bread.")
     summarizer = ProviderSummarizer(able(standin), ListJournal(), RecordingAudience())
     assert summarizer.compacts
     chunks = [chunk async for chunk in summarizer.stream(ASKED)]
     text = "".join(chunk.text for chunk in chunks if isinstance(chunk, condense.TextChunk))
     assert text == "They baked rye bread."
+    (asked,) = standin.requests
+    told = {"type": "summarize", "instructions": "Say what was baked."}
+    assert asked.body["compaction"] == told
+    assert COMPACTION_BETA in asked.headers["anthropic-beta"]
+    assert (len(asked.body["tools"]), len(asked.body["messages"])) == (len(TOOLS), len(HISTORY))
+    assert not standin.problems
     (block,) = [chunk.block for chunk in chunks if isinstance(chunk, condense.CompactionChunk)]
     return condense.OpaqueBlock(block)
 
@@ -54,18 +63,6 @@ def sent(standin: Standin) -> list[tuple[str, str]]:
     """Return role and kind of each block of the last request."""
     messages = standin.requests[-1].body["messages"]
     return [(one["role"], block["type"]) for one in messages for block in one["content"]]
-
-
-async def test_it_is_asked_for_by_a_parameter_and_a_header(anthropic_standin: Standin) -> None:
-    """System prompt and tools are the conversation's, and so are all messages."""
-    await compact(anthropic_standin)
-    (asked,) = anthropic_standin.requests
-    told = {"type": "summarize", "instructions": "Say what was baked."}
-    assert asked.body["compaction"] == told
-    assert COMPACTION_BETA in asked.headers["anthropic-beta"]
-    assert len(asked.body["tools"]) == len(TOOLS)
-    assert len(asked.body["messages"]) == len(HISTORY)
-    assert not anthropic_standin.problems
 
 
 async def test_it_is_sent_first_and_unchanged(anthropic_standin: Standin) -> None:
@@ -115,15 +112,6 @@ async def test_a_refusal_is_remembered_for_what_it_was_bound_to(
     await reply(provider, request(said, tools=TOOLS))
     assert not anthropic_standin.requests[-1].problems
     assert sent(anthropic_standin)[0] == ("assistant", "compaction")
-
-
-async def test_one_that_does_not_stand_first_is_sent_as_text(anthropic_standin: Standin) -> None:
-    """The vendor takes it nowhere else."""
-    block = await compact(anthropic_standin)
-    asked = request("Hello", assistant("Hello."), user(block, "Go on"), tools=TOOLS)
-    await reply(able(anthropic_standin), asked)
-    assert "compaction" in anthropic_standin.requests[-2].problems[0]
-    assert not anthropic_standin.requests[-1].problems
 
 
 async def test_another_model_is_sent_its_text_at_once(anthropic_standin: Standin) -> None:
