@@ -14,7 +14,7 @@ import httpx2
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport, why_unreached
+from chatapp.network.address_guard import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.workspace import WritableWorkspace
 
@@ -106,10 +106,7 @@ async def _fetch(url: str, guard: Guard) -> _Page:
     try:
         async with asyncio.timeout(TIMEOUT):
             for _ in range(MAX_REDIRECTS + 1):
-                addresses = await guard.addresses(url)
-                transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(trust_env=False)
-                if addresses is not None:
-                    transport = PinnedTransport(addresses, transport)
+                transport = await guard.transport(url)
                 client = httpx2.AsyncClient(transport=transport, trust_env=False)
                 async with client, client.stream("GET", url, headers=headers) as response:
                     location = response.headers.get("location", "")

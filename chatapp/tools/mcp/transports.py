@@ -10,7 +10,6 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -21,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport
+from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.shell import PATIENCE, clear_up, environment, supervised
@@ -58,14 +57,13 @@ class WebTransport:
     async def __aenter__(self) -> Any:
         """Return the streams to and from the server; raise ServerFailed where it may not be."""
         try:
-            addresses = await self._guard.addresses(self._server.address)
+            transport = await self._guard.transport(self._server.address)
         except AddressRefused as error:
             raise ServerFailed(str(error)) from error
         except OSError as error:
             raise ServerFailed("There is no server of this name.") from error
-        transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(trust_env=False)
         client = httpx2.AsyncClient(
-            transport=transport if addresses is None else PinnedTransport(addresses, transport),
+            transport=transport,
             # What is packed could be any size.
             headers={**dict(self._server.secrets), "Accept-Encoding": _PLAIN},
             timeout=httpx2.Timeout(CONNECT, read=READ),
@@ -78,14 +76,9 @@ class WebTransport:
         )
         return await self._open.enter_async_context(streams)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """Say goodbye, and close the connections."""
-        return await self._open.__aexit__(kind, error, trace)
+        return await self._open.__aexit__(*error)
 
     async def _limit(self, response: httpx2.Response) -> None:
         """Pass an answer on as it is, up to a size."""
@@ -154,18 +147,13 @@ class CommandTransport:
         self._tasks.start_soon(clear_up, process)
         return self._reading, writing
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """End the command, and all that it has started."""
         self._reading.close()
         with anyio.CancelScope(shield=True):
             await self._end()
         self._tasks.cancel_scope.cancel()
-        return await self._tasks.__aexit__(kind, error, trace)
+        return await self._tasks.__aexit__(*error)
 
     async def _start(self) -> asyncio.subprocess.Process:
         reading, self._lifeline = os.pipe()
