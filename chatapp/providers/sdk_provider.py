@@ -79,6 +79,9 @@ class SdkProvider(ABC):
     request_id: ClassVar[str]
     # The variable of headers that the SDK adds to each request.
     headers_variable: ClassVar[str]
+    # Seconds without a byte, and without an event.
+    silence: float
+    eventless: float
 
     def __init__(
         self,
@@ -87,9 +90,10 @@ class SdkProvider(ABC):
         api_key: str,
         base_url: str = "",
         guard: Guard | None = None,
-        silence: float,
+        silence: float = 0,
+        eventless: float = 0,
     ) -> None:
-        """Answer as ``model``; ``silence`` is how many seconds may pass without a byte.
+        """Answer as ``model``; the limits are other than the vendor's where they are given.
 
         ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
         """
@@ -97,8 +101,8 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        # Seconds without an event.
-        self.silence = self.eventless = silence
+        self.silence = silence or self.silence
+        self.eventless = eventless or self.eventless
         self.asked = Asked(model.name, host_of(self.base_url))
         # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
         own: type[Exception] = self.sdk.APIError

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
 
 import anthropic
 
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.agent.provider_port import ModelRequest
+from chatapp.network.address_guard import AddressRefused
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
@@ -23,12 +24,6 @@ from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
-
-# While the model thinks, the vendor sends pings: silence on the line means that it is gone …
-SILENCE_SECONDS = 120.0
-# … but pings alone must not keep a call alive for ever.
-EVENTLESS_SECONDS = 900.0
-
 
 # Errors in mid-stream come with the stream's status, 200: their type has to tell.
 _STATUS_OF_TYPE = {
@@ -60,21 +55,15 @@ class AnthropicProvider(SdkProvider):
     models_path = "/v1/models?limit=1000"
     request_id = "request-id"
     headers_variable = "ANTHROPIC_CUSTOM_HEADERS"
+    # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
+    silence = 120.0
+    # … but pings alone must not keep a call alive for ever.
+    eventless = 900.0
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        api_key: str,
-        base_url: str = "",
-        guard: Guard | None = None,
-        silence: float = SILENCE_SECONDS,
-        eventless: float = EVENTLESS_SECONDS,
-    ) -> None:
-        """Answer as ``model``; the limits are seconds without a byte and without an event."""
-        super().__init__(model, api_key=api_key, base_url=base_url, guard=guard, silence=silence)
-        self.eventless = eventless
-        self.writer = RequestWriter(model)
+    @cached_property
+    def writer(self) -> RequestWriter:
+        """What writes its requests."""
+        return RequestWriter(self.model)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; other servers may still expect the key where API 2023-06-01 had it."""

@@ -1,14 +1,14 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
 
 import openai
 
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.network.address_guard import Guard
+from chatapp.agent.provider_port import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.openai import catalog
@@ -18,8 +18,6 @@ from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sdk_provider import SdkProvider
 from chatapp.providers.specs import ListedModel
 
-# A local server says nothing while it reads a long prompt, which may take minutes.
-SILENCE_SECONDS = 600.0
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 
@@ -56,19 +54,13 @@ class OpenAIProvider(SdkProvider):
     models_path = "/models"
     request_id = "x-request-id"
     headers_variable = "OPENAI_CUSTOM_HEADERS"
+    # A local server says nothing while it reads a long prompt, which may take minutes.
+    silence = eventless = 600.0
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        api_key: str,
-        base_url: str = "",
-        guard: Guard | None = None,
-        silence: float = SILENCE_SECONDS,
-    ) -> None:
-        """Answer as ``model``; ``silence`` is how many seconds may pass without an event."""
-        super().__init__(model, api_key=api_key, base_url=base_url, guard=guard, silence=silence)
-        self.writer = RequestWriter(model, own=self.base_url == SPEC.url)
+    @cached_property
+    def writer(self) -> RequestWriter:
+        """What writes its requests."""
+        return RequestWriter(self.model, own=self.base_url == SPEC.url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""

@@ -18,16 +18,16 @@ from tests.standin.server import Standin
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 
 
-async def test_each_request_of_one_call_is_recorded(anthropic_standin: Standin) -> None:
+async def test_each_request_of_one_call_is_recorded(standin: Standin) -> None:
     """Also the one that was made again without what the server refused."""
     provider = AnthropicProvider(
-        Model("claude-later", 200_000, 1_000), api_key="k", base_url=anthropic_standin.url
+        Model("claude-later", 200_000, 1_000), api_key="k", base_url=standin.url
     )
-    anthropic_standin.then(Reply("Let me see.", thinking="Hm."))
+    standin.then(Reply("Let me see.", thinking="Hm."))
     said = await reply(provider, request("A long story."))
     again = request("Its summary.", assistant(*said.content), "Go on")
     sent, _ = await record(provider, again)
-    assert [one.body for one in sent] == [one.raw for one in anthropic_standin.requests[1:]]
+    assert [one.body for one in sent] == [one.raw for one in standin.requests[1:]]
 
 
 def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
@@ -49,10 +49,10 @@ def test_a_message_that_comes_twice_is_sent_twice() -> None:
 
 
 async def test_a_refused_request_has_a_name_too(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """That is when support asks for it."""
-    anthropic_standin.then(Failure(500, "api_error", "Internal"))
+    standin.then(Failure(500, "api_error", "Internal"))
     _, facts = await record(claude, request("Hi"))
     assert facts["request_id"].startswith("req_")
 
@@ -80,10 +80,10 @@ async def test_why_the_cache_was_of_no_use_is_kept(
 
 
 async def test_dropped_thinking_is_kept_on_record(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The vendor says which block it left out, and why."""
-    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    standin.reply("Let me see.", thinking="Hm.")
     said = await reply(claude, request("A long story."))
     changed = request("Its summary.", assistant(*said.content), "Go on")
     _, facts = await record(claude, changed)
@@ -97,14 +97,14 @@ async def test_dropped_thinking_is_kept_on_record(
 
 
 async def test_a_server_that_knows_no_diagnostics_is_not_asked_again(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The call is made without, and so are the next ones."""
     words = "diagnostics: Extra inputs are not permitted"
-    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    standin.then(Failure(400, "invalid_request_error", words))
     await reply(claude, request("Hi"))
     await reply(claude, request("Hi"))
-    asked = ["diagnostics" in one.body for one in anthropic_standin.requests]
+    asked = ["diagnostics" in one.body for one in standin.requests]
     assert asked == [True, False, False]
 
 

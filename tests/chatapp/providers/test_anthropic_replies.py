@@ -10,11 +10,11 @@ from tests.standin.server import Standin
 
 
 async def test_what_is_written_unseen_is_told_too(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A call that breaks off is paid for its thinking and its tools' input as well."""
     call = ToolCall("read_file", {"path": "a.md"}, "one")
-    anthropic_standin.reply("I look.", thinking="Hm. Well.", tools=(call,))
+    standin.reply("I look.", thinking="Hm. Well.", tools=(call,))
     told = await listen(claude, request("Read", tools=TOOLS))
     unseen = [event.text for event in told if isinstance(event, events.OutputStreamed)]
     assert "".join(unseen) == 'Hm. Well.{"path": "a.md"}'
@@ -76,11 +76,11 @@ HOSTILE: list[object] = [
 
 
 async def test_an_event_that_is_not_as_documented_is_passed_over(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """What was said stays, what comes after it too, and usage is what was plausible of it."""
     odd = tuple(map(Raw.event, HOSTILE))
-    anthropic_standin.reply("One two three four five six.", extra=odd)
+    standin.reply("One two three four five six.", extra=odd)
     told = await listen(claude, request("Count"))
     whole = told[-1]
     assert isinstance(whole, events.ReplyCompleted)

@@ -33,35 +33,33 @@ def lines(standin: Standin) -> list[int]:
     return [received.line for received in standin.requests]
 
 
-async def test_a_call_goes_over_the_line_of_the_one_before(
-    door: Door, anthropic_standin: Standin
-) -> None:
+async def test_a_call_goes_over_the_line_of_the_one_before(door: Door, standin: Standin) -> None:
     """Also where another provider was made for it, as for each turn."""
     for _turn in range(3):
-        await reply(door.provider(anthropic_standin), request("Hi"))
-    assert len(set(lines(anthropic_standin))) == 1
+        await reply(door.provider(standin), request("Hi"))
+    assert len(set(lines(standin))) == 1
 
 
-async def test_another_key_has_a_line_of_its_own(door: Door, anthropic_standin: Standin) -> None:
+async def test_another_key_has_a_line_of_its_own(door: Door, standin: Standin) -> None:
     """A key that was changed is sent from the next call on, and the old one with none."""
-    await reply(door.provider(anthropic_standin), request("Hi"))
-    await reply(door.provider(anthropic_standin, api_key="sk-another-123"), request("Hi"))
-    first, second = anthropic_standin.requests
+    await reply(door.provider(standin), request("Hi"))
+    await reply(door.provider(standin, api_key="sk-another-123"), request("Hi"))
+    first, second = standin.requests
     assert first.line != second.line
     assert "sk-another-123" in str(second.headers)
     assert "sk-another-123" not in str(first.headers)
 
 
-async def test_calls_at_once_wait_for_no_line(door: Door, anthropic_standin: Standin) -> None:
+async def test_calls_at_once_wait_for_no_line(door: Door, standin: Standin) -> None:
     """Each gets one, from the same client."""
     gate = Gate()
-    anthropic_standin.then(Reply("One", gate=gate), Reply("Two"))
-    first = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
-    second = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
+    standin.then(Reply("One", gate=gate), Reply("Two"))
+    first = asyncio.create_task(reply(door.provider(standin), request("Hi")))
+    second = asyncio.create_task(reply(door.provider(standin), request("Hi")))
     await asyncio.wait({first, second}, return_when=asyncio.FIRST_COMPLETED)
     gate.open()
     await asyncio.gather(first, second)
-    assert len(set(lines(anthropic_standin))) == 2
+    assert len(set(lines(standin))) == 2
 
 
 async def test_a_client_in_use_is_kept() -> None:

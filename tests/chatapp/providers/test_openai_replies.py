@@ -235,19 +235,19 @@ def test_reasons_to_end_have_one_name(reason: str, expected: str) -> None:
 
 
 async def test_an_error_in_the_stream_is_the_one_it_is(
-    gpt: OpenAIProvider, anthropic_standin: Standin
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """Also where the answer began as a success."""
     said = {"code": 400, "type": "exceed_context_size_error", "message": "exceeds the context size"}
     raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
-    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
+    standin.then(Scripted("One two three four", extra=(raw,)))
     with pytest.raises(ContextOverflow):
         await listen(gpt, request("Hi"))
 
 
 @pytest.mark.parametrize("ending", ["refusal", "cut"])
 async def test_what_was_shown_is_not_asked_for_again(
-    gpt: OpenAIProvider, anthropic_standin: Standin, ending: str
+    gpt: OpenAIProvider, standin: Standin, ending: str
 ) -> None:
     """Neither at once, without what was refused, nor later: the words would come twice."""
     said = {"code": 400, "type": "invalid_request_error", "message": "temperature: unsupported"}
@@ -255,31 +255,29 @@ async def test_what_was_shown_is_not_asked_for_again(
     read = Gate()
     broken = Scripted("One two three four", broken="cut", gate=read)
     refused = Scripted("One two three four", extra=(raw,), gate=read)
-    anthropic_standin.then(broken if ending == "cut" else refused)
+    standin.then(broken if ending == "cut" else refused)
     with pytest.raises(ProviderError) as raised:
         await read_on(gpt, request("Hi"), read)
     assert not raised.value.retryable
-    assert len(anthropic_standin.requests) == 1
+    assert len(standin.requests) == 1
 
 
 @pytest.mark.parametrize(("said", "again"), [({"content": "One"}, False), ({}, True)])
 async def test_a_stream_that_ends_too_early_is_asked_for_again_unless_it_was_shown(
-    gpt: OpenAIProvider, anthropic_standin: Standin, said: dict[str, str], *, again: bool
+    gpt: OpenAIProvider, standin: Standin, said: dict[str, str], *, again: bool
 ) -> None:
     """Its connection is closed in good order, but nothing says that the reply is whole."""
     body = {"choices": [{"message": said}]}
-    anthropic_standin.then(Failure(200, "", "", body=body))
+    standin.then(Failure(200, "", "", body=body))
     with pytest.raises(ProviderError, match="broke off") as raised:
         await listen(gpt, request("Hi"))
     assert raised.value.retryable is again
 
 
-async def test_comments_and_empty_events_say_nothing(
-    gpt: OpenAIProvider, anthropic_standin: Standin
-) -> None:
+async def test_comments_and_empty_events_say_nothing(gpt: OpenAIProvider, standin: Standin) -> None:
     """Gateways send them to keep a connection."""
     raw = Raw(': PROCESSING\n\ndata:\n\nevent: ping\n\ndata: {"choices": []}\r\n\r\n')
-    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
+    standin.then(Scripted("One two three four", extra=(raw,)))
     assert (await reply(gpt, request("Hi"))).content == (condense.TextBlock("One two three four"),)
 
 
@@ -304,14 +302,14 @@ def test_what_is_not_as_documented_says_nothing(chunk: Any) -> None:
 
 
 async def test_a_server_that_does_not_stream_is_understood(
-    gpt: OpenAIProvider, anthropic_standin: Standin
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """One object is all it says, and may be an error."""
     whole = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}
-    anthropic_standin.then(Failure(200, "", "", body=whole))
+    standin.then(Failure(200, "", "", body=whole))
     assert (await reply(gpt, request("Hi"))).content == (condense.TextBlock("Hi"),)
     full = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long"}}
-    anthropic_standin.then(Failure(200, "", "", body=full))
+    standin.then(Failure(200, "", "", body=full))
     with pytest.raises(ContextOverflow):
         await listen(gpt, request("Hi"))
 

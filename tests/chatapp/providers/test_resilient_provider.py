@@ -220,16 +220,16 @@ ECHOES = [
 
 @pytest.mark.parametrize("behaviour", ECHOES)
 async def test_a_key_that_a_server_echoes_comes_no_further(
-    anthropic_standin: Standin, behaviour: Failure | Reply, caplog: pytest.LogCaptureFixture
+    standin: Standin, behaviour: Failure | Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither sentence, details nor log have it, whatever kind of failure it was."""
     provider = create_provider(
         "anthropic",
         model=Model("claude-opus-5-5", 200_000, 1_000),
         api_key=SECRET_KEY,
-        base_url=anthropic_standin.url,
+        base_url=standin.url,
     )
-    anthropic_standin.then(*[behaviour] * 5)
+    standin.then(*[behaviour] * 5)
     provider._sleep = Clock()
     with pytest.raises(ProviderError) as caught:
         await listen(provider, request("Hi"))
