@@ -16,26 +16,12 @@ from chatapp.agent.tool_port import Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
+from tests.chatapp.tools.conftest import Watching
 
 PATIENCE = 120  # seconds
 
 # Decimals by which what a test has started is told from all else that sleeps on this machine.
 OWN = f"{os.getpid():07}"
-
-
-class Watching:
-    """Somebody who watches a call."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-        self.came = asyncio.Event()
-
-    def show(self, output: str) -> None:
-        self.shown.append(output)
-        self.came.set()
-
-    async def ask(self, question: str, answers: object, /) -> str:
-        raise AssertionError(question)
 
 
 class HastyShell(Shell):
@@ -298,29 +284,21 @@ async def test_in_bubblewrap_a_command_sees_its_folder_and_the_system_only(
     assert "secret" not in outcome.text
 
 
-def test_where_there_is_bubblewrap_commands_run_in_it(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("works", [True, False])
+def test_commands_run_in_bubblewrap_where_that_works(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, works: bool
 ) -> None:
-    """With the workspace to write, the system to read, and nothing else."""
-    program = tmp_path / "bwrap"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    """With the workspace to write, the system to read, and nothing else.
+
+    In a container without namespaces every command would fail.
+    """
     monkeypatch.setenv("PATH", str(tmp_path))
-    first, *rest = shell.sandboxed(folder)
-    assert first == str(program)
-    assert {"--unshare-all", "--die-with-parent"} <= {*rest}
+    assert shell.sandboxed(folder) == []
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\nexit {0 if works else 1}\n")
+    program.chmod(0o755)
+    first, *rest = shell.sandboxed(folder) or [None]
+    assert first == (str(program) if works else None)
+    assert ({"--unshare-all", "--die-with-parent"} <= {*rest}) is works
     binds = [rest[at + 1] for at, one in enumerate(rest) if one == "--bind"]
-    assert binds == [str(folder)]
-
-
-def test_a_bubblewrap_that_may_not_make_a_sandbox_is_not_used(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a container without namespaces: every command would fail."""
-    program = tmp_path / "bwrap"
-    program.write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2; exit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert shell.sandboxed(folder) == []
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert shell.sandboxed(folder) == []
+    assert binds == ([str(folder)] if works else [])

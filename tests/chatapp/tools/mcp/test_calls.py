@@ -11,23 +11,9 @@ from chatapp.tools.long_outputs import HEAD, TAIL
 from chatapp.tools.mcp import connection
 from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER
 from tests.chatapp.sockets import PATIENCE
+from tests.chatapp.tools.conftest import Watching
 from tests.chatapp.tools.mcp.conftest import SECRET, User, command
 from tests.chatapp.tools.mcp.offering import CANCELLED, FLOOD, AtAddress
-
-
-class Watching:
-    """Somebody who watches a call."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-        self.came = asyncio.Event()
-
-    def show(self, output: str) -> None:
-        self.shown.append(output)
-        self.came.set()
-
-    async def ask(self, question: str, answers: object, /) -> str:
-        raise AssertionError(question)
 
 
 async def test_a_server_lists_its_tools_with_their_schemas(user: User) -> None:
