@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
@@ -167,7 +167,6 @@ def split(pieces: Iterable[str]) -> tuple[str, str]:
     )  # type: ignore[return-value]
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(0, 40), max_size=6))
 def test_tags_are_found_wherever_the_stream_is_cut(places: list[int]) -> None:
     """What stands between them is thinking, and neither tag is seen."""

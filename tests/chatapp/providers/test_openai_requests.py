@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
@@ -167,7 +167,6 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=30)
 @given(text=st.none() | TEXTS, calls=CALLS)
 def test_a_reply_that_is_sent_back_is_the_one_that_came(
     text: str | None, calls: list[condense.ToolUseBlock]
@@ -205,7 +204,6 @@ MESSAGES = st.lists(
 )
 
 
-@settings(max_examples=40)
 @given(messages=MESSAGES, tools=st.booleans(), system_role=st.booleans(), short=st.booleans())
 def test_whatever_was_said_becomes_a_request_that_is_taken(
     messages: list[condense.Message], *, tools: bool, system_role: bool, short: bool
