@@ -7,6 +7,7 @@ sent with its name, for everybody to read.
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
@@ -43,7 +44,10 @@ class Command:
 
         Nothing that they say is taken for another place.
         """
-        words = _words(arguments)
+        words = arguments.split()
+        with suppress(ValueError):
+            # Quotes keep several words together, where they are closed.
+            words = shlex.split(arguments)
 
         def fill(place: re.Match[str]) -> str:
             if place[1] is None:
@@ -109,11 +113,3 @@ def _entries(head: str) -> Iterator[tuple[str, str]]:
             bare = value[1:-1] if quoted else value
             shown = "".join(one if one.isprintable() else " " for one in bare)
             yield key.strip().lower(), " ".join(shown.split())[:LONGEST_LINE]
-
-
-def _words(arguments: str) -> list[str]:
-    """Return the single arguments; quotes keep several words together, where they are closed."""
-    try:
-        return shlex.split(arguments)
-    except ValueError:
-        return arguments.split()

@@ -22,10 +22,8 @@ def environment_block(text: str) -> condense.TextBlock:
 
 def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
     """Return a file as the model reads it; ``facts`` are for the page."""
-    tag = _tag_for(text, "file")
     shown = html.escape(" ".join(name.split()))
-    written = f'<{tag} name="{shown}">\n{text}\n</{tag}>'
-    return condense.TextBlock(written, {condense.BESIDE: {"kind": FILE, "name": name, **facts}})
+    return _tagged("file", f' name="{shown}"', text, {"kind": FILE, "name": name, **facts})
 
 
 def image_block(name: str, image: condense.ImageBlock, **facts: object) -> condense.ImageBlock:
@@ -41,17 +39,13 @@ def command_block(name: str, directive: str) -> condense.TextBlock:
 
 def rule_block(text: str) -> condense.TextBlock:
     """Return a rule of the user's own as the model reads it, word for word."""
-    tag = _tag_for(text, "pinned_rule")
-    written = f"<{tag}>\n{text}\n</{tag}>"
-    return condense.TextBlock(written, {condense.BESIDE: {"kind": RULE}})
+    return _tagged("pinned_rule", "", text, {"kind": RULE})
 
 
 def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
     """Return a passage of message ``seq`` as the model reads it, word for word."""
-    tag = _tag_for(text, "pinned_quote")
-    written = f'<{tag} from="{role}">\n{text}\n</{tag}>'
     said = {"kind": QUOTE, "role": role, "seq": seq}
-    return condense.TextBlock(written, {condense.BESIDE: said})
+    return _tagged("pinned_quote", f' from="{role}"', text, said)
 
 
 def has_rules(content: condense.Content) -> bool:
@@ -119,10 +113,11 @@ def names_of(blocks: Iterable[condense.Block]) -> str:
     return ", ".join(str(condense.beside_of(block).get("name", "")) for block in blocks)
 
 
-def _tag_for(text: str, name: str) -> str:
-    """Return a tag that does not occur in the text, so that nothing in it ends the block."""
+def _tagged(name: str, attributes: str, text: str, said: dict[str, object]) -> condense.TextBlock:
+    """Return a text between two tags that do not occur in it, so that nothing in it ends them."""
     lowered, tag, number = text.casefold(), name, 1
     while f"</{tag}" in lowered:
         number += 1
         tag = f"{name}-{number}"
-    return tag
+    written = f"<{tag}{attributes}>\n{text}\n</{tag}>"
+    return condense.TextBlock(written, {condense.BESIDE: said})

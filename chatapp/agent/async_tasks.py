@@ -25,17 +25,13 @@ SHORTEST = 0.05
 # … and more where many texts are written: all of them get so many pieces a second.
 ALL_PIECES = 800
 
-_texts: "WeakSet[object]" = WeakSet()
-
-
-def count(text: object) -> None:
-    """Count a text among those that are written, for as long as there is this object."""
-    _texts.add(text)
+# The texts that are written, each for as long as there is its object.
+TEXTS: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
     """Return the seconds from one piece of a text to the next, as things are now."""
-    return max(SHORTEST, len(_texts) / ALL_PIECES)
+    return max(SHORTEST, len(TEXTS) / ALL_PIECES)
 
 
 async def tick() -> None:

@@ -5,11 +5,35 @@
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import condense
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as bytes, told of before it is sent; anything that was sent before it is over.
+
+    Its ``body`` is ``head + b",".join(fragments) + tail``. Each fragment is a message, and ``seqs``
+    has its number in the conversation, or 0 where it was made for the request; ``digest`` is the
+    body's SHA-256.
+    """
+
+    head: bytes
+    fragments: tuple[bytes, ...]
+    tail: bytes
+    seqs: tuple[int, ...]
+    body: bytes = field(repr=False)
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallDescribed:
+    """The provider said something about the call: fields of ``CallFacts``."""
+
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +90,14 @@ class ReplyCompleted:
 
 
 StreamEvent = (
-    TextStreamed | OutputStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted
+    SentRequest
+    | CallDescribed
+    | TextStreamed
+    | OutputStreamed
+    | ToolUseStarted
+    | UsageReported
+    | RetryScheduled
+    | ReplyCompleted
 )
 
 

@@ -1,6 +1,7 @@
 """The agent loop: model call, tool calls, results, model call … until nothing is left to do."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from functools import cached_property
 
 import condense
@@ -10,7 +11,7 @@ from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLi
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Audience, ContextPort, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.tool_port import ALLOW_ALL, ApprovalPort, Toolbox
+from chatapp.agent.tool_port import ApprovalPort, Toolbox
 from chatapp.agent.tool_runner import ToolRunner
 
 # Roo Code, too, gives up after three forced reductions of one request.
@@ -20,7 +21,7 @@ STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 _SHOWN = events.TextStreamed | events.ToolUseStarted | events.RetryScheduled
 
 
-class AgentLoop:
+class AgentLoop(ABC):
     """Runs one turn of one conversation."""
 
     def __init__(
@@ -44,12 +45,11 @@ class AgentLoop:
         self.step_limit = step_limit
         self._history: tuple[condense.Message, ...] = ()
         self._leaving = False
-        self._step = 0
 
     @cached_property
+    @abstractmethod
     def approvals(self) -> ApprovalPort:
         """Who lets tools run, made for the first call of one."""
-        return ALLOW_ALL
 
     @cached_property
     def answering(self) -> ToolRunner:
@@ -79,50 +79,44 @@ class AgentLoop:
         After LeftWaiting nothing is: whoever takes the turn up asks the same person again.
         """
         try:
-            await self._work()
+            self._history = tuple(await self.journal.effective_history())
+            self._tell()
+            if self._history and self._history[-1].tool_uses:
+                self.audience.publish(events.MessageAppended(self._history[-1]))
+                await self.answering.take_up(self._history[-1])
+                await self._answer()
+            for step in range(1, self.step_limit + 1):
+                if self._leaving:
+                    raise LeftEarly
+                self.audience.publish(events.StepStarted(step))
+                await self._ask(step)
+                if not self._history[-1].tool_uses:
+                    return
+                await self._answer()
+            raise StepLimitReached(self.step_limit)
         except LeftWaiting:
             raise
         except BaseException:
             await finish(self._answer_rest())
             raise
 
-    async def _work(self) -> None:
-        self._history = tuple(await self.journal.effective_history())
-        self._tell_context()
-        if self._history and self._history[-1].tool_uses:
-            self.audience.publish(events.MessageAppended(self._history[-1]))
-            await self.answering.take_up(self._history[-1])
-            await self._answer()
-        for step in range(1, self.step_limit + 1):
-            if self._leaving:
-                raise LeftEarly
-            self._step = step
-            self.audience.publish(events.StepStarted(step))
-            await self._ask()
-            if not self._history[-1].tool_uses:
-                return
-            await self._answer()
-        raise StepLimitReached(self.step_limit)
-
-    async def _ask(self) -> None:
+    async def _ask(self, step: int) -> None:
         """Get the model's reply, making the context smaller where it must."""
         self._history = tuple(await self.controller.fit(self._history, condense.Trigger.AUTO))
         for _ in range(FORCED_TRIES):
             try:
-                return await self._call()
+                return await self._call(step)
             except ContextOverflow:
                 fitted = await self.controller.fit(self._history, condense.Trigger.FORCED)
                 self._history = tuple(fitted)
-        return await self._call()
+        return await self._call(step)
 
-    async def _call(self) -> None:
+    async def _call(self, step: int) -> None:
         """Make one model call and store what came of it, also when it breaks off."""
         images = self.provider.model.supports_images
         messages = condense.shape_request(self._history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
-        call = StreamedCall(
-            self.provider, request, self.journal, sent=self._history, step=self._step
-        )
+        call = StreamedCall(self.provider, request, self.journal, sent=self._history, step=step)
         try:
             async for event in call.listen():
                 if isinstance(event, _SHOWN):
@@ -137,18 +131,17 @@ class AgentLoop:
 
     async def _keep(self, call: StreamedCall, stop_reason: str = "", error: str = "") -> None:
         """Store the reply, or what was streamed of it, or at least that the call was made."""
-        draft = call.draft()
-        content = draft.content
         if call.reply:
             content, stop_reason, error = call.reply.content, call.reply.stop_reason, ""
-        if call.reply or draft.shows:
-            message = condense.Message(role="assistant", content=content)
-            record = call.record(error)
-            stored = await self.journal.append(message, stop_reason=stop_reason, call=record)
-            self._tell_stored(stored)
+        elif (draft := call.draft()).shows:
+            content = draft.content
         else:
             await call.account(error)
             self.audience.publish(events.StreamDiscarded())
+            return
+        message = condense.Message(role="assistant", content=content)
+        record = call.record(error)
+        self._tell(await self.journal.append(message, stop_reason=stop_reason, call=record))
 
     async def _answer(self) -> None:
         """Run the reply's tool calls, one after the other, and store their results."""
@@ -159,13 +152,12 @@ class AgentLoop:
         """Store the results of the last reply's calls; those that did not finish say so."""
         if self._history and self._history[-1].tool_uses:
             message = self.answering.close(self._history[-1])
-            self._tell_stored(await self.journal.append(message))
+            self._tell(await self.journal.append(message))
 
-    def _tell_stored(self, message: condense.Message) -> None:
-        self._history = (*self._history, message)
-        self.audience.publish(events.MessageAppended(message))
-        self._tell_context()
-
-    def _tell_context(self) -> None:
+    def _tell(self, stored: condense.Message | None = None) -> None:
+        """Tell of a message that was stored, and of what the model sees now."""
+        if stored:
+            self._history = (*self._history, stored)
+            self.audience.publish(events.MessageAppended(stored))
         size = self.controller.weigh(self._history)
         self.audience.publish(events.ContextChanged(self._history, size))

@@ -4,32 +4,25 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallOpening, CallRecord, Journal, PartialReply
-from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider, SentRequest
+from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider
 
 REFUSED = "The provider refused a part of the request, and was asked again without it."
-_WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
 
 
+@dataclass(slots=True)
 class _Block:
     """A block of a reply while it is written."""
 
-    def __init__(self, type_: str, names: Mapping[str, str]) -> None:
-        self.type = type_
-        self.names = names
-        self.pieces: list[str] = []
-
-    def to_json(self) -> dict[str, str]:
-        """Return the block so far; its pieces are joined once, and then only what is new."""
-        self.pieces[:] = ["".join(self.pieces)]
-        return {"type": self.type, **self.names, "text": self.pieces[0]}
+    type: str
+    names: Mapping[str, str]
+    pieces: list[str] = field(default_factory=list)
 
 
 class StreamedCall:
@@ -51,7 +44,7 @@ class StreamedCall:
         attempt to condense for which it is made, and ``step`` is its place in the turn.
         """
         self.provider = provider
-        self.request = replace(request, previous_reply=journal.previous_reply, observer=self)
+        self.request = replace(request, previous_reply=journal.previous_reply)
         self.journal = journal
         self.sent = sent
         self.attempt_id = attempt_id
@@ -63,40 +56,6 @@ class StreamedCall:
         self._written: list[_Block] = []
         self._to_first: float | None = None
         self._facts = NO_FACTS
-
-    async def sending(self, request: SentRequest) -> None:
-        """Put what is about to be sent on record; what was sent before it is accounted for."""
-        if self.number:
-            await self._close(REFUSED)
-        await self._open(request)
-
-    def learned(self, **facts: Any) -> None:
-        """Keep what the provider says of the call."""
-        self._facts = replace(self._facts, **facts)
-
-    async def _open(self, request: SentRequest | None = None) -> None:
-        self.usage = condense.Usage()
-        self._written.clear()
-        self._started = time.monotonic()
-        self._to_first, self._facts = None, NO_FACTS
-        purpose, step = self.request.purpose, self.step
-        opening = CallOpening(purpose, self.sent, self.attempt_id, step, request)
-
-        async def open_it() -> None:
-            self.number = await self.journal.open_call(opening)
-
-        try:
-            await finish(open_it())
-        except asyncio.CancelledError:
-            number, self.number = self.number, 0
-            await finish(self.journal.withdraw_call(number))
-            raise
-
-    async def _close(self, error: str) -> None:
-        """Account for a try that came to nothing, and be ready for the next."""
-        await finish(self.account(error))
-        self.number = 0
-        self._written.clear()
 
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
@@ -111,63 +70,84 @@ class StreamedCall:
         finally:
             await finish(self.account(failure))
 
-    def draft(self) -> PartialReply:
-        """Return what was written so far, as it can be stored."""
-        return PartialReply([block.to_json() for block in self._written], self.usage)
-
     async def listen(self) -> AsyncIterator[events.StreamEvent]:
         """Yield what the provider says; a try that is made again is accounted for first.
 
-        Raises what the provider raises, and ProviderError where the reply has no end.
+        A call of whose request it does not tell is put on record, too. Raises what the provider
+        raises, and ProviderError where the reply has no end.
         """
-        async for event in self._heard():
-            if self._to_first is None and isinstance(event, _WRITTEN):
-                self._to_first = max(0.0, time.monotonic() - self._started)
-            match event:
-                case events.ReplyCompleted(usage=usage):
-                    self.reply, self.usage = event, usage
-                case events.UsageReported(usage):
-                    self.usage = usage
-                case events.TextStreamed(text):
-                    self._write("text", text)
-                case events.OutputStreamed(text):
-                    self._write("tool_use" if self._calls_tool else "thinking", text)
-                case events.ToolUseStarted(id, name):
-                    self._write("tool_use", "", {"id": id, "name": name})
-                case events.RetryScheduled(reason):
-                    await self._close(reason)
-            yield event
-        if self.reply is None:
-            raise ProviderError("The stream ended before the reply was complete.")
-
-    async def _heard(self) -> AsyncIterator[events.StreamEvent]:
-        """Yield the provider's events; a call of which it did not tell is put on record, too."""
         try:
             async for event in self.provider.stream(self.request):
-                if not self.number:
+                if isinstance(event, events.SentRequest):
+                    if self.number:
+                        await finish(self.account(REFUSED))
+                    await self._open(event)
+                elif not self.number:
                     await self._open()
+                self._take(event)
+                if isinstance(event, events.RetryScheduled):
+                    await finish(self.account(event.reason))
                 yield event
         except ProviderError:
             if not self.number:
                 await self._open()
             raise
+        if self.reply is None:
+            raise ProviderError("The stream ended before the reply was complete.")
 
-    @property
-    def _calls_tool(self) -> bool:
-        return bool(self._written) and self._written[-1].type == "tool_use"
+    async def _open(self, request: events.SentRequest | None = None) -> None:
+        """Put on record what is about to be sent."""
+        self.usage, self._facts = condense.Usage(), NO_FACTS
+        self._started, self._to_first = time.monotonic(), None
+        purpose, step = self.request.purpose, self.step
+        opening = CallOpening(purpose, self.sent, self.attempt_id, step, request)
+        opened = asyncio.ensure_future(self.journal.open_call(opening))
+        try:
+            self.number = await finish(opened)
+        except asyncio.CancelledError:
+            await finish(self.journal.withdraw_call(opened.result()))
+            raise
 
-    def _write(self, type_: str, text: str, names: Mapping[str, str] | None = None) -> None:
-        """Take in what was written; a block of another kind begins a new one."""
-        begins = not self._written or names is not None or self._written[-1].type != type_
-        if begins:
-            self._written.append(_Block(type_, names or {}))
-        self._written[-1].pieces.append(text)
-        self.journal.keep_draft(self.number, self.draft, at_once=begins)
+    def _take(self, event: events.StreamEvent) -> None:
+        """Take in what the provider says; what is written in a block of another kind begins one."""
+        last = self._written[-1].type if self._written else ""
+        type_ = text = ""
+        names: Mapping[str, str] = {}
+        match event:
+            case events.CallDescribed(facts):
+                self._facts = replace(self._facts, **facts)
+            case events.ReplyCompleted(usage=usage):
+                self.reply, self.usage = event, usage
+            case events.UsageReported(usage):
+                self.usage = usage
+            case events.TextStreamed(text):
+                type_ = "text"
+            case events.OutputStreamed(text):
+                type_ = "tool_use" if last == "tool_use" else "thinking"
+            case events.ToolUseStarted(id_, name):
+                type_, names = "tool_use", {"id": id_, "name": name}
+        if type_:
+            if self._to_first is None:
+                self._to_first = max(0.0, time.monotonic() - self._started)
+            if begins := bool(names) or type_ != last:
+                self._written.append(_Block(type_, names))
+            self._written[-1].pieces.append(text)
+            self.journal.keep_draft(self.number, self.draft, at_once=begins)
+
+    def draft(self) -> PartialReply:
+        """Return what was written so far, as it can be stored."""
+        for block in self._written:
+            # Joined once, and then only what is new.
+            block.pieces[:] = ["".join(block.pieces)]
+        blocks = [{"type": one.type, **one.names, "text": one.pieces[0]} for one in self._written]
+        return PartialReply(blocks, self.usage)
 
     async def account(self, error: str = "") -> None:
-        """Put into the accounts what came of a call that left no message."""
+        """Put into the accounts what came of a call that left no message; another may follow."""
         if self.number:
             await self.journal.record_call(self.record(error))
+        self.number = 0
+        self._written.clear()
 
     def record(self, error: str = "") -> CallRecord:
         """Return what goes into the accounts."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import NO_FACTS, CallFacts, Purpose, SentRequest
+from chatapp.agent.provider_port import NO_FACTS, CallFacts, Purpose
 from chatapp.agent.tool_port import ToolOutcome
 
 
@@ -21,7 +21,7 @@ class CallOpening:
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
     step: int = 0
-    request: SentRequest | None = None
+    request: events.SentRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,9 @@ class Journal(Protocol):
     @property
     def previous_reply(self) -> str:
         """The provider's name for the last reply of its model, "" without one."""
-        ...
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        ...
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
@@ -92,15 +90,12 @@ class Journal(Protocol):
         Raises TurnEnded where somebody else has ended the turn, and BudgetSpent where no more may
         be spent.
         """
-        ...
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
-        ...
 
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
-        ...
 
     async def append(
         self,
@@ -110,23 +105,18 @@ class Journal(Protocol):
         call: CallRecord | None = None,
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
-        ...
 
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
-        ...
 
     async def open_tool(self, call: condense.ToolUseBlock) -> int:
         """Put a tool on record before it runs, and return the run's number."""
-        ...
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         """Keep what a tool returned, until the message with all results is stored."""
-        ...
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
         """Return what the first calls of a reply have returned, as far as it was kept."""
-        ...
 
 
 class ContextPort(Protocol):
@@ -140,15 +130,12 @@ class ContextPort(Protocol):
         Raises a condense.CondenseError when it does not fit: CannotFit when nothing more may be
         hidden, otherwise why the last attempt failed.
         """
-        ...
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of ``history``, as far as it is known here."""
-        ...
 
     def leave(self) -> None:
         """Wait for no person any more: what waits raises LeftWaiting."""
-        ...
 
 
 class Audience(Protocol):
@@ -156,7 +143,6 @@ class Audience(Protocol):
 
     def publish(self, event: events.TurnEvent) -> None:
         """Tell the watchers what happened."""
-        ...
 
 
 class Nobody:

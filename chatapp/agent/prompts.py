@@ -67,5 +67,5 @@ def describe_environment(*, now: str, files: str, todo: str = "", context: str =
         "To-do list": todo,
         "Context window": context,
     }
-    told = "\n".join(f"# {name}\n{text}" for name, text in parts.items() if text)
+    told = "\n".join([f"# {name}\n{text}" for name, text in parts.items() if text])
     return f"<environment_details>\n{_CLOSING.sub(_BROKEN, told)}\n</environment_details>"

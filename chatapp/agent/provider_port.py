@@ -19,22 +19,6 @@ class Purpose(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request as bytes: its ``body`` is ``head + b",".join(fragments) + tail``.
-
-    Each fragment is a message, and ``seqs`` has its number in the conversation, or 0 where it was
-    made for the request; ``digest`` is the body's SHA-256.
-    """
-
-    head: bytes
-    fragments: tuple[bytes, ...]
-    tail: bytes
-    seqs: tuple[int, ...]
-    body: bytes = field(repr=False)
-    digest: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class CallFacts:
     """What a provider says about a call besides its reply.
 
@@ -52,38 +36,12 @@ class CallFacts:
 NO_FACTS = CallFacts()
 
 
-class CallObserver(Protocol):
-    """Whoever keeps the record of a call."""
-
-    async def sending(self, request: SentRequest) -> None:
-        """Take note of a request before it is sent."""
-        ...
-
-    def learned(self, **facts: Any) -> None:
-        """Take note of what became known: fields of :class:`CallFacts`."""
-        ...
-
-
-class Unobserved:
-    """Keeps no record."""
-
-    async def sending(self, request: SentRequest) -> None:
-        """Let it go."""
-
-    def learned(self, **facts: Any) -> None:
-        """Forget it."""
-
-
-UNOBSERVED = Unobserved()
-
-
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One request to a model; ``messages`` are shaped as the Messages API accepts them.
 
-    ``previous_reply`` is the provider's name for the reply before this one, and the ``observer``
-    is told of every request that is sent for it. With ``compaction`` the reply is to be the
-    provider's own compaction of the messages, by that instruction.
+    ``previous_reply`` is the provider's name for the reply before this one. With ``compaction`` the
+    reply is to be the provider's own compaction of the messages, by that instruction.
     """
 
     system: str
@@ -92,7 +50,6 @@ class ModelRequest:
     purpose: Purpose = Purpose.CHAT
     previous_reply: str = ""
     compaction: str = ""
-    observer: CallObserver = field(default=UNOBSERVED, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +78,14 @@ class Provider(Protocol):
     @property
     def model(self) -> Model:
         """The model that answers."""
-        ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size in tokens as the vendor counts it, None where it cannot."""
-        ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
 
-        The request's observer is told of whatever is sent for it, before it is.
+        Each request is yielded before it is sent, as :class:`events.SentRequest`.
         Usage is yielded as soon as it is known, so that a call that breaks off is still accounted
         for. Raises ProviderError, or ContextOverflow when the prompt does not fit.
         """
-        ...

@@ -1,6 +1,6 @@
 """Lets the engine's summaries be written by a provider, and accounts for every such call."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from decimal import Decimal
 
 import condense
@@ -56,7 +56,7 @@ class ProviderSummarizer:
         An aligned request goes the same way as the chat's calls, its tools included, so that the
         provider knows its beginning again.
         """
-        tools = tuple(ToolSpec(**spec) for spec in request.tools)
+        tools = tuple([ToolSpec(**spec) for spec in request.tools])
         model_request = ModelRequest(
             request.system,
             request.messages,
@@ -67,37 +67,28 @@ class ProviderSummarizer:
         call = StreamedCall(
             self.provider, model_request, self.journal, attempt_id=request.attempt_id
         )
-        try:
-            async with call.on_record():
-                async for chunk in self._chunks(call):
-                    yield chunk
-        except BudgetSpent as error:
-            raise condense.Vetoed(str(error)) from error
-
-    async def _chunks(self, call: StreamedCall) -> AsyncIterator[condense.Chunk]:
         prices = self.provider.model.prices
         # In calls that were made again.
         spent, paid, usage = condense.Usage(), Decimal(0), condense.Usage()
-        async for event in call.listen():
-            match event:
-                case events.TextStreamed(text):
-                    yield condense.TextChunk(text)
-                case events.ToolUseStarted(name=name):
-                    yield condense.ToolCallChunk(name)
-                case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
-                    yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
-                    if isinstance(event, events.ReplyCompleted):
-                        for chunk in self._ended(event):
-                            yield chunk
-                case events.RetryScheduled():
-                    self.audience.publish(event)
-                    spent, paid = spent + usage, paid + prices.cost(usage)
-                    usage = condense.Usage()
-
-    def _ended(self, reply: events.ReplyCompleted) -> Iterator[condense.Chunk]:
-        """Yield what there is to say of a whole answer; a compaction bears its model's name."""
-        if reply.is_cut:
+        try:
+            async with call.on_record():
+                async for event in call.listen():
+                    match event:
+                        case events.TextStreamed(text):
+                            yield condense.TextChunk(text)
+                        case events.ToolUseStarted(name=name):
+                            yield condense.ToolCallChunk(name)
+                        case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
+                            yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
+                        case events.RetryScheduled():
+                            self.audience.publish(event)
+                            spent, paid = spent + usage, paid + prices.cost(usage)
+                            usage = condense.Usage()
+        except BudgetSpent as error:
+            raise condense.Vetoed(str(error)) from error
+        if call.reply and call.reply.is_cut:
             yield condense.CutChunk()
-        for block in reply.content:
+        for block in call.reply.content if call.reply else ():
             if isinstance(block, condense.OpaqueBlock) and condense.is_compaction(block):
+                # It bears its model's name.
                 yield condense.CompactionChunk({**block.data, "model": self.provider.model.name})

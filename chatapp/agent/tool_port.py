@@ -75,11 +75,9 @@ class Line(Protocol):
 
     def show(self, output: str) -> None:
         """Show the end of what it has put out so far; returns at once."""
-        ...
 
     async def ask(self, question: str, answers: Sequence[str], /) -> str:
         """Return what a person answers; waits as long as it takes."""
-        ...
 
 
 class NoLine:
@@ -102,13 +100,11 @@ class Toolbox(Protocol):
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools the model may call."""
-        ...
 
     async def run(
         self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
     ) -> ToolOutcome:
         """Run one call; every failure comes back as an outcome with ``is_error``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,30 +124,9 @@ class ApprovalPort(Protocol):
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
         """Return what the model is told where a call may not run, None where it may."""
-        ...
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
         """Return what a person answers; raise LeftWaiting once nobody waits any more."""
-        ...
 
     def leave(self) -> None:
         """Wait for nobody any more: what waits raises LeftWaiting."""
-        ...
-
-
-class AllowAll:
-    """Lets everything run, and asks nobody."""
-
-    async def permit(self, _asking: Asking) -> ToolOutcome | None:
-        """Let it run."""
-        return None
-
-    async def ask(self, _asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Refuse: there is nobody."""
-        return await NO_LINE.ask(question, answers)
-
-    def leave(self) -> None:
-        """Nobody waits."""
-
-
-ALLOW_ALL = AllowAll()

@@ -38,10 +38,12 @@ class ToolRunner:
 
     def close(self, reply: condense.Message) -> condense.Message:
         """Return the message with all results; calls that did not finish say so."""
-        rest = map(self._interrupted, reply.tool_uses[len(self._results) :])
-        message = condense.Message(role="user", content=(*self._results, *rest))
+        results = [*self._results]
+        for call in reply.tool_uses[len(results) :]:
+            text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
+            results.append(condense.ToolResultBlock(call.id, text, is_error=True))
         self._results.clear()
-        return message
+        return condense.Message(role="user", content=tuple(results))
 
     async def _run(self, asking: Asking) -> None:
         call = asking.call
@@ -62,10 +64,6 @@ class ToolRunner:
         if not isinstance(asking.call.input, dict):
             return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
         return await self.approvals.permit(asking)
-
-    def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
-        text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
-        return condense.ToolResultBlock(call.id, text, is_error=True)
 
 
 class CallLine:

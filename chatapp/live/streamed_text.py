@@ -31,7 +31,7 @@ class StreamedText:
 
     def __init__(self) -> None:
         """Begin with an empty text."""
-        async_tasks.count(self)
+        async_tasks.TEXTS.add(self)
         self.due: float | None = None
         self._began = -math.inf
         self._markdown = MarkdownStream()

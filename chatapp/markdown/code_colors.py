@@ -44,7 +44,8 @@ def _highlight(code: str, language: str) -> str:
     html = []
     end = time.thread_time() + _SECONDS + len(code) * _SECONDS_EACH
     for kind, text in lexer.get_tokens(code):
-        html.append(_paint(kind, text))
+        name = _class_name(kind)
+        html.append(f'<span class="{name}">{escape(text)}</span>' if name else escape(text))
         if time.thread_time() > end:
             return escape(code)
     return "".join(html)
@@ -57,11 +58,6 @@ def _find_lexer(language: str) -> Lexer | None:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
-
-
-def _paint(kind: _TokenType, text: str) -> str:
-    name = _class_name(kind)
-    return f'<span class="{name}">{escape(text)}</span>' if name else escape(text)
 
 
 @functools.cache

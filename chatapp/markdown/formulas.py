@@ -55,8 +55,14 @@ def find_open(text: str) -> int:
         opening, start = mark[0], mark.end()
         if opening in _CLOSINGS and mark.start() >= decided:
             end = _find_closing(text, opening, start, start + _MAX_HIDDEN)
-            if end is None and _may_grow(opening, text[start : start + _MAX_HIDDEN + 1]):
-                return mark.start()
+            if end is None and len(text) <= start + _MAX_HIDDEN:
+                content = text[start:]
+                may_grow = not content.strip() or _is_display(content)
+                if opening == "$":
+                    begins = not content[:1].isspace() and not content[:1].isdigit()
+                    may_grow = begins and not _is_prose(content)
+                if may_grow:
+                    return mark.start()
             decided = end + len(opening) if end and end != _NEVER else start
     return len(text)
 
@@ -158,12 +164,3 @@ def _is_display(content: str) -> bool:
 
 def _is_prose(content: str) -> bool:
     return _WORD.search(_COMMAND.sub(" ", content.strip())) is not None
-
-
-def _may_grow(opening: str, content: str) -> bool:
-    """Whether the text may become a formula, as far as it goes."""
-    if len(content) > _MAX_HIDDEN:
-        return False
-    if opening == "$":
-        return not content[:1].isspace() and not content[:1].isdigit() and not _is_prose(content)
-    return not content.strip() or _is_display(content)

@@ -13,20 +13,17 @@ _FILES = frozenset({"cc", "md", "mk", "ml", "pl", "ps", "py", "rs", "sh", "so"})
 
 def describe_link(address: str, text: str) -> dict[str, str | int | float]:
     """Return the attributes that tell the reader of ``text`` where the link leads."""
-    place = _read_place(address)
+    place = _read_authority(address).rpartition("@")[2]
+    if address.lower().startswith("mailto:"):
+        # Who gets the mail.
+        place = unquote(address[7:].partition("?")[0])
     if place in {text, _read_authority(text)}:
         return {}
     host = _normalize(place.partition(":")[0])
-    named = {_normalize(name) for name in _HOST.findall(text) if _ending(name) not in _FILES}
+    found = [(name, name.rpartition(".")[2].lower()) for name in _HOST.findall(text)]
+    named = {_normalize(name) for name, ending in found if ending not in _FILES}
     misleads = any(not f".{host}".endswith(f".{name}") for name in named)
     return {"data-place": place, "class": "elsewhere"} if misleads else {"data-place": place}
-
-
-def _read_place(address: str) -> str:
-    """Return the host that an address leads to, or who gets the mail."""
-    if address.lower().startswith("mailto:"):
-        return unquote(address[7:].partition("?")[0])
-    return _read_authority(address).rpartition("@")[2]
 
 
 def _read_authority(address: str) -> str:
@@ -38,7 +35,3 @@ def _normalize(host: str) -> str:
     with suppress(UnicodeError):
         host = host.encode("idna").decode()
     return host.lower().removeprefix("www.")
-
-
-def _ending(host: str) -> str:
-    return host.rpartition(".")[2].lower()

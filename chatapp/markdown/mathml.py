@@ -95,11 +95,9 @@ def _prepare(latex: str) -> str:
     latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
     for pattern, words in _REPLACED:
         latex = pattern.sub(words, latex)
-    return _ENVIRONMENT.sub(_rename, latex)
-
-
-def _rename(match: re.Match[str]) -> str:
-    return _RENAMED.get(match[2], (match[0], match[0]))[match[1] == "end"]
+    return _ENVIRONMENT.sub(
+        lambda found: _RENAMED.get(found[2], (found[0], found[0]))[found[1] == "end"], latex
+    )
 
 
 def _convert(latex: str, *, display: bool) -> Element:
@@ -174,7 +172,10 @@ def _mend(tree: Element) -> None:
             _mend_over(element)
     for element in tree.iter():
         base = element[0] if len(element) else element
-        if element.tag in _WITH_LIMITS and base.tag == "mo" and _takes_limits(base):
+        text = base.text or ""
+        is_large = len(text) == 1 and unicodedata.name(text, "").startswith("N-ARY")
+        has_limits = bool(base.get("movablelimits")) or text in _LIMITING or is_large
+        if element.tag in _WITH_LIMITS and base.tag == "mo" and has_limits:
             # Below and above is where limits stand in a display, which the browser decides.
             element.tag = _WITH_LIMITS[element.tag]
             base.set("movablelimits", "true")
@@ -227,12 +228,6 @@ def _find_letter(letter: str, style: str) -> str:
         except KeyError:
             continue
     return letter
-
-
-def _takes_limits(base: Element) -> bool:
-    text = base.text or ""
-    is_large = len(text) == 1 and unicodedata.name(text, "").startswith("N-ARY")
-    return bool(base.get("movablelimits")) or text in _LIMITING or is_large
 
 
 def _space_names(row: Element) -> None:

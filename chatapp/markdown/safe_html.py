@@ -14,7 +14,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
-from markdown_it.rules_core import StateCore, linkify
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments.token import STANDARD_TYPES
@@ -57,28 +57,18 @@ _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 # An address without a scheme would lead into this application, with the reader's session.
 _SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
 
-# Controls, single surrogates, and the marks that reverse the order in which text is shown.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+# Controls, single surrogates, and the marks that reverse the order in which text is shown: they are
+# made visible as U+FFFD.
+UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 # Hebrew, Arabic and their neighbours.
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def replace_unsafe_characters(text: str) -> str:
-    """Return the text with controls and bidi overrides made visible as U+FFFD."""
-    return _UNSAFE.sub("\ufffd", text)
-
-
-def render_markdown(text: str) -> str:
-    """Return safe HTML for a whole markdown text."""
-    return render_piece(_UNSAFE.sub("\ufffd", text), {})
-
-
-def render_piece(text: str, env: Environment) -> str:
+def render_markdown(text: str, env: Environment | None = None) -> str:
     """Return safe HTML for whole blocks; ``env`` holds the link definitions met so far."""
+    text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
     parser = parser_for(text)
     tokens = parser.parse(text, env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
@@ -87,18 +77,21 @@ def render_piece(text: str, env: Environment) -> str:
 
 
 def parser_for(text: str) -> MarkdownIt:
-    """Return a parser, which keeps no state between texts; few texts need one for formulas."""
-    return _parser("$" in text or "\\" in text)
+    """Return a parser, which keeps no state between texts.
+
+    Few texts need one for formulas, or one that looks for bare addresses, which takes long.
+    """
+    return _parser("$" in text or "\\" in text, _ADDRESS.search(text) is not None)
 
 
 @functools.cache
-def _parser(formulas: bool) -> MarkdownIt:
-    options = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
-    parser = _Parser("gfm-like2", {**options, "maxNesting": _MAX_NESTING}, renderer_cls=Renderer)
+def _parser(formulas: bool, addresses: bool) -> MarkdownIt:
+    options: dict[str, Any] = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
+    options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
+    parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
     if parser.linkify is not None:
         # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
         parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
-        parser.core.ruler.at("linkify", _link_addresses)
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
@@ -112,36 +105,25 @@ class _Parser(MarkdownIt):
         return _SAFE_ADDRESS.match(url) is not None
 
 
-def _link_addresses(state: StateCore) -> None:
-    """Look for bare addresses where one can be; the search itself takes long over any text."""
-    if _ADDRESS.search(state.src):
-        linkify(state)
-
-
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     first = 0
     for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
         if token.level == 0 and token.nesting != 1:
-            _set_directions(state.tokens[first:end])
-            first = end
+            block, first = state.tokens[first:end], end
+            texts = [one.content for one in block if one.type == "inline"]
+            direction = "ltr" if any(map(_RIGHT_TO_LEFT.search, texts)) else ""
+            # Each element has the direction of its first letter.
+            for one in reversed(block if direction else ()):
+                letter = _LETTER.search(one.content) if one.type == "inline" else None
+                if letter:
+                    direction = "rtl" if _RIGHT_TO_LEFT.match(letter[0]) else "ltr"
+                elif one.nesting == 1:
+                    one.attrs["dir"] = direction
     for token in state.tokens:
         long = len(token.content) > _MAX_PARAGRAPH or token.content.count("[") > _MAX_BRACKETS
         if token.type == "inline" and long:
             token.type = "text"
-
-
-def _set_directions(block: Sequence[Token]) -> None:
-    """Set the direction of a top-level block's elements, each by its first letter."""
-    if not any(one.type == "inline" and _RIGHT_TO_LEFT.search(one.content) for one in block):
-        return
-    direction = "ltr"
-    for token in reversed(block):
-        letter = _LETTER.search(token.content) if token.type == "inline" else None
-        if letter:
-            direction = "rtl" if _RIGHT_TO_LEFT.match(letter[0]) else "ltr"
-        elif token.nesting == 1:
-            token.attrs["dir"] = direction
 
 
 def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:
@@ -263,7 +245,7 @@ def _typeset(token: Token, env: Any) -> str | None:
         return None
     env[_FORMULAS_LEFT] = left
     mathml = to_mathml(token.content, display=is_display(token))
-    return mathml and replace_unsafe_characters(mathml)
+    return mathml and UNSAFE.sub("\ufffd", mathml)
 
 
 @functools.cache

@@ -17,11 +17,11 @@ from chatapp.markdown.formulas import UNDECIDED, find_open
 from chatapp.markdown.safe_html import (
     CLOSE_CODE_BLOCK,
     OPEN_AT_LINE,
+    UNSAFE,
     Environment,
     open_code_block,
     parser_for,
-    render_piece,
-    replace_unsafe_characters,
+    render_markdown,
 )
 
 # Characters: a longer run without a space is no word that anyone waits for.
@@ -108,10 +108,14 @@ class MarkdownStream:
 
     def feed(self, text: str) -> None:
         """Take more text, of any length; the end waits until it is a whole word."""
-        text = self._held + text
-        end = _end_of_words(text)
+        text = self._held + UNSAFE.sub("\ufffd", text)
+        start = max(0, len(text) - _LONGEST_WORD)
+        ends = [found.end() for found in _WORD_END.finditer(text, start)]
+        end = ends[-1] if ends else len(text) if start else 0
+        # A return waits for its newline.
+        end -= text[:end].endswith("\r")
         self._held = text[end:]
-        words = replace_unsafe_characters(text[:end].replace("\r\n", "\n").replace("\r", "\n"))
+        words = text[:end].replace("\r\n", "\n").replace("\r", "\n")
         while words:
             if self.code is None:
                 words = self._add(words)
@@ -140,13 +144,13 @@ class MarkdownStream:
             references = dict(self._definitions.get("references", {}))
             open_at = len(text.splitlines())
             env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
-            self._html = render_piece(text, env)
+            self._html = render_markdown(text, env)
         return self._html
 
     def finish(self) -> None:
         """Close the last block; nothing may be fed afterwards."""
         rest = self.code.source if self.code else "".join(self._pieces)
-        self._close(rest + replace_unsafe_characters(self._held))
+        self._close(rest + self._held)
         self.code, self._held = None, ""
         self._begin("")
 
@@ -158,7 +162,16 @@ class MarkdownStream:
             return ""
         self._read_at = _later(self.size)
         text = "".join(self._pieces)
-        start = _find_last_block(text[: text.rfind("\n") + 1])
+        lines = text[: text.rfind("\n") + 1]
+        tokens: list[Token] = []
+        env: Environment = {}
+        parser = parser_for(lines)
+        parser.block.parse(lines, parser, env, tokens)
+        starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
+        # What begins after a formula that may still be closed may be part of it.
+        last = max([line for line in starts if line <= env.get(UNDECIDED, line)], default=0)
+        # The last block whose beginning nothing can change any more.
+        start = sum([len(line) + 1 for line in lines.split("\n", last)[:last]])
         if start:
             self._close(text[:start])
         if fence := _FENCE.match(text, start):
@@ -170,7 +183,7 @@ class MarkdownStream:
         return ""
 
     def _close(self, text: str) -> None:
-        if html := render_piece(text, self._definitions):
+        if html := render_markdown(text, self._definitions):
             self.closed.append(html)
 
 
@@ -180,26 +193,3 @@ def _later(size: int) -> int:
     So each character is read about ``_READINGS`` times, however long the block becomes.
     """
     return size + max(1, (size - _SMALL) // _READINGS)
-
-
-def _find_last_block(lines: str) -> int:
-    """Return where the last block begins whose beginning nothing can change any more.
-
-    What begins after a formula that may still be closed may be part of it.
-    """
-    tokens: list[Token] = []
-    env: Environment = {}
-    parser = parser_for(lines)
-    parser.block.parse(lines, parser, env, tokens)
-    starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
-    decided = [line for line in starts if line <= env.get(UNDECIDED, line)]
-    last = max(decided, default=0)
-    return sum([len(line) + 1 for line in lines.split("\n", last)[:last]])
-
-
-def _end_of_words(text: str) -> int:
-    """Return how much of the text is whole words; a return waits for its newline."""
-    start = max(0, len(text) - _LONGEST_WORD)
-    ends = [found.end() for found in _WORD_END.finditer(text, start)]
-    end = ends[-1] if ends else len(text) if start else 0
-    return end - 1 if text[:end].endswith("\r") else end

@@ -80,6 +80,12 @@ class Guard:
             raise AddressRefused(PRIVATE)
         return tuple(dict.fromkeys(found))
 
+    async def transport(self, url: str) -> httpx2.AsyncBaseTransport:
+        """Return what connects to an address where it was checked to lead; raises as above."""
+        addresses = await self.addresses(url)
+        plain = httpx2.AsyncHTTPTransport(trust_env=False)
+        return plain if addresses is None else PinnedTransport(addresses, plain)
+
 
 def without_userinfo(url: str) -> str:
     """Return the address as it may be shown, without user name and password."""

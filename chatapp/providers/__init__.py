@@ -5,7 +5,7 @@ A ``spec`` imports no SDK; the ``factory`` that it names is imported with the fi
 
 import pkgutil
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -39,7 +39,7 @@ def keyless_spec() -> ProviderSpec:
 
 def request_format(name: str) -> MessagesFormat:
     """Return what reads a vendor's requests."""
-    made: MessagesFormat = _named(provider_spec(name).format)()
+    made: MessagesFormat = pkgutil.resolve_name(provider_spec(name).format)()
     return made
 
 
@@ -60,15 +60,11 @@ def create_provider(
     if name not in provider_specs():
         known = ", ".join(provider_specs())
         raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
-    factory = provider_specs()[name].factory
-
-    def make() -> Any:
-        return _named(factory)(model, api_key=api_key, base_url=base_url, guard=guard)
-
+    given = {"api_key": api_key, "base_url": base_url, "guard": guard}
+    make = partial(_make, provider_specs()[name].factory, model, **given)
     return ResilientProvider(model, make, key=api_key, attempts=attempts)
 
 
-def _named(path: str) -> Any:
-    """Return what ``module:name`` leads to."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+def _make(factory: str, model: Model, **given: Any) -> Any:
+    """Return a vendor's provider; it takes a second to import its SDK."""
+    return pkgutil.resolve_name(factory)(model, **given)

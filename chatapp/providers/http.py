@@ -6,14 +6,7 @@ To look a name up, connect and agree on keys takes longer than all else before t
 import asyncio
 import os
 import ssl
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Hashable,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -79,8 +72,15 @@ def open_client(
         # Nor to a proxy, which would look the name up for itself.
         inner = ClientTransport(make(trust_env=False, **options))
         options["transport"] = PinnedTransport(addresses, inner)
+
+    async def drop_headers(request: httpx2.Request) -> None:
+        for line in os.environ.get(environment, "").split("\n"):
+            name, _, value = (part.strip() for part in line.partition(":"))
+            if name and request.headers.get(name) == value:
+                del request.headers[name]
+
     if guarded:
-        options["event_hooks"] = {"request": [_without_headers_of(environment)]}
+        options["event_hooks"] = {"request": [drop_headers]}
     return make(**options)
 
 
@@ -88,16 +88,6 @@ def open_client(
 def tls() -> ssl.SSLContext:
     """Return what certificates are checked with; reading them takes longer than a short call."""
     return httpx2.create_ssl_context()
-
-
-def _without_headers_of(environment: str) -> Callable[[httpx2.Request], Awaitable[None]]:
-    async def drop(request: httpx2.Request) -> None:
-        for line in os.environ.get(environment, "").split("\n"):
-            name, _, value = (part.strip() for part in line.partition(":"))
-            if name and request.headers.get(name) == value:
-                del request.headers[name]
-
-    return drop
 
 
 async def paced(

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
@@ -61,30 +60,16 @@ class Report:
         return next((one for one in self.models if one.id == name), None)
 
 
-class _Listener:
-    """Remembers the last request that was sent: it was taken as it is."""
-
-    def __init__(self) -> None:
-        self.body = b""
-
-    async def sending(self, request: SentRequest) -> None:
-        self.body = request.body
-
-    def learned(self, **_facts: Any) -> None:
-        """Forget it."""
-
-
 async def probe(provider: ResilientProvider) -> Report:
     """Return what a server can do with the provider's model."""
     report = await _list(provider)
     if not report.address or report.key is False:
         return report
-    listener = _Listener()
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
         try:
             async with (
                 asyncio.timeout(PATIENCE),
-                aclosing(provider.stream(replace(asked, observer=listener))) as stream,
+                aclosing(provider.stream(asked)) as stream,
             ):
                 heard = [event async for event in stream]
         except TimeoutError:
@@ -95,6 +80,12 @@ async def probe(provider: ResilientProvider) -> Report:
             if error.status not in {400, 404, 422, 500}:
                 return report
         else:
+            # The last one was taken as it is.
+            *_, body = [one.body for one in heard if isinstance(one, events.SentRequest)]
+            counted = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    counted = await provider.count_tokens(_WITHOUT_TOOL)
             return replace(
                 report,
                 failure="",
@@ -102,9 +93,9 @@ async def probe(provider: ResilientProvider) -> Report:
                 streaming=any(isinstance(one, _STREAMED) for one in heard),
                 usage=any(isinstance(one, events.UsageReported) for one in heard),
                 # What was refused is not in the request that was answered.
-                tools=_TOOL.name.encode() in listener.body,
-                images=_SQUARE.encode() in listener.body,
-                counting=await _count(provider),
+                tools=_TOOL.name.encode() in body,
+                images=_SQUARE.encode() in body,
+                counting=counted is not None,
             )
     return report
 
@@ -123,14 +114,6 @@ async def _list(provider: ResilientProvider) -> Report:
     return Report(models, address=True, listing=bool(models))
 
 
-async def _count(provider: ResilientProvider) -> bool:
-    try:
-        async with asyncio.timeout(PATIENCE):
-            return await provider.count_tokens(_WITHOUT_TOOL) is not None
-    except TimeoutError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class LocalServer:
     """A server on this machine, and at least one model that it has."""
@@ -142,10 +125,9 @@ class LocalServer:
 
 async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServer]:
     """Return those that answer within ``patience`` seconds; only this machine is asked."""
-    specs = provider_specs().values()
     asked = [
         _ask(spec.name, preset, patience)
-        for spec in specs
+        for spec in provider_specs().values()
         for preset in spec.presets
         if preset.is_local
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 import condense
-from chatapp.agent.provider_port import SentRequest
+from chatapp.agent.events import SentRequest
 from chatapp.providers.call_errors import ErrorEvent
 
 # The names of events that say nothing.

@@ -6,12 +6,11 @@ import random as randomness
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import CallObserver, Model, ModelRequest, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers.specs import ListedModel
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
@@ -83,8 +82,6 @@ class ResilientProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[events.StreamEvent]:
         """Yield the first reply that gets anywhere, and RetryScheduled before each wait."""
-        observer = _Observer(request.observer)
-        request = replace(request, observer=observer)
         for attempt in range(1, self.attempts + 1):
             shown = False
             try:
@@ -96,8 +93,6 @@ class ResilientProvider:
             except ProviderError as error:
                 failure = error
             except Exception as error:
-                if error is observer.failure:
-                    raise
                 log.exception("a provider failed in a way it should not")
                 failure = _unreadable(error)
             failure = self._scrubbed(failure)
@@ -126,22 +121,6 @@ class ResilientProvider:
         error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
         error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
         return error
-
-
-class _Observer:
-    """An observer whose own failures are told from the provider's."""
-
-    def __init__(self, observer: CallObserver) -> None:
-        self.failure: Exception | None = None
-        self.learned = observer.learned
-        self._observer = observer
-
-    async def sending(self, request: SentRequest) -> None:
-        try:
-            await self._observer.sending(request)
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def _unreadable(error: Exception) -> ProviderError:

@@ -1,8 +1,9 @@
 """Providers over a vendor's SDK: all that is the same for every vendor about a call."""
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from itertools import chain
 from types import ModuleType
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import httpx2
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import UNOBSERVED, Model, ModelRequest, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.network.address_guard import AddressRefused, Guard, host_of
 from chatapp.providers.call_errors import (
     BROKE_OFF,
@@ -41,19 +42,13 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 class StreamedReply(ABC):
     """What one stream has said so far."""
 
-    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
-        """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        self._learned = learned
+    def __init__(self) -> None:
         self.usage = condense.Usage()
         self.started = False
         self.shown = False
         self.finished = False
         self.stop_reason = ""
         self.stop_details: Mapping[Any, Any] = {}
-
-    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
-        """Take events in and yield what there is to tell of them; text in a row is one piece."""
-        return events.joined(chain.from_iterable(map(self.take, said)))
 
     @abstractmethod
     def take(self, event: Any) -> Iterator[events.StreamEvent]:
@@ -67,29 +62,26 @@ class StreamedReply(ABC):
     def completed(self) -> events.ReplyCompleted:
         """Return the whole reply as an event."""
 
-    def note_request(self, name: object) -> None:
-        """Take the name that the vendor gave to the request."""
-        if isinstance(name, str):
-            self._learned(request_id=name[:LONGEST_NAME])
-
 
 class SdkProvider(ABC):
     """Streams replies of one model; never retries a failure on its own.
 
-    A vendor's class says which ``sdk`` it uses, ``failures`` that this lets out, and what else it
-    takes to make its client, write its requests and read what comes back. ``path`` is where
-    replies are asked for, and ``request_id`` the header that names a request.
+    A vendor's class says which ``sdk`` it uses, and what else it takes to make its client, write
+    its requests and read what comes back. ``path`` is where replies are asked for, and
+    ``request_id`` the header that names a request.
     """
 
     spec: ClassVar[ProviderSpec]
     sdk: ClassVar[ModuleType]
-    failures: ClassVar[tuple[type[Exception], ...]]
     reply: ClassVar[type[StreamedReply]]
     path: ClassVar[str]
     models_path: ClassVar[str]
     request_id: ClassVar[str]
     # The variable of headers that the SDK adds to each request.
     headers_variable: ClassVar[str]
+    # Seconds without a byte, and without an event.
+    silence: float
+    eventless: float
 
     def __init__(
         self,
@@ -98,9 +90,10 @@ class SdkProvider(ABC):
         api_key: str,
         base_url: str = "",
         guard: Guard | None = None,
-        silence: float,
+        silence: float = 0,
+        eventless: float = 0,
     ) -> None:
-        """Answer as ``model``; ``silence`` is how many seconds may pass without a byte.
+        """Answer as ``model``; the limits are other than the vendor's where they are given.
 
         ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
         """
@@ -108,8 +101,12 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        # Seconds without an event.
-        self.silence = self.eventless = silence
+        self.silence = silence or self.silence
+        self.eventless = eventless or self.eventless
+        self.asked = Asked(model.name, host_of(self.base_url))
+        # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
+        own: type[Exception] = self.sdk.APIError
+        self.failures = (own, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
     @abstractmethod
     def open_client(self, **options: Any) -> Any:
@@ -120,7 +117,7 @@ class SdkProvider(ABC):
         """Return what a request says besides its body."""
 
     @abstractmethod
-    def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
+    def write(self, request: ModelRequest, left_out: set[str]) -> events.SentRequest:
         """Return the request's bytes, without what the vendor refused of it."""
 
     @abstractmethod
@@ -153,36 +150,37 @@ class SdkProvider(ABC):
         except AddressRefused as error:
             raise ProviderError(str(error)) from error
         except self.failures as error:
-            raise self._explained(error, self.reply(), Asked("", host_of(self.base_url))) from error
+            raise self._explained(error, self._refusal_in(error), self.reply()) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield one reply; what the server refuses and a request can do without is left out."""
         self._check_key()
         left_out: set[str] = set()
         while True:
-            reply, asked = (
-                self.reply(request.observer.learned),
-                Asked(self.model.name, host_of(self.base_url)),
-            )
+            reply = self.reply()
             sent = self.write(request, left_out)
-            await request.observer.sending(sent)
+            yield sent
             try:
-                async with self.client() as client:
-                    async for said in self._receive(client, sent, request, reply):
-                        for event in reply.take_all(said):
-                            yield event
+                async with (
+                    self.client() as client,
+                    aclosing(self._receive(client, sent, request, reply)) as received,
+                ):
+                    async for event in received:
+                        yield event
             except AddressRefused as error:
                 raise ProviderError(str(error)) from error
             except self.failures as error:
-                explained = self._explained(error, reply, asked)
-                is_refusal = isinstance(error, self.sdk.APIStatusError)
-                is_final = reply.shown or isinstance(explained, ContextOverflow) or not is_refusal
-                if is_final or not self.adapts(self.refusal(error), request, left_out):
+                refusal = self._refusal_in(error)
+                if refusal:
+                    yield _named(refusal.request_id)
+                explained = self._explained(error, refusal, reply)
+                is_final = reply.shown or isinstance(explained, ContextOverflow) or not refusal
+                if is_final or not (refusal and self.adapts(refusal, request, left_out)):
                     raise explained from error
                 continue
             for event in reply.end():
                 yield event
-            _check(reply, asked)
+            _check(reply, self.asked)
             yield reply.completed()
             return
 
@@ -209,51 +207,59 @@ class SdkProvider(ABC):
         async with known.use(made_of, make) as client:
             yield client
 
-    async def post(self, client: Any, sent: SentRequest, request: ModelRequest) -> Any:
-        """Return the SDK's stream of a call."""
-        # Not the SDK's own methods, whose models of events fail at what is not as documented.
-        return await client.post(
-            self.path,
-            content=sent.body,
-            options={"headers": self.headers(request)},
-            cast_to=object,
-            stream=True,
-            stream_cls=self.sdk.AsyncStream[object],
-        )
-
     async def _receive(
-        self, client: Any, sent: SentRequest, request: ModelRequest, reply: StreamedReply
-    ) -> AsyncGenerator[list[object]]:
-        """Yield the JSON of the events of each read; TimeoutError when none comes for too long."""
-        stream = await self.post(client, sent, request)
-        reply.note_request(stream.response.headers.get(self.request_id))
+        self, client: Any, sent: events.SentRequest, request: ModelRequest, reply: StreamedReply
+    ) -> AsyncGenerator[events.StreamEvent]:
+        """Yield what the reply tells; TimeoutError when nothing comes for too long."""
+        async with asyncio.timeout(self.eventless):
+            # Not the SDK's own methods, whose models of events fail at what is not as documented.
+            stream = await client.post(
+                self.path,
+                content=sent.body,
+                options={"headers": self.headers(request)},
+                cast_to=object,
+                stream=True,
+                stream_cls=self.sdk.AsyncStream[object],
+            )
+        yield _named(stream.response.headers.get(self.request_id))
         async with stream:
             try:
                 reads = self.read(stream.response)
                 async for said in paced(reads, self.eventless, lambda: reply.finished):
-                    yield said
+                    # Text in a row is one piece.
+                    for event in events.joined(chain.from_iterable(map(reply.take, said))):
+                        yield event
             except ErrorEvent as error:
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
 
-    def _explained(self, error: Exception, reply: StreamedReply, asked: Asked) -> ProviderError:
+    def _refusal_in(self, error: Exception) -> Refusal | None:
+        return self.refusal(error) if isinstance(error, self.sdk.APIStatusError) else None
+
+    def _explained(
+        self, error: Exception, refusal: Refusal | None, reply: StreamedReply
+    ) -> ProviderError:
         """Return the error to raise; a reply that was shown in part is not to be retried."""
-        if isinstance(error, self.sdk.APIStatusError):
-            refusal = self.refusal(error)
-            reply.note_request(refusal.request_id)
-            explained = explain_refusal(error, refusal, asked)
+        if refusal:
+            explained = explain_refusal(error, refusal, self.asked)
         else:
             # Also a connection that was refused comes as one that took too long.
             refused = isinstance(error.__cause__, httpx2.ConnectTimeout)
             timed_out = isinstance(error, self.sdk.APITimeoutError) and not refused
-            explained = explain_loss(error, asked, started=reply.started, timed_out=timed_out)
+            explained = explain_loss(error, self.asked, started=reply.started, timed_out=timed_out)
         explained.retryable = explained.retryable and not reply.shown
         return explained
 
     def _check_key(self) -> None:
         if not self.key and self.spec.asks_key(self.base_url):
             raise ProviderError(NO_KEY)
+
+
+def _named(request_id: object) -> events.CallDescribed:
+    """Return the name that the vendor gave to the request, where it did."""
+    name = request_id[:LONGEST_NAME] if isinstance(request_id, str) else None
+    return events.CallDescribed({} if name is None else {"request_id": name})
 
 
 def _check(reply: StreamedReply, asked: Asked) -> None:

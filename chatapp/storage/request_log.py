@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.db import models
 
 import condense
-from chatapp.agent.provider_port import SentRequest
+from chatapp.agent.events import SentRequest
 from chatapp.models import Fragment, Manifest, Message
 from chatapp.models.database import insert, prepared
 from chatapp.providers import request_bytes

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.condensation.threshold import CONDENSES, TRUNCATES
-from chatapp.tools import tool_specs
+from chatapp.tools import TOOL_SPECS
 
 register = template.Library()
 
@@ -107,7 +107,7 @@ def script_texts() -> SafeString:
     # For each tool, what several of its calls have done.
     tallies = {
         f"tally.{spec.name}": {"one": gettext(spec.tally[0]), "other": gettext(spec.tally[1])}
-        for spec in tool_specs().values()
+        for spec in TOOL_SPECS.values()
         if spec.tally
     }
     return json_script({**TEXTS, **tallies}, "script-texts")

@@ -43,7 +43,13 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     found = [rows[pk] for pk in numbers if pk in rows]
     texts = [visible_text(row.content) for row in found]
     best = question.rank(texts)[:limit]
-    return [Found(found[at].seq, _who(found[at]), excerpt(texts[at], question)) for at in best]
+    told = []
+    for at in best:
+        row = found[at]
+        who = "the user" if row.role == Message.Role.USER else "you"
+        who = "a tool's result" if row.holds_results else who
+        told.append(Found(row.seq, who, excerpt(texts[at], question)))
+    return told
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:
@@ -51,9 +57,3 @@ def read(conversation_id: uuid.UUID, seq: int) -> str | None:
     own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     row = own.filter(seq=seq).first()
     return visible_text(row.content) if row else None
-
-
-def _who(row: Message) -> str:
-    if row.holds_results:
-        return "a tool's result"
-    return "the user" if row.role == Message.Role.USER else "you"

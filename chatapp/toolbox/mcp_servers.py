@@ -20,7 +20,7 @@ from chatapp.models.errors import DecryptionFailed
 from chatapp.network.address_guard import Guard
 from chatapp.tools.mcp import pool
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
-from chatapp.tools.mcp.servers import Listing, Server, Way
+from chatapp.tools.mcp.servers import Listing, Way
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def tools_of(
 
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
-    place = Place(folder, outputs, guard(), note_listing)
+    place = Place(folder, outputs, guard(), sync_to_async(keep_listing))
     tools: dict[str, RemoteTool] = {}
     for row in servers:
         if not may_run(row) or not (commands or row.way == Way.HTTP):
@@ -66,14 +66,12 @@ def tools_of(
     return tools
 
 
-async def note_listing(server: Server, listing: Listing) -> None:
-    """Keep what a server lists now; the next turn has it."""
-    await sync_to_async(keep_listing)(server.key, listing)
-
-
 @transaction.atomic
 def keep_listing(key: int, listing: Listing) -> None:
-    """Store what a server lists; what its owner has not seen so is noted, unless all is new."""
+    """Store what a server lists, for the next turn.
+
+    What its owner has not seen so is noted, unless all is new.
+    """
     row = McpServer.objects.select_for_update().filter(pk=key).first()
     if row is None:
         return

@@ -12,8 +12,9 @@ from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network.address_guard import Guard
 from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
-from chatapp.tools import Foreign, WorkspaceToolbox, tool_specs
+from chatapp.tools import TOOL_SPECS, WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
+from chatapp.tools.mcp.pool import RemoteTool
 from chatapp.tools.search_history import History
 from chatapp.tools.shell import Shell
 
@@ -58,7 +59,7 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
     """Return all tools that there are for whom these servers are, by name."""
-    return tool_specs() | mcp_servers.specs_of(own) if own else tool_specs()
+    return TOOL_SPECS | mcp_servers.specs_of(own) if own else TOOL_SPECS
 
 
 def _is_shared(conversation: Conversation) -> bool:
@@ -94,20 +95,19 @@ def toolbox_for(
     In files that others see, no MCP server runs as a command.
     """
     pk = conversation.pk if conversation else uuid.UUID(int=0)
-    outputs = outputs_of(pk)
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Line: lambda line: line,
         Guard: lambda _line: WEB,
         History: lambda _line: StoredHistory(pk),
     }
-    foreign: Mapping[str, Foreign] = {}
+    foreign: Mapping[str, RemoteTool] = {}
     if servers := profile.mcp_servers:
         commands = not (conversation and _is_shared(conversation))
-        foreign = mcp_servers.tools_of(servers, folder, outputs, commands=commands)
+        foreign = mcp_servers.tools_of(servers, folder, outputs_of(pk), commands=commands)
     if settings.ALLOW_COMMANDS:
-        offers[Shell] = lambda line: Shell(folder, outputs, line)
+        offers[Shell] = lambda line: Shell(folder, outputs_of(pk), line)
     if settings.ALLOW_COMMANDS or foreign:
-        offers[Outputs] = lambda _line: Outputs(outputs)
+        offers[Outputs] = lambda _line: Outputs(outputs_of(pk))
     policies = policies_of(conversation, profile)
     return WorkspaceToolbox(folder, offers=offers, policies=policies, foreign=foreign)
 

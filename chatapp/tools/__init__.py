@@ -9,32 +9,22 @@ has a ``preview`` too, which says what would change.
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any, Protocol, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 
+if TYPE_CHECKING:
+    from chatapp.tools.mcp.pool import RemoteTool
+
 _logger = logging.getLogger(__name__)
-
-
-class Foreign(Protocol):
-    """A tool that has no file here: somebody else's, of an MCP server."""
-
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool as the model is told about it."""
-        ...
-
-    async def run(self, arguments: Mapping[str, Any], line: Line) -> ToolOutcome:
-        """Run one call; raise ToolError. The arguments are as the model wrote them."""
-        ...
 
 
 # What a tool may ask for, by its type, made for one call.
@@ -42,30 +32,13 @@ Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
-class _Tool(Protocol):
-    """What a tool's file holds."""
-
-    @property
-    def SPEC(self) -> ToolSpec: ...  # noqa: N802 - a constant of the file
-
-    @property
-    def Arguments(self) -> type[Any]: ...  # noqa: N802 - a class of the file
-
-    @property
-    def run(self) -> Callable[[Any, Any], str | ToolOutcome | Awaitable[str | ToolOutcome]]: ...
-
-
 _FILES = [
     import_module(f"{__name__}.{name}") for name in sorted(x.name for x in iter_modules(__path__))
 ]
-_TOOLS = {file.SPEC.name: cast(_Tool, file) for file in _FILES if hasattr(file, "SPEC")}
+_TOOLS = {file.SPEC.name: file for file in _FILES if hasattr(file, "SPEC")}
+TOOL_SPECS = {name: tool.SPEC for name, tool in _TOOLS.items()}
 # What each tool works with: the type of what its ``run`` takes first.
 _WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
-
-
-def tool_specs() -> dict[str, ToolSpec]:
-    """Return all tools that there are, by name."""
-    return {name: tool.SPEC for name, tool in _TOOLS.items()}
 
 
 class WorkspaceToolbox:
@@ -82,7 +55,7 @@ class WorkspaceToolbox:
         *,
         offers: Offers = _NONE,
         policies: Mapping[str, Policy] = _NONE,
-        foreign: Mapping[str, Foreign] = _NONE,
+        foreign: Mapping[str, "RemoteTool"] = _NONE,
     ) -> None:
         self._workspace = WritableWorkspace(root)
         self._offers: dict[type[Any], Callable[[Line], Any]] = {
@@ -91,8 +64,10 @@ class WorkspaceToolbox:
             **offers,
         }
         self._foreign = foreign
-        self._known = tool_specs() | {name: tool.spec for name, tool in foreign.items()}
-        self._policies = {name: spec.default_policy for name, spec in self._known.items()}
+        self._known = TOOL_SPECS | {name: tool.spec for name, tool in foreign.items()}
+        self._policies: dict[str, Policy] = {
+            name: spec.default_policy for name, spec in self._known.items()
+        }
         self._policies |= policies
         self.specs: tuple[ToolSpec, ...] = tuple(
             [

@@ -1,11 +1,11 @@
 """Files that are no text: images as the model takes them, and the text of PDFs."""
 
 import base64
+import contextlib
 import io
 import logging
 import time
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import condense
@@ -59,7 +59,14 @@ def is_whole(data: bytes) -> bool:
     """Whether an image of a known type ends as it should, and a PNG's parts are as they were."""
     match image_type(data):
         case "image/png":
-            return [*_png_chunks(data)][-1:] == [b"IEND"]
+            at, name = len(_PNG), b""
+            while name != b"IEND" and at + 12 <= len(data):
+                end = at + 8 + int.from_bytes(data[at : at + 4])
+                name = data[at + 4 : at + 8]
+                if zlib.crc32(data[at + 4 : end]).to_bytes(4) != data[end : end + 4]:
+                    return False
+                at = end + 4
+            return name == b"IEND"
         case "image/jpeg":
             return b"\xff\xd9" in data
         case "image/gif":
@@ -67,54 +74,25 @@ def is_whole(data: bytes) -> bool:
     return int.from_bytes(data[4:8], "little") + 8 <= len(data)
 
 
-def _png_chunks(data: bytes) -> Iterator[bytes]:
-    """Yield the names of a PNG's parts, up to the first that is broken."""
-    at, name = len(_PNG), b""
-    while name != b"IEND" and at + 12 <= len(data):
-        size = int.from_bytes(data[at : at + 4])
-        name, end = data[at + 4 : at + 8], at + 8 + size
-        if zlib.crc32(data[at + 4 : end]).to_bytes(4) != data[end : end + 4]:
-            return
-        yield name
-        at = end + 4
-
-
 def is_image(image: condense.ImageBlock) -> bool:
     """Whether the bytes of an image are at hand, and begin like one."""
     data = image.source.get("data")
-    return isinstance(data, str) and image_type(_decoded(data[:_BEGINNING])) is not None
+    begins = condense.ImageBlock({"data": data[:_BEGINNING]}) if isinstance(data, str) else image
+    return bytes_of(begins) is not None
 
 
 def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
     """Return an image's type, as its bytes tell it, and its bytes; None where it has none."""
-    data = image.source.get("data")
-    found = _decoded(data) if isinstance(data, str) else b""
+    data, found = image.source.get("data"), b""
+    with contextlib.suppress(ValueError):
+        found = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
     kind = image_type(found)
     return (kind, found) if kind else None
-
-
-def _decoded(data: str) -> bytes:
-    try:
-        return base64.b64decode(data, validate=True)
-    except ValueError:
-        return b""
 
 
 def is_pdf(data: bytes) -> bool:
     """Whether a file says that it is a PDF."""
     return data.startswith(b"%PDF-")
-
-
-def _within_reason(texts: Iterator[str]) -> Iterator[str]:
-    """Yield the texts of pages, up to a size; raise UnreadablePdf where it takes too long."""
-    began, size = time.thread_time(), 0
-    for text in texts:
-        yield text
-        size += len(text)
-        if size > MAX_TEXT:
-            return
-        if time.thread_time() - began > PATIENCE:
-            raise UnreadablePdf("This PDF can't be read: its pages are too complicated.", "slow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +101,6 @@ class Pdf:
 
     text: str
     pages: int
-
-
-def pdf_text(data: bytes) -> str:
-    """Return the text of a PDF, page by page; raise ToolError where it has none."""
-    return read_pdf(data).text
 
 
 def read_pdf(data: bytes) -> Pdf:
@@ -140,7 +113,16 @@ def read_pdf(data: bytes) -> Pdf:
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
-        texts = [*_within_reason(page.extract_text() for page in pages[:MAX_PAGES])]
+        began, size, texts = time.thread_time(), 0, []
+        for page in pages[:MAX_PAGES]:
+            texts.append(page.extract_text())
+            size += len(texts[-1])
+            if size > MAX_TEXT:
+                break
+            if time.thread_time() - began > PATIENCE:
+                raise UnreadablePdf(
+                    "This PDF can't be read: its pages are too complicated.", "slow"
+                )
     except pypdf.errors.FileNotDecryptedError as error:
         raise UnreadablePdf(
             "This PDF can't be read: it is locked with a password.", "locked"

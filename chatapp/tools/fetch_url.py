@@ -14,7 +14,7 @@ import httpx2
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport, why_unreached
+from chatapp.network.address_guard import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.workspace import WritableWorkspace
 
@@ -102,13 +102,17 @@ class _Page:
 
 async def _fetch(url: str, guard: Guard) -> _Page:
     """Return a page; raise ToolError, or AddressRefused, or OSError where a name leads nowhere."""
+    headers = {"User-Agent": _AGENT, "Accept": "text/*, application/json, */*;q=0.1"}
     try:
         async with asyncio.timeout(TIMEOUT):
             for _ in range(MAX_REDIRECTS + 1):
-                fetched, next_url = await _fetch_one(url, guard)
-                if fetched:
-                    return fetched
-                url = urljoin(url, next_url)
+                transport = await guard.transport(url)
+                client = httpx2.AsyncClient(transport=transport, trust_env=False)
+                async with client, client.stream("GET", url, headers=headers) as response:
+                    location = response.headers.get("location", "")
+                    if response.status_code not in _REDIRECTS or not location:
+                        return await _read(url, response)
+                url = urljoin(url, location)
     except TimeoutError as error:
         raise ToolError(f"The server took longer than {TIMEOUT:.0f} s.") from error
     except httpx2.HTTPError as error:
@@ -116,26 +120,15 @@ async def _fetch(url: str, guard: Guard) -> _Page:
     raise ToolError(f"The server redirects more than {MAX_REDIRECTS} times.")
 
 
-async def _fetch_one(url: str, guard: Guard) -> tuple[_Page | None, str]:
-    """Return a page, or where it has moved."""
-    addresses = await guard.addresses(url)
-    transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(trust_env=False)
-    if addresses is not None:
-        transport = PinnedTransport(addresses, transport)
-    client = httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False)
-    headers = {"User-Agent": _AGENT, "Accept": "text/*, application/json, */*;q=0.1"}
-    async with client, client.stream("GET", url, headers=headers) as response:
-        location = response.headers.get("location", "")
-        if response.status_code in _REDIRECTS and location:
-            return None, location
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_BYTES:
-                break
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        cut = len(body) > MAX_BYTES
-        return _Page(url, response.status_code, kind, bytes(body[:MAX_BYTES]), cut), ""
+async def _read(url: str, response: httpx2.Response) -> _Page:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            break
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    cut = len(body) > MAX_BYTES
+    return _Page(url, response.status_code, kind, bytes(body[:MAX_BYTES]), cut)
 
 
 def _text_of(page: _Page) -> str:
@@ -144,10 +137,11 @@ def _text_of(page: _Page) -> str:
     text = page.body.decode(errors="replace")
     if "\0" in text:
         raise ToolError("This address is no text.")
-    return _plain(text) if page.type in {"text/html", "application/xhtml+xml"} else text
+    is_html = page.type in {"text/html", "application/xhtml+xml"}
+    return text_of_html(text) if is_html else text
 
 
-def _plain(page: str) -> str:
+def text_of_html(page: str) -> str:
     """Return what a reader of an HTML page would see, without empty lines."""
     text = _MARKUP.sub(lambda found: "\n" if found["block"] else "", page)
     lines = unescape(_LONG_REFERENCE.sub("\ufffd", text)).split("\n")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.documents import image_of, is_pdf, pdf_text
+from chatapp.tools.documents import image_of, is_pdf, read_pdf
 from chatapp.tools.workspace import Workspace, as_text, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.
@@ -40,7 +40,7 @@ def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
     data = workspace.read_bytes(arguments.path)
     if image := image_of(data):
         return ToolOutcome(f"The image has {show_size(len(data))}.", images=(image,))
-    text = pdf_text(data) if is_pdf(data) else as_text(arguments.path, data)
+    text = read_pdf(data).text if is_pdf(data) else as_text(arguments.path, data)
     return _lines(text.removesuffix("\n").split("\n"), arguments)
 
 

@@ -4,6 +4,7 @@ RE2 runs it, in time linear in the text and in bounded memory whatever the patte
 holding Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
 """
 
+import contextlib
 import itertools
 import re
 import time
@@ -34,6 +35,9 @@ CONTEXT = 1
 # Characters.
 MAX_PATTERN = 1_000
 
+# One {a,b} of a glob, which stands for several.
+_ONE_OF = re.compile(r"\{([^{}]*)\}")
+
 _Pattern = Any  # re2's compiled pattern
 
 
@@ -61,13 +65,15 @@ SPEC = ToolSpec(
 def run(workspace: Workspace, arguments: Arguments) -> str:
     """Return the matching lines under their files' names, with a line of context around each."""
     pattern, notes = _compile(arguments.pattern)
-    globs = _expand(arguments.glob or "*")
+    glob, globs = arguments.glob or "*", [arguments.glob or "*"]
+    if parts := _ONE_OF.search(glob):
+        globs = [glob[: parts.start()] + one + glob[parts.end() :] for one in parts[1].split(",")]
     used = _Used()
     for entry in workspace.walk(arguments.path):
         if used.stopped:
             break
         if entry.kind == "file" and _is_wanted(entry.path, globs):
-            _search(pattern, entry.path, _read(workspace, entry.path), used)
+            _search(pattern, workspace, entry.path, used)
     if used.skipped:
         notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
     if used.stopped:
@@ -114,23 +120,6 @@ class _Used:
         return ""
 
 
-def _read(workspace: Workspace, path: str) -> bytes | None:
-    """Return a text file's bytes with plain newlines, None where it can't be searched."""
-    try:
-        data = workspace.read_bytes(path)
-    except ToolError:
-        return None
-    return data.replace(b"\r\n", b"\n") if is_text(data) else None
-
-
-def _expand(glob: str) -> list[str]:
-    """Return the globs that a glob with one {a,b} stands for."""
-    match = re.search(r"\{([^{}]*)\}", glob)
-    if match is None:
-        return [glob]
-    return [glob[: match.start()] + one + glob[match.end() :] for one in match[1].split(",")]
-
-
 def _is_wanted(path: str, globs: list[str]) -> bool:
     name = path.rpartition("/")[2]
     return any(
@@ -138,11 +127,15 @@ def _is_wanted(path: str, globs: list[str]) -> bool:
     )
 
 
-def _search(pattern: _Pattern, path: str, data: bytes | None, used: _Used) -> None:
+def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> None:
     """Add the file's matching lines to what was found."""
-    if data is None:
+    data = b"\0"
+    with contextlib.suppress(ToolError):
+        data = workspace.read_bytes(path)
+    if not is_text(data):
         used.skipped += 1
         return
+    data = data.replace(b"\r\n", b"\n")
     used.files += 1
     used.bytes += len(data)
     numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - used.matches))

@@ -26,11 +26,9 @@ class History(Protocol):
 
     async def search(self, words: str, limit: int) -> Sequence[Found]:
         """Return the messages that are most about these words, the best first."""
-        ...
 
     async def read(self, seq: int) -> str | None:
         """Return all that a message says; None where there is no such message."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,7 @@ class Shell:
 
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it, and all that it has started."""
-        await asyncio.to_thread(make_room, self.outputs)
-        output = self.outputs / f"{secrets.token_hex(8)}.txt"
+        output = await asyncio.to_thread(make_room, self.outputs)
         supervising = await asyncio.to_thread(supervised, self.root, seconds)
         started = time.monotonic()
         process = await asyncio.create_subprocess_exec(
@@ -117,8 +116,8 @@ class Shell:
                     self.line.show(end.decode(errors="replace"))
 
 
-def make_room(outputs: Path) -> None:
-    """Make the folder for outputs, and remove the oldest where another one would be too much."""
+def make_room(outputs: Path) -> Path:
+    """Return where another output goes; the oldest are removed where it would be too much."""
     outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)
     room = MAX_ALL - MAX_KEPT
@@ -126,6 +125,7 @@ def make_room(outputs: Path) -> None:
         room -= one.stat().st_size
         if place > MAX_OUTPUTS or room < 0:
             one.unlink(missing_ok=True)
+    return outputs / f"{secrets.token_hex(8)}.txt"
 
 
 async def clear_up(process: asyncio.subprocess.Process) -> None:

@@ -58,12 +58,18 @@ def _become(
         for one in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(one, signal.SIG_DFL)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        # The limit of processes counts all threads that this user runs already.
+        own, threads = os.getuid(), 0
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if process.stat().st_uid == own:
+                    threads += sum(1 for _ in (process / "task").iterdir())
         limits = (
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_CPU, seconds + 1),
             (resource.RLIMIT_DATA, megabytes * _SHARE),
             (resource.RLIMIT_FSIZE, _LARGEST_FILE),
-            (resource.RLIMIT_NPROC, processes + _count_own()),
+            (resource.RLIMIT_NPROC, processes + threads),
         )
         for limit, most in limits:
             _, hard = resource.getrlimit(limit)
@@ -74,16 +80,6 @@ def _become(
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(127)
-
-
-def _count_own() -> int:
-    """Return how many threads this user runs already: the limit counts them all."""
-    own, count = os.getuid(), 0
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if process.stat().st_uid == own:
-                count += sum(1 for _ in (process / "task").iterdir())
-    return count
 
 
 def _wait(child: int, until: float, lifeline: int) -> int:

@@ -109,26 +109,27 @@ def _place(
 ) -> tuple[int, int, Sequence[str]]:
     """Return where a block stands, how many lines it takes, and what comes there."""
     if not block.search:
-        return _insertion(lines, block, near, name)
+        if lines == [""]:
+            return 0, 0, block.replace
+        if near is None or not 1 <= near <= len(lines):
+            raise ToolError(
+                f"{name} has no lines to look for. Give :start_line: with a line from 1 to "
+                f"{len(lines):,} before which the new lines come."
+            )
+        return near - 1, 0, block.replace
     for plain, fit in _WAYS:
         if found := _find(lines, block.search, plain):
-            at = _choose(found, near, name)
+            if near is None and len(found) > 1:
+                places = ", ".join([f"{at + 1:,}" for at in found[:10]])
+                raise ToolError(
+                    f"{name} matches {len(found):,} places: lines {places}. Nothing was changed. "
+                    "Take more lines into the block, or say which with :start_line:."
+                )
+            line = near or 0
+            at = min(found, key=lambda at: (abs(at + 1 - line), at))
             fitted = fit(lines[at : at + len(block.search)], block)
             return at, len(block.search), fitted
     raise ToolError(f"{name} does not match, and nothing was changed. {_closest(lines, block)}")
-
-
-def _insertion(
-    lines: list[str], block: Block, near: int | None, name: str
-) -> tuple[int, int, Sequence[str]]:
-    if lines == [""]:
-        return 0, 0, block.replace
-    if near is None or not 1 <= near <= len(lines):
-        raise ToolError(
-            f"{name} has no lines to look for. Give :start_line: with a line from 1 to "
-            f"{len(lines):,} before which the new lines come."
-        )
-    return near - 1, 0, block.replace
 
 
 def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]:
@@ -146,18 +147,6 @@ def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]
     return [at - size - 1 for at in range(size + 1, len(both)) if same[at] == size]
 
 
-def _choose(found: list[int], near: int | None, name: str) -> int:
-    if near is not None:
-        return min(found, key=lambda at: (abs(at + 1 - near), at))
-    if len(found) == 1:
-        return found[0]
-    places = ", ".join(f"{at + 1:,}" for at in found[:10])
-    raise ToolError(
-        f"{name} matches {len(found):,} places: lines {places}. Nothing was changed. Take more "
-        "lines into the block, or say which with :start_line:."
-    )
-
-
 def _as_written(_there: Lines, block: Block) -> Lines:
     return block.replace
 
@@ -170,24 +159,20 @@ def _indented(there: Lines, block: Block) -> Lines:
         if line.strip()
     ]
     others = dict(reversed(pairs))
-    sought = [line for line in block.search if line.strip()]
-    written = [line for line in block.replace if line.strip()]
-    beside = iter(_aligned(sought, written))
-    return [
-        _moved(line, pairs[next(beside)], others) if line.strip() else line
-        for line in block.replace
-    ]
-
-
-def _aligned(sought: Lines, written: Lines) -> Iterator[int]:
-    """Yield for each new line the old one that it is, takes the place of, or comes after."""
-    old, new = [_squeezed(line) for line in sought], [_squeezed(line) for line in written]
+    old = [_squeezed(line) for line in block.search if line.strip()]
+    new = [_squeezed(line) for line in block.replace if line.strip()]
     spans = [("", 0, len(old), 0, len(new))]
     if len(old) * len(new) <= MAX_ALIGNED:
         spans = [*difflib.SequenceMatcher(None, old, new, False).get_opcodes()]
-    for _, start, end, first, last in spans:
-        for number in range(first, last):
-            yield max(0, min(start + number - first, end - 1))
+    # For each new line the old one that it is, takes the place of, or comes after.
+    beside = iter(
+        [
+            pairs[max(0, min(start + number - first, end - 1))]
+            for _, start, end, first, last in spans
+            for number in range(first, last)
+        ]
+    )
+    return [_moved(line, next(beside), others) if line.strip() else line for line in block.replace]
 
 
 def _moved(line: str, beside: tuple[str, str], others: dict[str, str]) -> str:

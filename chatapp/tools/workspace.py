@@ -188,7 +188,13 @@ class WritableWorkspace(Workspace):
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
             with self._opened(folders, make=True) as folder:
-                mode = _mode_of(folder, name, path)
+                mode = None
+                with contextlib.suppress(FileNotFoundError):
+                    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                if mode is not None and stat.S_ISDIR(mode):
+                    raise ToolError(f"{quote(path)} is a folder, not a file.")
+                if mode is not None and not stat.S_ISREG(mode):
+                    raise ToolError(f"{quote(path)} is not a file that can be written.")
                 _replace(folder, name, data, mode)
         return mode is not None
 
@@ -311,19 +317,6 @@ def _checked(path: str, names: tuple[str, ...]) -> tuple[str, ...]:
         if name.casefold() in _KEPT:
             raise ToolError(f"{quote(name)} belongs to version control; nothing is written.")
     return names
-
-
-def _mode_of(folder: int, name: str, path: str) -> int | None:
-    """Return the permissions of the file that is there, None where there is none."""
-    try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise ToolError(f"{quote(path)} is a folder, not a file.")
-    if not stat.S_ISREG(mode):
-        raise ToolError(f"{quote(path)} is not a file that can be written.")
-    return stat.S_IMODE(mode)
 
 
 def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:

@@ -13,7 +13,7 @@ from chatapp.agent import annotated_blocks as blocks
 from chatapp.agent import events
 from chatapp.markdown import render_markdown
 from chatapp.models import Question
-from chatapp.tools import tool_specs
+from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
@@ -322,7 +322,7 @@ def _card(
 
 def asked_of(question: Question) -> Asked:
     """Return a question as its card shows it."""
-    spec = tool_specs().get(question.tool)
+    spec = TOOL_SPECS.get(question.tool)
     return Asked(
         pk=question.pk,
         wants_words=question.kind == Question.Kind.ANSWER,

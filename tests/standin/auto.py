@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from chatapp.providers.offline.summary import SECTIONS
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
 
@@ -12,17 +13,6 @@ Body = Mapping[str, Any]
 
 # What stands beside a message may be a text with it, where an API knows no blocks.
 _CALL = re.compile(r"(?:^|\n)call (?P<name>[\w-]+)(?: (?P<input>\{.*\}))?$", re.DOTALL)
-SECTIONS = (
-    "Primary Request and Intent",
-    "Constraints and Preferences",
-    "Decisions and Refusals",
-    "Failed Attempts and Errors",
-    "Results",
-    "Promises and Open Questions",
-    "Pending Tasks",
-    "Current Work",
-    "Optional Next Step",
-)
 LONGEST_QUOTE = 80
 
 

@@ -86,7 +86,7 @@ async def _stream(written: Completion) -> AsyncIterator[str]:
     last = ""
     async for last in stream(written.chunks(), lambda chunk: f"data: {json.dumps(chunk)}\n\n"):
         yield last
-    if not last.startswith('data: {"error"'):
+    if not last.startswith('data: {"type": "error"'):
         yield "data: [DONE]\n\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.standin.behaviours import Gate, Raw, Reply, Rest
 from tests.standin.metering import count_text
-from tests.standin.writing import GROUP
+from tests.standin.writing import GROUP, after, breakage
 
 REASONS = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length"}
 REASONS |= {"refusal": "content_filter"}
@@ -59,32 +59,21 @@ class Completion:
             yield self.reply.hold
         broken = self.reply.broken
         if broken and not (self.reply.text or self.calls or self.reply.thinking):
-            yield _breakage(broken)
+            yield breakage(broken)
             return
         yield self._delta({"role": "assistant", "content": ""})
         for group in GROUP.findall(self.reply.thinking):
             yield self._delta({"reasoning_content": group})
-        yield from self._text()
-        if broken and self.reply.text:
-            return
+        for number, group in enumerate(GROUP.findall(self.reply.text)):
+            yield self._delta({"content": group})
+            yield from after(self.reply, "text", number)
+            if broken:
+                return
         for number, call in enumerate(self.calls):
             yield from self._call(number, call)
         yield self._delta({}, self.finish_reason)
         if self.tells_usage and self.reply.usage:
             yield {**self._chunk([]), "usage": self._usage()}
-
-    def _text(self) -> Iterator[Chunk | Gate | Raw | Rest]:
-        for number, group in enumerate(GROUP.findall(self.reply.text)):
-            yield self._delta({"content": group})
-            if self.reply.pace:
-                yield Rest(self.reply.pace)
-            if number == 0:
-                yield from self.reply.extra
-                if self.reply.gate:
-                    yield self.reply.gate
-                if self.reply.broken:
-                    yield _breakage(self.reply.broken)
-                    return
 
     def _call(self, number: int, call: Mapping[str, Any]) -> Iterator[Chunk]:
         name, text = call["function"]["name"], call["function"]["arguments"]
@@ -111,10 +100,3 @@ class Completion:
     def _chunk(self, choices: list[Any], kind: str = "chat.completion.chunk") -> Chunk:
         named = {"id": self.id, "object": kind, "created": 0, "model": self.model}
         return {**named, "choices": choices}
-
-
-def _breakage(how: str) -> Chunk:
-    """Return a chunk with an error, or the sign that the connection is to be cut."""
-    if how == "cut":
-        return {"type": "cut"}
-    return {"error": {"type": how, "code": None, "message": how.replace("_", " ").capitalize()}}

@@ -1,7 +1,7 @@
 """What the Messages API refuses, as a pure function from a request's body to sentences.
 
-``violations`` keeps to the API's own words where they are known. With ``strict`` it also refuses
-what the API would silently mend, and this project promises never to send.
+``violations`` keeps to the API's own words where they are known. It also refuses what the API would
+silently mend, and this project promises never to send.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ NO_LATE_SYSTEM = {"claude-haiku-4-5", "claude-sonnet-5"}
 ASSISTANT_ONLY = {"tool_use", "thinking", "redacted_thinking", "server_tool_use"}
 
 
-def violations(body: Body, *, strict: bool = True, counting: bool = False) -> list[str]:
+def violations(body: Body, *, counting: bool = False) -> list[str]:
     """Return why the API would refuse the request; empty when it would take it.
 
     ``counting`` judges a request to count tokens, which takes no ``max_tokens``.
@@ -24,8 +24,7 @@ def violations(body: Body, *, strict: bool = True, counting: bool = False) -> li
     rules: list[Callable[[Body], Iterator[str]]] = [*RULES, check_messages]
     rules += [] if counting else [check_max_tokens]
     if body.get("messages") and not [*check_messages(body)]:
-        rules += [_roles, _late_system, _contents, _pairs, _declared, _last]
-        rules += [_alternation] if strict else []
+        rules += [_roles, _late_system, _contents, _pairs, _declared, _last, _alternation]
     return [sentence for rule in rules for sentence in rule(body)]
 
 

@@ -46,7 +46,6 @@ class Standin:
 
     window: int = 200_000
     key: str | None = None
-    strict: bool = True
     port: int = 0
     factor: float = 1.0
     served: dict[str, Any] = field(default_factory=dict)
@@ -148,7 +147,7 @@ class Standin:
 
     async def _count(self, request: Request) -> Response:
         body, problems = await read_json(request)
-        problems = problems or violations(body, strict=self.strict, counting=True)
+        problems = problems or violations(body, counting=True)
         self.counts.append(await received(request, body, problems))
         failure = self._refusal(request, problems)
         if failure:
@@ -157,7 +156,7 @@ class Standin:
 
     async def _messages(self, request: Request) -> Response:
         body, problems = await read_json(request)
-        problems = problems or violations(body, strict=self.strict)
+        problems = problems or violations(body)
         if not problems:
             betas = request.headers.get("anthropic-beta", "")
             problems = [*compaction.problems(body, betas), *self._misbound(request, body)]

@@ -163,13 +163,6 @@ def test_some_models_take_no_system_message_among_the_others() -> None:
         assert len(violations({**body, "messages": said[:2]})) == refused
 
 
-def test_what_the_api_mends_is_refused_only_when_strict() -> None:
-    """The API merges consecutive messages of one role; this project never sends them."""
-    body = {**good(), "messages": [{"role": "user", "content": "Hi"}] * 2}
-    assert violations(body, strict=False) == []
-    assert violations(body) != []
-
-
 def test_counting_needs_no_limit() -> None:
     """A request to count tokens has no ``max_tokens``."""
     body = good()

@@ -68,7 +68,7 @@ class Written:
         yield {"type": "message_start", "message": self._envelope([], None, usage)}
         broken = self.reply.broken
         if broken and not self.content:
-            yield _breakage(broken)
+            yield breakage(broken)
             return
         for index, block in enumerate(self.content):
             yield from self._block(index, block)
@@ -95,14 +95,8 @@ class Written:
             yield {"type": "ping"}
         for number, delta in enumerate(self._deltas(index, block)):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
-            if self.reply.pace and block["type"] == "text":
-                yield Rest(self.reply.pace)
-            if (block["type"], number) == ("text", 0):
-                yield from self.reply.extra
-            if self.reply.gate and (block["type"], number) == GATES[self.reply.gate_in]:
-                yield self.reply.gate
+            yield from after(self.reply, block["type"], number)
             if (block["type"], number) == ("text", 0) and self.reply.broken:
-                yield _breakage(self.reply.broken)
                 return
         yield {"type": "content_block_stop", "index": index}
 
@@ -140,8 +134,21 @@ class Written:
         }
 
 
-def _breakage(how: str) -> Event:
+def after(reply: Reply, kind: str, number: int) -> Iterator[Event | Gate | Raw | Rest]:
+    """Yield what a script says comes after a piece of a block."""
+    if reply.pace and kind == "text":
+        yield Rest(reply.pace)
+    if (kind, number) == ("text", 0):
+        yield from reply.extra
+    if reply.gate and (kind, number) == GATES[reply.gate_in]:
+        yield reply.gate
+    if reply.broken and (kind, number) == ("text", 0):
+        yield breakage(reply.broken)
+
+
+def breakage(how: str) -> Event:
     """Return an error event, or the sign that the connection is to be cut."""
     if how == "cut":
         return {"type": "cut"}
-    return {"type": "error", "error": {"type": how, "message": how.replace("_", " ").capitalize()}}
+    error = {"type": how, "code": None, "message": how.replace("_", " ").capitalize()}
+    return {"type": "error", "error": error}

@@ -26,8 +26,8 @@ folder = pathlib.Path("workspace")
 """
 
 TOOL = """
-from chatapp.tools import WorkspaceToolbox, tool_specs
-assert "count_lines" in tool_specs()
+from chatapp.tools import WorkspaceToolbox, TOOL_SPECS
+assert "count_lines" in TOOL_SPECS
 outcome = asyncio.run(WorkspaceToolbox(folder).run("count_lines", {"path": "poem.txt"}))
 assert outcome.text == "2 lines" and not outcome.is_error, outcome
 """

@@ -5,7 +5,7 @@ they are on record and are not sent.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Required, get_args, get_origin, get_type_hints
@@ -52,20 +52,17 @@ def fit(message: condense.Message) -> condense.Message:
     if isinstance(message.content, str):
         return message
     sent = message.to_api()["content"]
-    kept = [*_kept(message.content, sent)]
+    kept = []
+    for block, data in zip(message.content, sent, strict=True):
+        malformed = isinstance(block, condense.OpaqueBlock) and data.get("type") in _READ
+        if not malformed and (one := _fitted(data, _sent())):
+            kept.append(one)
     return message if kept == sent else message.with_content(condense.content_from_api(kept))
 
 
 def is_thinking(block: condense.Block) -> bool:
     """Whether a block is reasoning, signed by the model that wrote it."""
     return isinstance(block, condense.OpaqueBlock) and block.data.get("type") in _THINKING
-
-
-def _kept(blocks: Iterable[condense.Block], sent: Iterable[Any]) -> Iterable[dict[str, Any]]:
-    for block, data in zip(blocks, sent, strict=True):
-        malformed = isinstance(block, condense.OpaqueBlock) and data.get("type") in _READ
-        if not malformed and (one := _fitted(data, _sent())):
-            yield one
 
 
 def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
@@ -106,12 +103,21 @@ def thinking_parameters(model: Model, *, shown: bool = True) -> dict[str, Any]:
 
     Where a model counts its thoughts, it refuses calls of tools that follow none of them.
     """
-    if model.name in ADAPTIVE_THINKING:
-        return _adaptive(model)
-    budget = min(_BUDGETS.get(model.effort, _MOST_BUDGET), model.max_output - 1)
-    if model.effort in {"", OFF} or budget < _LEAST_BUDGET or not shown:
-        return {}
-    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    if model.name not in ADAPTIVE_THINKING:
+        budget = min(_BUDGETS.get(model.effort, _MOST_BUDGET), model.max_output - 1)
+        if model.effort in {"", OFF} or budget < _LEAST_BUDGET or not shown:
+            return {}
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    if model.effort == OFF:
+        return {"thinking": {"type": "disabled"}}
+    thinking: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
+    if model.name in BINDING_THINKING:
+        # Condensing changes what stood before a kept thinking block: then it is to be left out.
+        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+    if not model.effort:
+        return {"thinking": thinking}
+    effort = _EFFORTS.get(model.effort, model.effort)
+    return {"thinking": thinking, "output_config": {"effort": effort}}
 
 
 def beta_headers(model: Model, *others: str) -> dict[str, str]:
@@ -133,16 +139,3 @@ def without_thinking(message: condense.Message) -> condense.Message:
     """Return a message without its thinking."""
     kept = tuple(block for block in message.blocks if not is_thinking(block))
     return message if len(kept) == len(message.blocks) else message.with_content(kept)
-
-
-def _adaptive(model: Model) -> dict[str, Any]:
-    """Condensing changes what stood before a kept thinking block: then it is to be left out."""
-    if model.effort == OFF:
-        return {"thinking": {"type": "disabled"}}
-    thinking: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
-    if model.name in BINDING_THINKING:
-        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
-    if not model.effort:
-        return {"thinking": thinking}
-    effort = _EFFORTS.get(model.effort, model.effort)
-    return {"thinking": thinking, "output_config": {"effort": effort}}

@@ -1,16 +1,16 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
 
 import anthropic
-import httpx2
 
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
-from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import ModelRequest
+from chatapp.network.address_guard import AddressRefused
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
@@ -24,15 +24,6 @@ from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
-
-# While the model thinks, the vendor sends pings: silence on the line means that it is gone …
-SILENCE_SECONDS = 120.0
-# … but pings alone must not keep a call alive for ever.
-EVENTLESS_SECONDS = 900.0
-
-
-# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
-FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
 # Errors in mid-stream come with the stream's status, 200: their type has to tell.
 _STATUS_OF_TYPE = {
@@ -59,27 +50,20 @@ class AnthropicProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = anthropic
-    failures = FAILURES
     reply = Reply
     path = "/v1/messages"
     models_path = "/v1/models?limit=1000"
     request_id = "request-id"
     headers_variable = "ANTHROPIC_CUSTOM_HEADERS"
+    # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
+    silence = 120.0
+    # … but pings alone must not keep a call alive for ever.
+    eventless = 900.0
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        api_key: str,
-        base_url: str = "",
-        guard: Guard | None = None,
-        silence: float = SILENCE_SECONDS,
-        eventless: float = EVENTLESS_SECONDS,
-    ) -> None:
-        """Answer as ``model``; the limits are seconds without a byte and without an event."""
-        super().__init__(model, api_key=api_key, base_url=base_url, guard=guard, silence=silence)
-        self.eventless = eventless
-        self.writer = RequestWriter(model)
+    @cached_property
+    def writer(self) -> RequestWriter:
+        """What writes its requests."""
+        return RequestWriter(self.model)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
@@ -92,11 +76,6 @@ class AnthropicProvider(SdkProvider):
             return {}
         betas = beta_headers(self.model, *compaction_betas(request))
         return {"content-type": "application/json", **betas}
-
-    async def post(self, client: Any, sent: SentRequest, request: ModelRequest) -> Any:
-        """Return the SDK's stream of a call; TimeoutError where it does not begin."""
-        async with asyncio.timeout(self.eventless):
-            return await super().post(client, sent, request)
 
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         """Return the request's bytes."""
@@ -122,23 +101,27 @@ class AnthropicProvider(SdkProvider):
         )
 
     def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Whether the next request leaves out what this one was refused for."""
-        writer, part = self.writer, _part_refused(refusal)
-        match part:
-            case "thinking":
-                had = part not in left_out and has_thinking(request, self.model)
-                left_out.add(part)
-            case "compaction":
-                bound = bound_to(request)
-                had = bound not in writer.unsigned and has_compaction(request)
-                writer.unsigned.add(bound)
-            case "late system":
-                had = writer.late_system
-                writer.do_without_late_system()
-            case "diagnostics":
-                had, writer.diagnoses = writer.diagnoses, False
-            case _:
-                had = False
+        """Whether the next request leaves out what this one was refused for.
+
+        A compaction is not made, or not taken back: it was signed for another model, system prompt
+        or set of tools, or other words. Thinking of the history is not taken back either. A server
+        may take no system message among the others, and no question about its cache.
+        """
+        said, writer, had = refusal.said, self.writer, False
+        if refusal.status != BAD_REQUEST:
+            return False
+        if "compaction" in f"{said} {refusal.body}":
+            bound = bound_to(request)
+            had = bound not in writer.unsigned and has_compaction(request)
+            writer.unsigned.add(bound)
+        elif "thinking" in said and any(word in said for word in _OF_THINKING):
+            had = "thinking" not in left_out and has_thinking(request, self.model)
+            left_out.add("thinking")
+        elif _OF_ROLES.search(said):
+            had = writer.late_system
+            writer.do_without_late_system()
+        elif "diagnostics" in said:
+            had, writer.diagnoses = writer.diagnoses, False
         return had
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
@@ -154,7 +137,7 @@ class AnthropicProvider(SdkProvider):
                     options={"headers": self.headers(request)},
                     cast_to=object,
                 )
-        except (AddressRefused, *FAILURES):
+        except (AddressRefused, *self.failures):
             return None
         match counted:
             case {"input_tokens": int(tokens)}:
@@ -173,22 +156,3 @@ class AnthropicProvider(SdkProvider):
             for one in listed
             if isinstance(one.get("id"), str) and 0 < len(one["id"]) <= LONGEST_NAME
         )
-
-
-def _part_refused(refusal: Refusal) -> str:
-    """Return which part of a request is refused that it can do without, "" where none is.
-
-    A "compaction" is not made, or not taken back: it was signed for another model, system prompt or
-    set of tools, or other words. "thinking" of the history is not taken back either. A server may
-    take no "late system" message among the others, and no question about its cache: "diagnostics".
-    """
-    said = refusal.said
-    if refusal.status != BAD_REQUEST:
-        return ""
-    if "compaction" in f"{said} {refusal.body}":
-        return "compaction"
-    if "thinking" in said and any(word in said for word in _OF_THINKING):
-        return "thinking"
-    if _OF_ROLES.search(said):
-        return "late system"
-    return "diagnostics" if "diagnostics" in said else ""

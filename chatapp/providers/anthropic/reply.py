@@ -3,12 +3,11 @@
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import UNOBSERVED
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
@@ -30,15 +29,12 @@ _KINDS = (
 
 log = logging.getLogger(__name__)
 
-Data = Mapping[Any, Any]
-
 
 class Reply(StreamedReply):
     """What one stream has said so far; each event's ``type`` names the method that takes it."""
 
-    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
-        """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        super().__init__(learned)
+    def __init__(self) -> None:
+        super().__init__()
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
@@ -57,21 +53,13 @@ class Reply(StreamedReply):
         except Undocumented:
             self._note(f"{kind}, not as documented")
 
-    @property
-    def content(self) -> tuple[condense.Block, ...]:
-        """The blocks so far; blank text, which the API would not take back, is left out."""
-        blocks = [self._block(index) for index in sorted(self._blocks)]
-        return tuple(
-            [
-                block
-                for block in blocks
-                if not isinstance(block, condense.TextBlock) or block.text.strip()
-            ]
-        )
-
     def completed(self) -> events.ReplyCompleted:
-        """Return the whole reply as an event."""
-        return events.ReplyCompleted(self.content, self.stop_reason, self.usage)
+        """Return the whole reply; blank text, which the API would not take back, is left out."""
+        blocks = [self._block(index) for index in sorted(self._blocks)]
+        kept = [
+            one for one in blocks if not isinstance(one, condense.TextBlock) or one.text.strip()
+        ]
+        return events.ReplyCompleted(tuple(kept), self.stop_reason, self.usage)
 
     def _note(self, what: str) -> None:
         """Log the kind of an event once for each reply, and never what it says."""
@@ -85,7 +73,7 @@ class Reply(StreamedReply):
         self.started = True
         message = event.get("message")
         if isinstance(message, Mapping):
-            self._learned(**_facts(message))
+            yield from _described(message)
             message = message.get("usage")
         yield from self._count(message)
 
@@ -94,9 +82,16 @@ class Reply(StreamedReply):
             case {"index": int(index), "content_block": {"type": str(kind), **block}} if (
                 index not in self._blocks
             ):
-                told = [*_announced(kind, block)]
+                told: list[events.StreamEvent] = []
             case _:
                 raise Undocumented
+        match kind, block:
+            case "tool_use", {"id": str(id_), "name": str(name)}:
+                told.append(events.ToolUseStarted(id_, name))
+            case "tool_use", _:
+                raise Undocumented
+            case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}) if text:
+                told.append(events.TextStreamed(text))
         self._blocks[index] = {"type": kind, **block}
         if kind in _TEXTS and isinstance(opening := block.get(kind), str):
             self._pieces[index].append(opening)
@@ -105,30 +100,30 @@ class Reply(StreamedReply):
 
     def _content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
-            case {"index": int(index), "delta": {"type": "text_delta", "text": str(text)}}:
-                block = self._blocks.setdefault(index, {"type": "text"})
             case {"index": int(index), "delta": {"type": str(kind), **delta}}:
-                yield from self._extend(index, kind, delta)
-                return
+                first = {"type": "text"} if kind == "text_delta" else {"type": ""}
+                block = self._blocks.get(index, first)
             case _:
                 raise Undocumented
-        if block["type"] != "text":
-            raise Undocumented
-        if text:
-            self._pieces[index].append(text)
-            self.shown = True
-            yield events.TextStreamed(text)
-
-    def _extend(self, index: int, kind: str, delta: Data) -> Iterator[events.StreamEvent]:
-        """Take in what is added to a block without being shown, and tell what was written."""
-        block = self._blocks.get(index, {"type": ""})
         match kind, block["type"], delta:
-            case "input_json_delta", _, {"partial_json": str(piece)} if "input" in block:
-                yield self._unseen(index, piece)
+            case "text_delta", "text", {"text": str(text)}:
+                self._blocks[index] = block
+                if text:
+                    self._pieces[index].append(text)
+                    self.shown = True
+                    yield events.TextStreamed(text)
+            case ("input_json_delta", _, {"partial_json": str(piece)}) if "input" in block:
+                self._pieces[index].append(piece)
+                yield events.OutputStreamed(piece)
             case "thinking_delta", "thinking", {"thinking": str(piece)}:
-                yield self._unseen(index, piece)
+                self._pieces[index].append(piece)
+                yield events.OutputStreamed(piece)
             case "compaction_delta", "compaction", _:
-                yield from self._compacted(block, delta)
+                # It comes whole.
+                block.update(delta)
+                if isinstance(said := delta.get("content"), str) and said:
+                    self.shown = True
+                    yield events.TextStreamed(said)
             case "signature_delta", "thinking" | "compaction", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:
@@ -136,24 +131,13 @@ class Reply(StreamedReply):
             case _:
                 raise Undocumented
 
-    def _compacted(self, block: dict[Any, Any], delta: Data) -> Iterator[events.StreamEvent]:
-        """Take in what a compaction's block holds, which comes whole."""
-        block.update(delta)
-        if isinstance(text := delta.get("content"), str) and text:
-            self.shown = True
-            yield events.TextStreamed(text)
-
-    def _unseen(self, index: int, piece: str) -> events.OutputStreamed:
-        self._pieces[index].append(piece)
-        return events.OutputStreamed(piece)
-
     def _message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
                 self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
-        self._learned(**_facts(event))
+        yield from _described(event)
         yield from self._count(event.get("usage"))
 
     def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
@@ -197,19 +181,8 @@ class Reply(StreamedReply):
         return condense.block_from_api(block)
 
 
-def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
-    """Yield what there is to tell of a block that begins."""
-    match kind, block:
-        case "tool_use", {"id": str(id_), "name": str(name)}:
-            yield events.ToolUseStarted(id_, name)
-        case "tool_use", _:
-            raise Undocumented
-        case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}) if text:
-            yield events.TextStreamed(text)
-
-
-def _facts(event: Data) -> dict[str, Any]:
-    """Return the fields of ``CallFacts`` that a message's beginning or end tells."""
+def _described(event: Mapping[Any, Any]) -> Iterator[events.CallDescribed]:
+    """Yield what a message's beginning or end tells of the call, if anything."""
     facts: dict[str, Any] = {}
     match event:
         case {"id": str(name)}:
@@ -228,4 +201,5 @@ def _facts(event: Data) -> dict[str, Any]:
                     if isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION
                 ]
             )
-    return facts
+    if facts:
+        yield events.CallDescribed(facts)

@@ -12,7 +12,8 @@ from typing import Any
 
 import condense
 from chatapp.agent.annotated_blocks import RULE, is_claimed, stands_for
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters, without_thinking
@@ -53,9 +54,29 @@ class RequestWriter:
         self._fitted = request_bytes.Kept(self._fit)
 
     def _fit(self, message: condense.Message) -> condense.Message:
-        message, rules = _split_rules(message) if self.late_system else (message, ())
-        fitted = fit(_of_model(message, self.model.name))
-        return _with_rules(fitted, rules) if rules else fitted
+        """Return a message without what the API would refuse, and with its rules at its end.
+
+        A compaction that another model has signed becomes its readable text.
+        """
+        rules: list[str] = []
+        if self.late_system:
+            stated = [one for one in message.blocks if stands_for(one) == RULE]
+            said = [one for one in stated if not is_claimed(one)]
+            rest = tuple([one for one in message.blocks if one not in said])
+            # One that is nothing else stays as it is.
+            if said and rest:
+                rules = [one.text for one in said if isinstance(one, condense.TextBlock)]
+                message = message.with_content(rest)
+        signed = [one.data for one in message.blocks if isinstance(one, condense.OpaqueBlock)]
+        if any(
+            data.get("type") == "compaction"
+            and data.get("model", self.model.name) != self.model.name
+            for data in signed
+        ):
+            message = condense.without_compaction(message)
+        message = fit(message)
+        apart = [condense.OpaqueBlock({"type": _APART, "text": text}) for text in rules]
+        return message.with_content((*message.blocks, *apart)) if apart else message
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
@@ -63,8 +84,10 @@ class RequestWriter:
         A compaction that was refused is sent as the text that it holds.
         """
         messages = self._messages(request, thinking=thinking)
-        asked = thinking_parameters(self.model, shown=thinking) | _compaction(request)
-        head = {"max_tokens": max(1, self.model.max_output), **asked}
+        head: dict[str, Any] = {"max_tokens": max(1, self.model.max_output)}
+        head |= thinking_parameters(self.model, shown=thinking)
+        if request.compaction:
+            head["compaction"] = {"type": "summarize", "instructions": request.compaction}
         after: dict[str, Any] = {"stream": True}
         if self.diagnoses:
             after["diagnostics"] = {"previous_message_id": request.previous_reply or None}
@@ -105,8 +128,22 @@ class RequestWriter:
 
 
 def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
-    said, *rules = _written_out(_without_marks(message.to_api()))
-    return b",".join(map(request_bytes.encode, (_marked(said) if marked else said, *rules)))
+    """Return the bytes of a message, and of its rules as one of the system behind it."""
+    said = _without_marks(message.to_api())
+    content = said["content"]
+    late = [one for one in content if one.get("type") == _APART] if type(content) is list else []
+    if late:
+        content = [one for one in content if one not in late]
+    if marked:
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        if content and content[-1].get("type") in _MARKABLE:
+            content = [*content[:-1], {**content[-1], **_MARK}]
+    written = [{**said, "content": content}]
+    if late:
+        system = [{"type": "text", "text": one["text"]} for one in late]
+        written.append({"role": "system", "content": system})
+    return b",".join(map(request_bytes.encode, written))
 
 
 def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:
@@ -138,47 +175,6 @@ def _without_marks(value: Any) -> Any:
     return value
 
 
-def _marked(message: dict[str, Any]) -> dict[str, Any]:
-    content = message["content"]
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    if content and content[-1].get("type") in _MARKABLE:
-        content = [*content[:-1], {**content[-1], **_MARK}]
-    return {**message, "content": content}
-
-
-def _split_rules(message: condense.Message) -> tuple[condense.Message, tuple[condense.Block, ...]]:
-    """Return a message and the rules in it, none where it is nothing else."""
-    stated = (one for one in message.blocks if stands_for(one) == RULE)
-    rules = tuple(one for one in stated if not is_claimed(one))
-    rest = tuple(one for one in message.blocks if one not in rules)
-    return (message.with_content(rest), rules) if rules and rest else (message, ())
-
-
-def _with_rules(message: condense.Message, rules: tuple[condense.Block, ...]) -> condense.Message:
-    """Return the message with its rules apart, at the end."""
-    texts = (one.text for one in rules if isinstance(one, condense.TextBlock))
-    apart = (condense.OpaqueBlock({"type": _APART, "text": text}) for text in texts)
-    return message.with_content((*message.blocks, *apart))
-
-
-def _written_out(said: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """Return a message as the API takes it, and its rules as one of the system behind it."""
-    content = said["content"]
-    late = [one for one in content if one.get("type") == _APART] if type(content) is list else []
-    if not late:
-        return (dict(said),)
-    rest = [one for one in content if one not in late]
-    system = [{"type": "text", "text": one["text"]} for one in late]
-    return {**said, "content": rest}, {"role": "system", "content": system}
-
-
-def _compaction(request: ModelRequest) -> dict[str, Any]:
-    if not request.compaction:
-        return {}
-    return {"compaction": {"type": "summarize", "instructions": request.compaction}}
-
-
 def compaction_betas(request: ModelRequest) -> tuple[str, ...]:
     """Return what the header names of it, for a request that asks for one or begins with one."""
     return (COMPACTION_BETA,) if request.compaction or _any_compaction(request.messages[:1]) else ()
@@ -197,15 +193,6 @@ def bound_to(request: ModelRequest) -> tuple[str, ...]:
 
 def _any_compaction(messages: Sequence[condense.Message]) -> bool:
     return any(condense.is_compaction(one) for said in messages for one in said.blocks)
-
-
-def _of_model(message: condense.Message, model: str) -> condense.Message:
-    """Return the message; with the readable text of a compaction that another model has signed."""
-    signed = (one.data for one in message.blocks if isinstance(one, condense.OpaqueBlock))
-    is_foreign = any(
-        data.get("type") == "compaction" and data.get("model", model) != model for data in signed
-    )
-    return condense.without_compaction(message) if is_foreign else message
 
 
 def _first(messages: Sequence[condense.Message]) -> Sequence[condense.Message]:

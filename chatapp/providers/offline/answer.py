@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count as numbers
+from itertools import islice
 from typing import NamedTuple
 
 import condense
@@ -61,8 +63,23 @@ def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> An
     summaries = "\n".join([text for where, who, text in told if (where, who) == (at, SUMMARY)])
     found = _from_tools(question, done, offered, dict(_READ_BEFORE.findall(summaries)))
     if found is None and (wish := _WRITE.search(question)):
-        found = Answer(_filler(wish))
-    return found or Answer(_seen(messages))
+        count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
+        sentences = (f"Sentence {one:,} takes up room in the context window." for one in numbers(1))
+        filler = " ".join(["Filler from the offline stand-in:", *islice(sentences, count // 9 + 1)])
+        found = Answer(" ".join(filler.split()[:count]))
+    if found:
+        return found
+    # Who said what, and how often.
+    results = {id(one.result): one for one in condense.pair_calls(messages).answered}
+    said: list[tuple[str, str]] = []
+    for message in messages:
+        own = [results[id(block)] for block in message.blocks if id(block) in results]
+        said += [(f"Result of {one.call.name}", result(one)) for one in own]
+        said += told_in(message)
+    counted = Counter([who for who, _ in said])
+    tally = ", ".join([f"{who}: {number:,}" for who, number in counted.items()])
+    lines = "\n".join([f"- {who}: “{clip(text)}”" for who, text in said[-MOST_SEEN:]])
+    return Answer(f"{ABOUT}\n\nThis is what I see ({tally}). The newest is:\n\n{lines}")
 
 
 def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
@@ -174,31 +191,6 @@ def _report(one: condense.AnsweredCall) -> str:
     shown = [line[:LONGEST_QUOTE].replace("```", "'''") for line in lines[:QUOTED_LINES]]
     size = f"{_count(len(lines), 'line')} and {_count(len(text.split()), 'word')}"
     return "\n".join([f"{name} returned {size}. It begins:\n\n```text", *shown, "```"])
-
-
-def _filler(wish: re.Match[str]) -> str:
-    """Return as many words as are wished for, no sentence twice."""
-    count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
-    words = ["Filler", "from", "the", "offline", "stand-in:"]
-    number = 0
-    while len(words) < count:
-        number += 1
-        words += f"Sentence {number:,} takes up room in the context window.".split()
-    return " ".join(words[:count])
-
-
-def _seen(messages: Sequence[condense.Message]) -> str:
-    """Return who said what, and how often."""
-    results = {id(one.result): one for one in condense.pair_calls(messages).answered}
-    told: list[tuple[str, str]] = []
-    for message in messages:
-        found = [results[id(block)] for block in message.blocks if id(block) in results]
-        told += [(f"Result of {one.call.name}", result(one)) for one in found]
-        told += told_in(message)
-    count = Counter([who for who, _ in told])
-    numbers = ", ".join([f"{who}: {number:,}" for who, number in count.items()])
-    lines = "\n".join([f"- {who}: “{clip(text)}”" for who, text in told[-MOST_SEEN:]])
-    return f"{ABOUT}\n\nThis is what I see ({numbers}). The newest is:\n\n{lines}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.provider_port import Model, ModelRequest, Purpose, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
 from chatapp.providers.offline.answer import answer
 from chatapp.providers.offline.summary import summarise
@@ -44,12 +44,12 @@ class OfflineProvider:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size, which is also what a call reports as used."""
-        return await asyncio.to_thread(_count_prompt, request)
+        return (await asyncio.to_thread(self._read, request))[0]
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield a reply in groups of words; raise ContextOverflow as a real provider does."""
         prompt, sent = await asyncio.to_thread(self._read, request)
-        await request.observer.sending(sent)
+        yield sent
         window = self.model.context_window
         if prompt > window:
             words = f"prompt is too long: {prompt} tokens > {window} maximum"
@@ -71,25 +71,21 @@ class OfflineProvider:
         yield events.UsageReported(usage)
         yield events.ReplyCompleted(content, reason, usage)
 
-    def _read(self, request: ModelRequest) -> tuple[int, SentRequest]:
+    def _read(self, request: ModelRequest) -> tuple[int, events.SentRequest]:
         """Return the size of a prompt, and its bytes for the record; they go nowhere."""
+        tools = [spec.to_api() for spec in request.tools]
         before = {
             "model": self.model.name,
             "max_tokens": self.model.max_output,
             "system": request.system,
-            "tools": [spec.to_api() for spec in request.tools],
+            "tools": tools,
         }
         head, tail = request_bytes.frame(before, {})
         fragments = [request_bytes.encode(message.to_api()) for message in request.messages]
         sent = request_bytes.join(head, request.messages, fragments, tail)
-        return _count_prompt(request), sent
-
-
-def _count_prompt(request: ModelRequest) -> int:
-    """Return the tokens of system prompt, tools and messages."""
-    tools = json.dumps([spec.to_api() for spec in request.tools]) if request.tools else ""
-    parts = [request.system, tools, *[message.content for message in request.messages]]
-    return sum(map(_counter.count, parts))
+        told = json.dumps(tools) if tools else ""
+        parts = [request.system, told, *[message.content for message in request.messages]]
+        return sum(map(_counter.count, parts)), sent
 
 
 def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...], str]:
@@ -100,9 +96,9 @@ def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...
     else:
         found = answer(request.messages, {spec.name for spec in request.tools})
         text, call = found.text, found.call
-    if _size(text) > limit:
-        return (condense.TextBlock(_cut(text, limit)),), "max_tokens"
     content: tuple[condense.Block, ...] = (condense.TextBlock(text),) if text else ()
+    if _counter.count(content) > limit:
+        return _cut(text, limit), "max_tokens"
     if call is None:
         return content, "end_turn"
     # No other call has this id, also where the same question is asked once more.
@@ -111,14 +107,12 @@ def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...
     return (*content, replace(call, id=id_)), "tool_use"
 
 
-def _size(text: str) -> int:
-    return _counter.count((condense.TextBlock(text),))
-
-
-def _cut(text: str, limit: int) -> str:
+def _cut(text: str, limit: int) -> tuple[condense.TextBlock]:
     """Return the beginning of the text that takes at most ``limit`` tokens, in whole words."""
     words = re.findall(r"\s*\S+", text)
     keep = len(words)
-    while keep > 1 and (tokens := _size("".join(words[:keep]))) > limit:
-        keep = min(keep - 1, keep * limit // tokens)
-    return "".join(words[: max(1, keep)])
+    while True:
+        cut = (condense.TextBlock("".join(words[:keep])),)
+        if keep <= 1 or (tokens := _counter.count(cut)) <= limit:
+            return cut
+        keep = max(1, min(keep - 1, keep * limit // tokens))

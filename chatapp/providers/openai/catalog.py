@@ -1,7 +1,7 @@
 """The models that the server lists, with their limits and prices, wherever it tells them."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -61,21 +61,20 @@ async def with_windows(
         except failures:
             return None
 
-    return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])
-
-
-async def _with_window(model: ListedModel, ask: Callable[..., Awaitable[object]]) -> ListedModel:
-    if model.context_window:
-        return model
-    props = await ask("get", "/props")
-    window = as_tokens(_at(props, "default_generation_settings.n_ctx"))
-    if not window:
-        window = _shown_window(await ask("post", "/api/show", body={"model": model.id}))
-    if not window:
-        more = await ask("get", f"/api/v0/models/{model.id}")
-        window = as_tokens(_at(more, "loaded_context_length"))
-        window = window or as_tokens(_at(more, "max_context_length"))
-    return replace(model, context_window=window)
+    found = []
+    for model in models[:_MOST_SHOWN]:
+        window = model.context_window
+        if not window:
+            props = await ask("get", "/props")
+            window = as_tokens(_at(props, "default_generation_settings.n_ctx"))
+        if not window:
+            window = _shown_window(await ask("post", "/api/show", body={"model": model.id}))
+        if not window:
+            more = await ask("get", f"/api/v0/models/{model.id}")
+            window = as_tokens(_at(more, "loaded_context_length"))
+            window = window or as_tokens(_at(more, "max_context_length"))
+        found.append(replace(model, context_window=window))
+    return tuple(found)
 
 
 def _shown_window(shown: object) -> int | None:
@@ -95,8 +94,7 @@ def _prices(pricing: object) -> condense.Prices | None:
     if not isinstance(pricing, Mapping) or not {"prompt", "completion"} <= pricing.keys():
         return None
     names = ("prompt", "completion", "input_cache_read", "input_cache_write")
-    figures = [_price(pricing.get(name)) for name in names]
-    prompt, completion, read, write = figures
+    prompt, completion, read, write = [_price(pricing.get(name)) for name in names]
     if prompt is None or completion is None:
         return None
     # Where nothing is said of the cache, it costs what a prompt costs.

@@ -1,14 +1,14 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
 
-import httpx2
 import openai
 
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
-from chatapp.network.address_guard import Guard
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.openai import catalog
@@ -18,14 +18,9 @@ from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sdk_provider import SdkProvider
 from chatapp.providers.specs import ListedModel
 
-# A local server says nothing while it reads a long prompt, which may take minutes.
-SILENCE_SECONDS = 600.0
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 
-
-# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
-FAILURES = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
 # Errors in mid-stream come with the stream's status, 200: their code or type has to tell.
 _STATUS_OF_WORD = {
@@ -54,25 +49,18 @@ class OpenAIProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = openai
-    failures = FAILURES
     reply = Reply
     path = "/chat/completions"
     models_path = "/models"
     request_id = "x-request-id"
     headers_variable = "OPENAI_CUSTOM_HEADERS"
+    # A local server says nothing while it reads a long prompt, which may take minutes.
+    silence = eventless = 600.0
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        api_key: str,
-        base_url: str = "",
-        guard: Guard | None = None,
-        silence: float = SILENCE_SECONDS,
-    ) -> None:
-        """Answer as ``model``; ``silence`` is how many seconds may pass without an event."""
-        super().__init__(model, api_key=api_key, base_url=base_url, guard=guard, silence=silence)
-        self.writer = RequestWriter(model, own=self.base_url == SPEC.url)
+    @cached_property
+    def writer(self) -> RequestWriter:
+        """What writes its requests."""
+        return RequestWriter(self.model, own=self.base_url == SPEC.url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""
@@ -106,10 +94,18 @@ class OpenAIProvider(SdkProvider):
 
     def refusal(self, error: openai.APIStatusError) -> Refusal:
         """Return what a server said when it refused a call, in whichever of the usual shapes."""
-        body = error.body
+        body, status, words = error.body, error.status_code, {error.code, error.type}
+        if "insufficient_quota" in words:
+            status = _STATUS_OF_WORD["insufficient_quota"]
+        elif status < 300:  # noqa: PLR2004 - an error that came as a success
+            code = body.get("code") if isinstance(body, Mapping) else None
+            known = [_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD]
+            status = next(iter(known), SERVER_ERROR)
+            if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
+                status = code
         kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
         return Refusal(
-            _status(error, body),
+            status,
             said=said_in(body) or f"HTTP {error.status_code}",
             type=kind,
             answered=error.status_code,
@@ -128,44 +124,24 @@ class OpenAIProvider(SdkProvider):
         models = tuple(catalog.read(body))
         if SPEC.asks_key(self.base_url):
             return models
-        return await catalog.with_windows(models, client, self.base_url, self.headers(), FAILURES)
+        return await catalog.with_windows(
+            models, client, self.base_url, self.headers(), self.failures
+        )
 
 
 def said_in(body: object) -> str:
     """Return the sentence in an error's body."""
     match body:
-        case str():
-            return body.strip()
         case {"message": str(text), "metadata": {"raw": str(raw)}}:
             # What the server behind a gateway said.
             return f"{text.strip()} {raw}".strip()
-        case {"message": str(text)}:
+        case str(text) | {"message": str(text)}:
             return text.strip()
         case {"error": inner} | {"detail": inner} | {"message": inner} if inner is not body:
             return said_in(inner)
-        case [*items]:
-            return "; ".join(filter(None, map(_item, items)))
-    return ""
-
-
-def _item(item: object) -> str:
-    """Return one finding of a validator: where it is, and what is wrong."""
-    match item:
+        # One finding of a validator: where it is, and what is wrong.
         case {"loc": [*where], "msg": str(text)}:
             return f"{'.'.join(map(str, where))}: {text}"
-        case {"error": dict(inner)}:
-            return said_in(inner)
-    return said_in(item) if isinstance(item, str | Mapping) else ""
-
-
-def _status(error: openai.APIStatusError, body: object) -> int:
-    words = {error.code, error.type}
-    if "insufficient_quota" in words:
-        return _STATUS_OF_WORD["insufficient_quota"]
-    if error.status_code >= 300:  # noqa: PLR2004 - no success
-        return error.status_code
-    code = body.get("code") if isinstance(body, Mapping) else None
-    if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
-        return code
-    known = (_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD)
-    return next(known, SERVER_ERROR)
+        case [*items]:
+            return "; ".join(filter(None, map(said_in, items)))
+    return ""

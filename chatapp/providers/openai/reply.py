@@ -2,13 +2,12 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import UNOBSERVED
 from chatapp.providers import request_bytes
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
@@ -75,9 +74,8 @@ class _Call:
 class Reply(StreamedReply):
     """What one stream has said so far."""
 
-    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
-        """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        super().__init__(learned)
+    def __init__(self) -> None:
+        super().__init__()
         self._tags = ThinkTags()
         self._written: list[_Text | _Call] = []
         self._calls: dict[object, _Call] = {}
@@ -89,7 +87,7 @@ class Reply(StreamedReply):
             return
         if isinstance(chunk.get("choices"), list):
             if not self.started and isinstance(name := chunk.get("id"), str):
-                self._learned(reply_id=name[:LONGEST_NAME])
+                yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
             self.started = True
         match chunk.get("choices"):
             case [{"delta": dict(said), **choice}, *_] | [{"message": dict(said), **choice}, *_]:
@@ -125,22 +123,18 @@ class Reply(StreamedReply):
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)
                 break
-        yield from self._content(said.get("content"))
+        content = said.get("content")
+        if isinstance(content, str):
+            for kind, text in self._tags.take(content):
+                yield from self._write(kind, text)
+        for part in content if isinstance(content, list) else ():
+            yield from self._part(part)
         if isinstance(refusal := said.get("refusal"), str):
             yield from self._write("text", refusal)
         calls = said.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, Mapping):
                 yield from self._call(call)
-
-    def _content(self, content: object) -> Iterator[events.StreamEvent]:
-        match content:
-            case str():
-                for kind, text in self._tags.take(content):
-                    yield from self._write(kind, text)
-            case [*parts]:
-                for part in parts:
-                    yield from self._part(part)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
@@ -188,11 +182,20 @@ class Reply(StreamedReply):
             yield events.OutputStreamed(arguments)
 
     def _find(self, said: Data) -> _Call:
-        """Return the call a piece belongs to; one with another id at the same place is another."""
+        """Return the call a piece belongs to; one with another id at the same place is another.
+
+        A piece without a number belongs to its id, or the last call. Some servers say the name with
+        every piece: it is another call once the last one is whole.
+        """
         given, place = said.get("id"), said.get("index")
         id_ = given if isinstance(given, str) else ""
         if type(place) is not int:
-            place = self._unnumbered(said, id_)
+            last = next(reversed(self._calls), 0)
+            place = id_ or last
+            match said.get("function"):
+                case {"name": str(name)} if name and not id_:
+                    known = self._calls.get(last)
+                    place = last if known and known.goes_on(name) else len(self._calls)
         call = self._calls.get(place)
         if call is None or (id_ and call.id != id_):
             call = _Call(id_ or f"call_{uuid.uuid4().hex[:24]}")
@@ -200,42 +203,24 @@ class Reply(StreamedReply):
             self._written.append(call)
         return call
 
-    def _unnumbered(self, said: Data, id_: str) -> object:
-        """Return the place of a piece without a number: by its id, or the last, or a new one.
-
-        Some servers say the name with every piece: it is another call once the last one is whole.
-        """
-        last = next(reversed(self._calls), 0)
-        match said.get("function"):
-            case {"name": str(name)} if name and not id_:
-                call = self._calls.get(last)
-                return last if call and call.goes_on(name) else len(self._calls)
-        return id_ or last
-
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
     """Return what a chunk reports as used, None where it says nothing of that.
 
     What was read from the cache, and written to it, is part of the prompt's number.
     """
-    for given in (chunk.get("usage"), _inner(chunk.get("x_groq"), "usage")):
+    groq = chunk.get("x_groq")
+    for given in (chunk.get("usage"), groq.get("usage") if isinstance(groq, Mapping) else None):
         if isinstance(given, Mapping):
-            prompt = _number(given.get("prompt_tokens"))
             details = given.get("prompt_tokens_details")
-            read = min(prompt, _number(_inner(details, "cached_tokens")))
-            written = min(prompt - read, _number(_inner(details, "cache_write_tokens")))
-            output = _number(given.get("completion_tokens"))
+            details = details if isinstance(details, Mapping) else {}
+            prompt = as_tokens(given.get("prompt_tokens")) or 0
+            read = min(prompt, as_tokens(details.get("cached_tokens")) or 0)
+            written = min(prompt - read, as_tokens(details.get("cache_write_tokens")) or 0)
+            output = as_tokens(given.get("completion_tokens")) or 0
             if prompt or output:
                 return condense.Usage(prompt - read - written, output, read, written)
     return None
-
-
-def _inner(value: object, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-def _number(value: object) -> int:
-    return as_tokens(value) or 0
 
 
 class ThinkTags:
@@ -257,7 +242,9 @@ class ThinkTags:
                 self._kind = "text"
         if self._kind == "thinking":
             thought, closed, rest = self._held.partition(CLOSING)
-            kept = 0 if closed else _beginning_of_closing(thought)
+            # Its end may be the beginning of the closing tag.
+            sizes = () if closed else range(min(len(thought), len(CLOSING) - 1), 0, -1)
+            kept = next((size for size in sizes if CLOSING.startswith(thought[-size:])), 0)
             self._held = rest if closed else thought[len(thought) - kept :]
             if thought := thought[: len(thought) - kept]:
                 yield "thinking", thought
@@ -274,9 +261,3 @@ class ThinkTags:
         if self._held:
             yield ("thinking" if self._kind == "thinking" else "text"), self._held
         self._held = ""
-
-
-def _beginning_of_closing(text: str) -> int:
-    """Return how many characters at the end of a text may begin the closing tag."""
-    sizes = range(min(len(text), len(CLOSING) - 1), 0, -1)
-    return next((size for size in sizes if CLOSING.startswith(text[-size:])), 0)

@@ -8,11 +8,12 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import condense
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
@@ -60,7 +61,17 @@ class RequestWriter:
             messages = self._plain.of(messages)
         fragments = self._bytes.of(messages)
         system = request.system if request.system.strip() else ""
-        head, tail = request_bytes.frame({"model": self.model.name}, self._after(request.tools))
+        limit = "max_completion_tokens" if self.traits.completion_limit else "max_tokens"
+        after: Json = {limit: max(1, self.model.max_output), "stream": True}
+        if self.traits.streaming_usage:
+            after["stream_options"] = {"include_usage": True}
+        if request.tools and self.traits.tools:
+            after["tools"] = [_tool(spec) for spec in request.tools]
+        if self.model.temperature is not None and self.traits.temperature:
+            after["temperature"] = self.model.temperature
+        if self.model.effort and self.traits.effort:
+            after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
+        head, tail = request_bytes.frame({"model": self.model.name}, after)
         if system and self.traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
         elif system:
@@ -70,20 +81,6 @@ class RequestWriter:
 
     def _encode(self, message: condense.Message) -> bytes:
         return b",".join(map(request_bytes.encode, to_chat(message, self.traits)))
-
-    def _after(self, tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
-        """Return what stands behind the messages."""
-        limit = "max_completion_tokens" if self.traits.completion_limit else "max_tokens"
-        after: dict[str, Any] = {limit: max(1, self.model.max_output), "stream": True}
-        if self.traits.streaming_usage:
-            after["stream_options"] = {"include_usage": True}
-        if tools and self.traits.tools:
-            after["tools"] = [_tool(spec) for spec in tools]
-        if self.model.temperature is not None and self.traits.temperature:
-            after["temperature"] = self.model.temperature
-        if self.model.effort and self.traits.effort:
-            after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        return after
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -97,9 +94,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 def to_chat(message: condense.Message, traits: Traits) -> list[Json]:
     """Return a message as the API takes it: a reply as one, a user's as results and the rest."""
-    if message.role == "assistant":
-        return [_reply(message, traits)]
-    return [*_of_user(message, traits)]
+    return [_reply(message, traits)] if message.role == "assistant" else _of_user(message, traits)
 
 
 def fit_name(name: str) -> str:
@@ -116,17 +111,14 @@ def _reply(message: condense.Message, traits: Traits) -> Json:
 
 def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
     arguments = json.dumps(block.input, ensure_ascii=False)
-    call = {
-        "id": _fit_id(block.id, traits),
-        "type": "function",
-        "function": {"name": fit_name(block.name), "arguments": arguments},
-    }
+    function = {"name": fit_name(block.name), "arguments": arguments}
+    call = {"id": _fit_id(block.id, traits), "type": "function", "function": function}
     # Some servers sign their calls there, and want the signature back.
     extra = block.extra.get("extra_content")
     return {**call, "extra_content": extra} if extra and traits.call_extras else call
 
 
-def _of_user(message: condense.Message, traits: Traits) -> Iterator[Json]:
+def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
     results = [_result(block, traits) for block in message.tool_results]
     inside = [
         one
@@ -135,14 +127,15 @@ def _of_user(message: condense.Message, traits: Traits) -> Iterator[Json]:
         if isinstance(one, condense.ImageBlock)
     ]
     shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
-    rest = (one for one in message.blocks if not isinstance(one, condense.ToolResultBlock))
-    content = _content([*shown, *_parts(rest, traits)])
-    if results and content and not traits.user_after_tool and isinstance(content, str):
-        results[-1]["content"] += f"\n\n{content}"
-        content = ""
-    yield from results
-    if content or not results:
-        yield {"role": "user", "content": content}
+    rest = [one for one in message.blocks if not isinstance(one, condense.ToolResultBlock)]
+    content: Any = [*shown, *_parts(rest, traits)]
+    # Text as text, which every server takes; a list only where there is an image.
+    if all(part["type"] == "text" for part in content):
+        content = "\n\n".join([part["text"] for part in content])
+        if results and not traits.user_after_tool and content:
+            results[-1]["content"] += f"\n\n{content}"
+            return results
+    return [*results, {"role": "user", "content": content}] if content or not results else results
 
 
 def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
@@ -177,31 +170,22 @@ def _image(block: condense.ImageBlock) -> Json:
     return {"type": "text", "text": NO_IMAGES}
 
 
-def _content(parts: Sequence[Json]) -> str | list[Json]:
-    """Return text as text, which every server takes; a list only where there is an image."""
-    if all(part["type"] == "text" for part in parts):
-        return "\n\n".join(part["text"] for part in parts)
-    return [*parts]
-
-
 def _said(block: condense.Block) -> str:
     """Return what a block says in words, "" where it says nothing to this API."""
     match block:
         case condense.TextBlock(text):
             return text
-        case condense.OpaqueBlock(data):
-            return block.said or _named(data)
-    return ""
-
-
-def _named(data: Mapping[str, Any]) -> str:
-    kind = data.get("type")
-    match data.get("source"):
-        case {"type": "text", "data": str(text)}:
+        case condense.OpaqueBlock() if block.said:
+            return block.said
+        case condense.OpaqueBlock({"source": {"type": "text", "data": str(text)}}):
             return text
-        case {"type": "base64", "media_type": "text/plain", "data": str(coded)}:
+        case condense.OpaqueBlock(
+            {"source": {"type": "base64", "media_type": "text/plain", "data": str(coded)}}
+        ):
             return base64.b64decode(coded).decode(errors="replace")
-    return "" if kind in _THINKING or not isinstance(kind, str) else f"[{kind}]"
+        case condense.OpaqueBlock({"type": str(kind)}) if kind not in _THINKING:
+            return f"[{kind}]"
+    return ""
 
 
 def _fit_id(id_: str, traits: Traits) -> str:
@@ -231,15 +215,14 @@ class ChatFormat(MessagesFormat):
             case {"role": "tool", "tool_call_id": str(id_), "content": str(text)}:
                 return condense.Message("user", (condense.ToolResultBlock(id_, text),))
             case {"role": "assistant"}:
-                calls = map(_call_block, listed(said.get("tool_calls")))
-                return condense.Message("assistant", (*_blocks(said.get("content")), *calls))
+                blocks = [*_blocks(said.get("content"))]
+                for call in listed(said.get("tool_calls")):
+                    function = _mapping(call.get("function"))
+                    given = request_bytes.decode_input(str(function.get("arguments") or ""))
+                    name = str(function.get("name"))
+                    blocks.append(condense.ToolUseBlock(str(call.get("id")), name, given))
+                return condense.Message("assistant", tuple(blocks))
         return condense.Message("user", tuple(_blocks(said.get("content"))))
-
-
-def _call_block(call: Mapping[str, Any]) -> condense.ToolUseBlock:
-    function = _mapping(call.get("function"))
-    arguments = request_bytes.decode_input(str(function.get("arguments") or ""))
-    return condense.ToolUseBlock(str(call.get("id")), str(function.get("name")), arguments)
 
 
 def _blocks(content: object) -> Iterator[condense.Block]:
@@ -248,16 +231,13 @@ def _blocks(content: object) -> Iterator[condense.Block]:
     for part in listed(content):
         match part:
             case {"type": "image_url", "image_url": {"url": str(url)}}:
-                yield condense.ImageBlock(_source(url))
+                kind, comma, data = url.removeprefix("data:").partition(";base64,")
+                source = {"type": "url", "url": url}
+                if comma and url.startswith("data:"):
+                    source = {"type": "base64", "media_type": kind, "data": data}
+                yield condense.ImageBlock(source)
             case _:
                 yield condense.block_from_api(part)
-
-
-def _source(url: str) -> dict[str, Any]:
-    kind, comma, data = url.removeprefix("data:").partition(";base64,")
-    if comma and url.startswith("data:"):
-        return {"type": "base64", "media_type": kind, "data": data}
-    return {"type": "url", "url": url}
 
 
 def _mapping(value: object) -> Json:

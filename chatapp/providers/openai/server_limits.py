@@ -26,72 +26,59 @@ class Traits:
     call_extras: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """In which words servers refuse something, and which value its trait has from then on."""
-
-    trait: str
-    words: tuple[str, ...]
-    value: bool = False
-
-    def is_said(self, said: str) -> bool:
-        """Whether a server's sentence is this refusal."""
-        return any(re.search(words, said, re.IGNORECASE | re.DOTALL) for words in self.words)
-
-
 _UNKNOWN = r"(extra|unknown|unrecognized|unsupported|not (permitted|supported|allowed))"
 _LACKS = r"(does not|doesn't|not|no endpoints found that) support.{0,20}"
 
-# The first that fits is meant, and each is given up once.
-_REFUSALS = (
-    _Refusal("completion_limit", (r"\bmax_tokens.{0,120}max_completion_tokens",), value=True),
-    _Refusal(
+# A trait, the value that it has from now on, and in which words servers say so. The first that fits
+# is meant, and each is given up once.
+_REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
+    ("completion_limit", True, r"\bmax_tokens.{0,120}max_completion_tokens"),
+    (
         "completion_limit",
-        (
-            rf"max_completion_tokens.{{0,40}}{_UNKNOWN}",
-            rf"{_UNKNOWN}.{{0,60}}max_completion_tokens",
-        ),
+        False,
+        rf"max_completion_tokens.{{0,40}}{_UNKNOWN}",
+        rf"{_UNKNOWN}.{{0,60}}max_completion_tokens",
     ),
-    _Refusal("streaming_usage", (r"stream_options|include_usage",)),
-    _Refusal("effort", (r"reasoning.?effort", rf"{_LACKS}(thinking|reasoning)")),
-    _Refusal("temperature", (r"temperature",)),
-    _Refusal("any_ids", (r"tool.?call.?id.{0,120}length",)),
-    _Refusal("call_extras", (r"extra_content",)),
-    _Refusal(
-        "user_after_tool", (r"(unexpected|invalid) role .{0,3}user.{0,3} after role .{0,3}tool",)
+    ("streaming_usage", False, r"stream_options|include_usage"),
+    ("effort", False, r"reasoning.?effort", rf"{_LACKS}(thinking|reasoning)"),
+    ("temperature", False, r"temperature"),
+    ("any_ids", False, r"tool.?call.?id.{0,120}length"),
+    ("call_extras", False, r"extra_content"),
+    (
+        "user_after_tool",
+        False,
+        r"(unexpected|invalid) role .{0,3}user.{0,3} after role .{0,3}tool",
     ),
-    _Refusal(
+    (
         "system_role",
-        (
-            r"system role (is )?not supported",
-            rf"{_LACKS}(system|developer) (role|message|prompt|instruction)",
-            r"developer instruction is not enabled",
-            r"only .{0,3}user.{0,3} and .{0,3}assistant.{0,3} roles are supported",
-        ),
+        False,
+        r"system role (is )?not supported",
+        rf"{_LACKS}(system|developer) (role|message|prompt|instruction)",
+        r"developer instruction is not enabled",
+        r"only .{0,3}user.{0,3} and .{0,3}assistant.{0,3} roles are supported",
     ),
-    _Refusal(
+    (
         "images",
-        (
-            rf"{_LACKS}(image|vision|multimodal)",
-            r"image.{0,30}(not supported|unsupported)",
-            r"not a (multimodal|vision) model|mmproj|content must be a string",
-        ),
+        False,
+        rf"{_LACKS}(image|vision|multimodal)",
+        r"image.{0,30}(not supported|unsupported)",
+        r"not a (multimodal|vision) model|mmproj|content must be a string",
     ),
-    _Refusal(
+    (
         "tools",
-        (
-            rf"{_LACKS}(tool|function)",
-            r"(tools?|functions?)\b.{0,30}(not supported|unsupported)",
-            r"--enable-auto-tool-choice|requires? --jinja",
-        ),
+        False,
+        rf"{_LACKS}(tool|function)",
+        r"(tools?|functions?)\b.{0,30}(not supported|unsupported)",
+        r"--enable-auto-tool-choice|requires? --jinja",
     ),
 )
 
 
 def adapted(traits: Traits, said: str) -> Traits | None:
     """Return the traits without what a refusal is about, None where it is about something else."""
-    for refusal in _REFUSALS:
-        if getattr(traits, refusal.trait) != refusal.value and refusal.is_said(said):
-            changed: dict[str, Any] = {refusal.trait: refusal.value}
+    for trait, value, *words in _REFUSALS:
+        is_said = any(re.search(one, said, re.IGNORECASE | re.DOTALL) for one in words)
+        if is_said and getattr(traits, trait) != value:
+            changed: dict[str, Any] = {trait: value}
             return replace(traits, **changed)
     return None

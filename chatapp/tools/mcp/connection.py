@@ -6,8 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import mcp_types as types
@@ -19,7 +18,7 @@ from chatapp.agent.tool_port import ToolOutcome
 from chatapp.network.address_guard import Guard, why_unreached
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.results import outcome_of
-from chatapp.tools.mcp.servers import MAX_TOOLS, Listed, Listing, Server, Way, listing_of
+from chatapp.tools.mcp.servers import MAX_TOOLS, Listing, Server, Way, listing_of
 from chatapp.tools.mcp.transports import CommandTransport, WebTransport
 
 log = logging.getLogger(__name__)
@@ -37,25 +36,6 @@ _ME = types.Implementation(name="palimpsest", title="Palimpsest", version="1")
 _ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 
 
-class Transport(Protocol):
-    """What carries messages to and from a server.
-
-    It is closed once it has ``ended``; ``problem`` says why, where nobody here wanted that.
-    """
-
-    problem: str
-    ended: asyncio.Event
-
-    async def __aenter__(self) -> Any: ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None: ...
-
-
 def connect(server: Server, root: Path, guard: Guard) -> "Connection":
     """Return a connection to a server, which is not open yet; a command runs in ``root``."""
     if server.way is Way.HTTP:
@@ -66,7 +46,7 @@ def connect(server: Server, root: Path, guard: Guard) -> "Connection":
 class Connection:
     """A connection; it lives in a task of its own, which opens it and closes it again."""
 
-    def __init__(self, server: Server, transport: Transport) -> None:
+    def __init__(self, server: Server, transport: WebTransport | CommandTransport) -> None:
         self.server = server
         self.listing = Listing(())
         self.users = 0
@@ -114,12 +94,23 @@ class Connection:
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
+        loop, until, shown = asyncio.get_running_loop(), time.monotonic() + LONGEST, 0.0
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            """Let the call go on, and show how far it is, unless that was shown just now."""
+            nonlocal shown
+            with suppress(RuntimeError):
+                # It raises where the call is over by now.
+                left = min(self.silence, until - time.monotonic())
+                timeout.reschedule(loop.time() + left)
+            if time.monotonic() - shown > PAUSE:
+                shown = time.monotonic()
+                share = f"{progress:g} / {total:g}" if total else f"{progress:g}"
+                show(self.server.hide(f"{share} {message or ''}".strip()[:1_000]))
+
         async with self._asking() as (client, timeout):
-            progress = _Progress(timeout, self.silence, lambda said: show(self.server.hide(said)))
             # Not ``call_tool``: that has a stranger's patterns search a stranger's text.
-            result = await client.session.send_request(
-                request, _ANSWER, progress_callback=progress.told
-            )
+            result = await client.session.send_request(request, _ANSWER, progress_callback=told)
         if not isinstance(result, types.CallToolResult):
             raise self._failed("It asks back, which this server can't answer.")
         return await asyncio.to_thread(outcome_of, result, self.server, outputs)
@@ -130,7 +121,7 @@ class Connection:
             await self._list()
 
     async def _list(self) -> None:
-        tools: list[Listed] = []
+        tools: list[types.Tool] = []
         cursor = None
         async with self._asking() as (client, _timeout):
             for _ in range(MAX_PAGES):
@@ -154,18 +145,15 @@ class Connection:
                 f"It said nothing for {self.silence:.0f} s, so the call was cancelled."
             ) from error
         except MCPError as error:
-            raise await self._explain(error) from error
+            # The connection ended, or the server says no.
+            if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:
+                self._transport.ended.set()
+            if error.code == types.CONNECTION_CLOSED and self._task:
+                # Only its end tells why.
+                await asyncio.wait([self._task], timeout=CLOSING)
+            raise self._failed(self._transport.problem or error.message) from error
         except (ValidationError, ValueError) as error:
             raise self._failed("Its answer does not follow the protocol.") from error
-
-    async def _explain(self, error: MCPError) -> ServerFailed:
-        """Return why a question has no answer: the connection ended, or the server says no."""
-        if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:
-            self._transport.ended.set()
-        if error.code == types.CONNECTION_CLOSED and self._task:
-            # Only its end tells why.
-            await asyncio.wait([self._task], timeout=CLOSING)
-        return self._failed(self._transport.problem or error.message)
 
     def _failed(self, why: str) -> ServerFailed:
         said = self.server.hide(plain(why.encode(errors="replace")))[:1_000]
@@ -186,31 +174,6 @@ class Connection:
                 self._opened.set_exception(self._failed(problem))
                 # Nobody may be there to hear it.
                 self._opened.exception()
-
-
-class _Progress:
-    """Shows how far a call is; while it is told, the call goes on."""
-
-    def __init__(
-        self, timeout: asyncio.Timeout, silence: float, show: Callable[[str], None]
-    ) -> None:
-        self._timeout = timeout
-        self._silence = silence
-        self._show = show
-        self._until = time.monotonic() + LONGEST
-        self._shown = 0.0
-
-    async def told(self, progress: float, total: float | None, message: str | None) -> None:
-        """Show it, unless something was shown just now."""
-        left = self._until - time.monotonic()
-        with suppress(RuntimeError):
-            # It raises where the call is over by now.
-            loop = asyncio.get_running_loop()
-            self._timeout.reschedule(loop.time() + min(self._silence, left))
-        if time.monotonic() - self._shown > PAUSE:
-            self._shown = time.monotonic()
-            share = f"{progress:g} / {total:g}" if total else f"{progress:g}"
-            self._show(f"{share} {message or ''}".strip()[:1_000])
 
 
 def _reason(error: BaseException) -> str:

@@ -155,8 +155,8 @@ def forget(server: int) -> None:
             loop.call_soon_threadsafe(own.forget, server)
 
 
-# Told what a server lists now.
-Listener = Callable[[Server, Listing], Awaitable[None]]
+# Told by a server's key what it lists now.
+Listener = Callable[[int, Listing], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class RemoteTool:
         async with pool().use(self.server, place.root, place.guard) as connection:
             await connection.refresh()
             if connection.listing.find(tool) != self.definition:
-                await place.listener(self.server, connection.listing)
+                await place.listener(self.server.key, connection.listing)
                 raise ServerFailed(GONE)
             return await connection.call(tool, arguments, line.show, place.outputs)
 

@@ -3,8 +3,6 @@
 import base64
 import binascii
 import json
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import mcp_types as types
@@ -26,36 +24,22 @@ _Part = str | condense.ImageBlock
 
 def outcome_of(result: types.CallToolResult, server: Server, outputs: Path) -> ToolOutcome:
     """Return a result as the model gets it; a long text is kept in ``outputs``, to be read on."""
-    parts = [*_parts(result)]
+    parts = [_part(block) for block in result.content]
     texts = [part for part in parts if isinstance(part, str)]
     images = [part for part in parts if not isinstance(part, str)]
-    if len(images) > MAX_IMAGES:
-        texts.append(f"[Only the first {MAX_IMAGES} of {len(images)} images.]")
-    text = _shortened(server.hide("\n".join(texts)), outputs)
-    return ToolOutcome(text, result.is_error, tuple(images[:MAX_IMAGES]))
-
-
-def _shortened(text: str, outputs: Path) -> str:
-    data = text.encode(errors="replace")
-    if len(data) <= HEAD + TAIL:
-        return plain(data) or "[No output.]"
-    make_room(outputs)
-    output = outputs / f"{secrets.token_hex(8)}.txt"
-    output.write_bytes(data)
-    return cut_in_the_middle(output)
-
-
-def _parts(result: types.CallToolResult) -> Iterator[_Part]:
-    texts = []
-    for block in result.content:
-        part = _part(block)
-        if isinstance(part, str):
-            texts.append(part)
-        yield part
     structured = result.structured_content
     # Most servers send it as a text as well, for clients that know nothing else.
     if structured is not None and not any(_says(text, structured) for text in texts):
-        yield json.dumps(structured, ensure_ascii=False)
+        texts.append(json.dumps(structured, ensure_ascii=False))
+    if len(images) > MAX_IMAGES:
+        texts.append(f"[Only the first {MAX_IMAGES} of {len(images)} images.]")
+    data = server.hide("\n".join(texts)).encode(errors="replace")
+    text = plain(data) or "[No output.]"
+    if len(data) > HEAD + TAIL:
+        output = make_room(outputs)
+        output.write_bytes(data)
+        text = cut_in_the_middle(output)
+    return ToolOutcome(text, result.is_error, tuple(images[:MAX_IMAGES]))
 
 
 def _says(text: str, structured: object) -> bool:

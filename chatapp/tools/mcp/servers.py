@@ -9,11 +9,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import condense
 from chatapp.agent.tool_port import Access, Policy, ToolSpec
 from chatapp.tools.long_outputs import plain
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
 
 # Bytes of one message of a server, which is parsed while nothing else runs and may be the largest
 # image; and of all that it sends before it is asked again.
@@ -72,15 +75,6 @@ class Server:
         return text
 
 
-class Listed(Protocol):
-    """A tool as the SDK lists it."""
-
-    name: str
-    description: str | None
-    input_schema: dict[str, Any]
-    annotations: Any
-
-
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A tool: ``tool`` is what its server calls it, ``name`` what the model does."""
@@ -128,7 +122,7 @@ class Listing:
         return next((one for one in self.definitions if one.tool == tool), None)
 
 
-def listing_of(server: Server, tools: Iterable[Listed]) -> Listing:
+def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
     """Return what a server lists, its secrets taken out.
 
     A tool is left out whose name holds a secret, or a character that can't be seen.

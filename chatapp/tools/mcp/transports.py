@@ -10,7 +10,6 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -21,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport
+from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.shell import PATIENCE, clear_up, environment, supervised
@@ -57,11 +56,19 @@ class WebTransport:
 
     async def __aenter__(self) -> Any:
         """Return the streams to and from the server; raise ServerFailed where it may not be."""
+        try:
+            transport = await self._guard.transport(self._server.address)
+        except AddressRefused as error:
+            raise ServerFailed(str(error)) from error
+        except OSError as error:
+            raise ServerFailed("There is no server of this name.") from error
         client = httpx2.AsyncClient(
-            transport=_Limited(await self._connecting(), self._refuse),
-            headers=dict(self._server.secrets),
+            transport=transport,
+            # What is packed could be any size.
+            headers={**dict(self._server.secrets), "Accept-Encoding": _PLAIN},
             timeout=httpx2.Timeout(CONNECT, read=READ),
             trust_env=False,
+            event_hooks={"response": [self._limit]},
         )
         await self._open.enter_async_context(client)
         streams = streamable_http_client(
@@ -69,67 +76,33 @@ class WebTransport:
         )
         return await self._open.enter_async_context(streams)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """Say goodbye, and close the connections."""
-        return await self._open.__aexit__(kind, error, trace)
+        return await self._open.__aexit__(*error)
 
-    async def _connecting(self) -> httpx2.AsyncBaseTransport:
-        try:
-            addresses = await self._guard.addresses(self._server.address)
-        except AddressRefused as error:
-            raise ServerFailed(str(error)) from error
-        except OSError as error:
-            raise ServerFailed("There is no server of this name.") from error
-        connecting = httpx2.AsyncHTTPTransport(trust_env=False)
-        return connecting if addresses is None else PinnedTransport(addresses, connecting)
+    async def _limit(self, response: httpx2.Response) -> None:
+        """Pass an answer on as it is, up to a size."""
+        if response.status_code in _NO_ENTRY:
+            raise self._refuse(f"It answers with HTTP {response.status_code}. Check the headers.")
+        if response.headers.get("content-encoding", _PLAIN) != _PLAIN:
+            raise self._refuse("It answers in an encoding that it was not asked for.")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
+        # A stream is many messages, anything else one, which is read at once.
+        kind = response.headers.get("content-type", "").lower()
+        most = MAX_ANSWER if kind.startswith("text/event-stream") else MAX_MESSAGE
+        response.stream = _Counted(response.stream, most, self._refuse)
 
     def _refuse(self, problem: str) -> ServerFailed:
         self.problem = problem
         return ServerFailed(problem)
 
 
-_Refuse = Callable[[str], ServerFailed]
-
-
-class _Limited(httpx2.AsyncBaseTransport):
-    """Passes answers on as they are, up to a size."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, refuse: _Refuse) -> None:
-        self._inner = inner
-        self._refuse = refuse
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # What is packed could be any size.
-        request.headers["Accept-Encoding"] = _PLAIN
-        response = await self._inner.handle_async_request(request)
-        problem = ""
-        if response.status_code in _NO_ENTRY:
-            problem = f"It answers with HTTP {response.status_code}. Check the headers."
-        elif response.headers.get("content-encoding", _PLAIN) != _PLAIN:
-            problem = "It answers in an encoding that it was not asked for."
-        if problem:
-            await response.aclose()
-            raise self._refuse(problem)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
-        # A stream is many messages, anything else one, which is read at once.
-        kind = response.headers.get("content-type", "").lower()
-        most = MAX_ANSWER if kind.startswith("text/event-stream") else MAX_MESSAGE
-        response.stream = _Counted(response.stream, most, self._refuse)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
 class _Counted(httpx2.AsyncByteStream):
     """A body up to the most that a server may send."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, most: int, refuse: _Refuse) -> None:
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, most: int, refuse: Callable[[str], ServerFailed]
+    ) -> None:
         self._inner = inner
         self._most = most
         self._refuse = refuse
@@ -167,24 +140,20 @@ class CommandTransport:
         inbound, self._reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writing, outbound = anyio.create_memory_object_stream[SessionMessage](0)
         await self._tasks.__aenter__()
-        self._tasks.start_soon(self._read, process, inbound)
-        self._tasks.start_soon(self._write, process, outbound)
-        self._tasks.start_soon(self._listen, process)
+        assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - asked for
+        self._tasks.start_soon(self._read, process.stdout, inbound)
+        self._tasks.start_soon(self._write, process.stdin, outbound)
+        self._tasks.start_soon(self._listen, process.stderr)
         self._tasks.start_soon(clear_up, process)
         return self._reading, writing
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """End the command, and all that it has started."""
         self._reading.close()
         with anyio.CancelScope(shield=True):
             await self._end()
         self._tasks.cancel_scope.cancel()
-        return await self._tasks.__aexit__(kind, error, trace)
+        return await self._tasks.__aexit__(*error)
 
     async def _start(self) -> asyncio.subprocess.Process:
         reading, self._lifeline = os.pipe()
@@ -214,8 +183,7 @@ class CommandTransport:
 
     async def _end(self) -> None:
         process = self._process
-        assert process  # noqa: S101 - it was started
-        assert process.stdin  # noqa: S101 - it was asked for
+        assert process and process.stdin  # noqa: S101, PT018 - it was started with a pipe
         process.stdin.close()
         with anyio.move_on_after(TO_END):
             await process.wait()
@@ -228,52 +196,44 @@ class CommandTransport:
         if said:
             self.problem += f" It said last: {said}"
 
-    async def _read(self, process: asyncio.subprocess.Process, inbound: Any) -> None:
-        """Pass its messages on, until it ends or sends too much."""
-        assert process.stdout  # noqa: S101 - it was asked for
+    async def _read(self, stdout: asyncio.StreamReader, inbound: Any) -> None:
+        """Pass its messages on, until it ends or sends too much.
+
+        What is no message is passed over, as servers print all kinds of things.
+        """
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with inbound:
-                while line := await self._line(process.stdout):
-                    await self._pass_on(line, inbound)
+                while line := await self._line(stdout):
+                    with contextlib.suppress(ValueError):
+                        said = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        await inbound.send(SessionMessage(said))
         self.ended.set()
         # Its end is not noticed while something is left to be read.
-        while await process.stdout.read(_CHUNK):
+        while await stdout.read(_CHUNK):
             pass
 
-    async def _pass_on(self, line: bytes, inbound: Any) -> None:
-        """Pass a message on; what is none is passed over, as servers print all kinds of things."""
-        try:
-            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
-            return
-        await inbound.send(SessionMessage(message))
-
     async def _line(self, stdout: asyncio.StreamReader) -> bytes:
-        try:
+        line = b""
+        with contextlib.suppress(ValueError):
             line = await stdout.readline()
-        except ValueError:
-            self.problem = TOO_MUCH
-            return b""
-        self._received += len(line)
-        if self._received > MAX_ANSWER:
-            self.problem = TOO_MUCH
-            return b""
-        return line
+            self._received += len(line)
+            if self._received <= MAX_ANSWER:
+                return line
+        self.problem = TOO_MUCH
+        return b""
 
-    async def _write(self, process: asyncio.subprocess.Process, outbound: Any) -> None:
-        assert process.stdin  # noqa: S101 - it was asked for
+    async def _write(self, stdin: asyncio.StreamWriter, outbound: Any) -> None:
         async with outbound:
             async for sent in outbound:
                 text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
                 self._received = 0
                 try:
-                    process.stdin.write(text.encode(errors="replace") + b"\n")
-                    await process.stdin.drain()
+                    stdin.write(text.encode(errors="replace") + b"\n")
+                    await stdin.drain()
                 except OSError:
                     return
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
         """Keep the end of what it complains of."""
-        assert process.stderr  # noqa: S101 - it was asked for
-        while chunk := await process.stderr.read(LAST_WORDS):
+        while chunk := await stderr.read(LAST_WORDS):
             self._last_words = (self._last_words + chunk)[-LAST_WORDS:]

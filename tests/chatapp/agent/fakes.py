@@ -10,14 +10,15 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
-from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome, ToolSpec
+from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.tool_port import NO_LINE, Asking, Line, ToolOutcome, ToolSpec
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
 
-SENT = SentRequest(b"", (), b"", (), b"", b"")
+SENT = events.SentRequest(b"", (), b"", (), b"", b"")
 
 Script = Sequence[events.StreamEvent | Exception | asyncio.Event]
 
@@ -53,7 +54,7 @@ class ScriptedProvider:
         return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        await request.observer.sending(SENT)
+        yield SENT
         self.requests.append(request)
         for item in next(self.scripts):
             match item:
@@ -178,3 +179,22 @@ class EchoToolbox:
         if self.gate:
             await self.gate.wait()
         return ToolOutcome(f"{name} {dict(arguments)}")
+
+
+class AllowAll:
+    """Lets everything run, and asks nobody."""
+
+    async def permit(self, _asking: Asking) -> ToolOutcome | None:
+        return None
+
+    async def ask(self, _asking: Asking, question: str, answers: Sequence[str]) -> str:
+        return await NO_LINE.ask(question, answers)
+
+    def leave(self) -> None:
+        """Nobody waits."""
+
+
+class AllowingLoop(AgentLoop):
+    """A loop whose tools run without being asked for."""
+
+    approvals = AllowAll()

@@ -25,6 +25,7 @@ from tests.chatapp.agent.fakes import (
     reply,
     say,
 )
+from tests.standin.thinking import unmarked
 
 MODEL = Model(name="claude-sonnet-5", context_window=200_000, max_output=8_000)
 TALK = (
@@ -60,13 +61,6 @@ def write_request(asked: ModelRequest, model: Model) -> Any:
     return request_bytes.decode(RequestWriter(model).write(asked).body)
 
 
-def unmarked(value: Any) -> Any:
-    """Return a request without the marks that say where the cache is to be filled."""
-    if isinstance(value, dict):
-        return {key: unmarked(each) for key, each in value.items() if key != "cache_control"}
-    return [unmarked(each) for each in value] if isinstance(value, list) else value
-
-
 def blocks(body: dict[str, Any]) -> list[Any]:
     """Return all content blocks in order, as a cache compares them."""
     found: list[Any] = []
@@ -87,15 +81,6 @@ async def test_an_aligned_request_goes_out_as_the_chats_own_call_did() -> None:
     assert blocks(sent)[: len(blocks(own))] == blocks(own)
     assert {**sent, "messages": []} == {**own, "messages": []}
     assert provider.requests[0].purpose is Purpose.SUMMARY
-
-
-async def test_a_mark_stands_where_the_last_call_filled_the_cache() -> None:
-    """Marks are on the last two user messages, before and after the reply."""
-    provider = ScriptedProvider(say("S"))
-    await listen(provider, ListJournal(), aligned(*TALK, REPLY))
-    sent = write_request(provider.requests[0], MODEL)
-    marked = [m for m in sent["messages"] if "cache_control" in str(m["content"])]
-    assert [message["role"] for message in marked] == ["user", "user"]
 
 
 async def test_a_tool_call_is_told_to_the_engine() -> None:

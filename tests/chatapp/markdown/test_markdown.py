@@ -175,11 +175,6 @@ def test_characters_that_deceive_are_shown_as_such(character: str) -> None:
     )
 
 
-def test_marks_of_right_to_left_text_stay() -> None:
-    """They reorder nothing but their neighbours, and Hebrew and Arabic need them."""
-    assert render_markdown("א\u200fב") == '<p dir="rtl">א\u200fב</p>\n'
-
-
 def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
     """Deeper levels than the parser takes would lose their content."""
     assert "needle" in render_markdown(">" * 300 + " needle")
@@ -199,8 +194,8 @@ SLOW = [("csharp", "a\n"), ("groovy", "\n"), ("antlr", "/*\n")]
 )
 def test_code_that_takes_long_to_colour_stays_plain(language: str, piece: str) -> None:
     """Lexers read some texts from each place to the end, which would take minutes."""
-    code = piece * (MAX_CODE // len(piece) - 1)
-    ordinary = "The `quick` **brown** fox.\n\n" * (MAX_CODE // 28)
+    code = piece * (20_000 // len(piece))
+    ordinary = "The `quick` **brown** fox.\n\n" * 700
     text = f"```{language}\n{code}```"
     assert_cheap(lambda: render_markdown(text), lambda: render_markdown(ordinary), 100, language)
     html = render_markdown(text)
@@ -210,17 +205,13 @@ def test_code_that_takes_long_to_colour_stays_plain(language: str, piece: str) -
 def test_a_table_scrolls_in_a_box_of_its_own() -> None:
     """Its short cells stay on one line, its prose breaks, and numbers stand as they are told."""
     prose = "a sentence that is too long to stand on one line"
-    html = render_markdown(f"| a | b |\n|--:|---|\n| 200,000 | {prose} |\n\n> | c |\n> |---|\n")
+    heads = "| a | Price of what was bought |"
+    html = render_markdown(f"{heads}\n|--:|---|\n| 200,000 | {prose} |\n\n> | c |\n> |---|\n")
     assert html.startswith('<div class="table-box"><table>\n<thead>')
+    assert 'a</th>\n<th class="long">Price of what was bought</th>' in html
     assert '<td class="align-right">200,000</td>' in html
     assert f'<td class="long">{prose}</td>' in html
     assert html.count("</table></div>") == 2
-
-
-def test_a_tables_long_headings_break_into_lines_of_several_words() -> None:
-    """A short one stays on one line, as narrow as its column."""
-    html = render_markdown("| Price | Price of what was bought |\n|---|---|\n| 1 | 2 |\n")
-    assert '<th>Price</th>\n<th class="long">Price of what was bought</th>' in html
 
 
 @pytest.mark.parametrize(
@@ -232,6 +223,7 @@ def test_a_tables_long_headings_break_into_lines_of_several_words() -> None:
         ("[main.py](https://github.com/a/main.py)", 'data-place="github.com"'),
         ("[python.org](https://docs.python.org)", 'data-place="docs.python.org"'),
         ("[*see* `x`](https://docs.example)", 'data-place="docs.example"'),
+        ("https://p\u0430ypal.com/", 'data-place="xn--pypal-4ve.com"'),
     ],
 )
 def test_a_link_says_where_it_leads(text: str, attributes: str) -> None:
@@ -275,23 +267,12 @@ def test_a_link_that_names_another_place_is_marked(text: str, place: str) -> Non
     ) or (re.search(f'<a [^>]*data-place="{place}[^>]*class="elsewhere"', render_markdown(text)))
 
 
-def test_a_name_in_other_letters_shows_those_it_is_made_of() -> None:
-    """Cyrillic letters look like Latin ones; the address does not hide it."""
-    assert 'data-place="xn--' in render_markdown("https://p\u0430ypal.com/")
-
-
 def test_text_from_right_to_left_runs_so() -> None:
     """Each part of a block goes by its first letter; other blocks stay as they are."""
-    html = render_markdown("left\n\n1. \u05d0\n2. left\n\n| \u0627 |\n|---|\n")
+    html = render_markdown("left\n\n1. \u05d0\u200f\u05d1\n2. left\n\n| \u0627 |\n|---|\n")
     assert html.startswith("<p>left</p>")
-    assert '<ol dir="rtl">\n<li dir="rtl">\u05d0</li>\n<li dir="ltr">left</li>' in html
+    assert '<ol dir="rtl">\n<li dir="rtl">\u05d0\u200f\u05d1</li>\n<li dir="ltr">left</li>' in html
     assert '<table dir="rtl">' in html
-
-
-def test_no_text_gives_no_html() -> None:
-    """An empty message is empty."""
-    assert render_markdown("") == ""
-    assert render_markdown(" \n\n") == ""
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,20 @@
-"""Connections go to the addresses that were checked."""
+"""Connections go to the addresses that were checked, or people are told why they do not."""
+
+import socket
+import ssl
 
 import httpx2
 import pytest
 
-from chatapp.network.address_guard import PinnedTransport
-from tests.standin.fixtures import anthropic_standin
-from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
+from chatapp.network.address_guard import (
+    BROKE_OFF,
+    NO_NAME,
+    NOBODY,
+    NOT_PROVEN,
+    SILENT,
+    PinnedTransport,
+    why_unreached,
+)
 
 
 class Network(httpx2.AsyncBaseTransport):
@@ -48,12 +55,21 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
         await get(Network(), "8.8.8.8", "8.8.4.4")
 
 
-async def test_a_real_connection_can_be_pinned(anthropic_standin: Standin) -> None:
-    """The name itself is never looked up: it has no address."""
-    url = f"http://llm.example.invalid:{anthropic_standin.port}/v1/messages"
-    transport = PinnedTransport(["127.0.0.1"], httpx2.AsyncHTTPTransport())
-    async with httpx2.AsyncClient(transport=transport) as client:
-        answer = await client.post(url, json={})
-    assert answer.status_code == 401
-    host = f"llm.example.invalid:{anthropic_standin.port}"
-    assert anthropic_standin.requests[0].headers["host"] == host
+@pytest.mark.parametrize(
+    ("error", "cause", "expected"),
+    [
+        (httpx2.ConnectError("no"), OSError(111, "refused"), NOBODY),
+        (httpx2.ConnectError("no"), socket.gaierror(-2, "unknown"), NO_NAME),
+        (httpx2.ConnectError("no"), ssl.SSLCertVerificationError("expired"), NOT_PROVEN),
+        (httpx2.ConnectTimeout("no"), None, SILENT),
+        (httpx2.ReadTimeout("no"), None, SILENT),
+        (httpx2.ReadError("no"), None, BROKE_OFF),
+        (httpx2.RemoteProtocolError("no"), None, BROKE_OFF),
+    ],
+)
+def test_each_failure_is_a_sentence(
+    error: httpx2.HTTPError, cause: Exception | None, expected: str
+) -> None:
+    """One that says where to look; the name of no class."""
+    error.__cause__ = cause
+    assert why_unreached(error) == expected

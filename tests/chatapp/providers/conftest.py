@@ -1,29 +1,35 @@
 """What tests of providers share: a request, a model, and a server to reach."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from chatapp.agent.provider_port import Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.providers.doors import DOORS, Door
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 
 @pytest.fixture
-def claude(anthropic_standin: Standin) -> AnthropicProvider:
+def standin() -> Iterator[Standin]:
+    """A strict server that speaks the vendors' APIs, on a port of its own."""
+    with Standin() as server:
+        yield server
+
+
+@pytest.fixture
+def claude(standin: Standin) -> AnthropicProvider:
     """A provider that talks to the stand-in through the real SDK."""
-    provider = DOORS[0].provider(anthropic_standin)
+    provider = DOORS[0].provider(standin)
     assert isinstance(provider, AnthropicProvider)
     return provider
 
 
 @pytest.fixture
-def gpt(anthropic_standin: Standin) -> OpenAIProvider:
+def gpt(standin: Standin) -> OpenAIProvider:
     """Another, through the other door."""
-    provider = DOORS[1].provider(anthropic_standin)
+    provider = DOORS[1].provider(standin)
     assert isinstance(provider, OpenAIProvider)
     return provider
 
@@ -36,6 +42,6 @@ def door(request: pytest.FixtureRequest) -> Door:
 
 
 @pytest.fixture
-def provider(door: Door, anthropic_standin: Standin) -> Provider:
+def provider(door: Door, standin: Standin) -> Provider:
     """A provider behind the door."""
-    return door.provider(anthropic_standin)
+    return door.provider(standin)

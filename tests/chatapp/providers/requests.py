@@ -1,14 +1,17 @@
 """Short ways to write requests and to listen to replies."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
 from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
 from chatapp.agent.tool_port import ToolSpec
 from tests.standin.behaviours import Gate
 
+ABOUT_THE_CALL = (events.SentRequest, events.CallDescribed)
 SECRET_KEY = "sk-secret-0123456789"
 TOOLS = tuple(
     ToolSpec(name, f"The tool {name}.", {"type": "object", "properties": {}})
@@ -47,9 +50,32 @@ def request(
     return ModelRequest(system, written, tuple(tools), purpose)
 
 
+async def stream(provider: Provider, asked: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+    """Yield what one call tells of its reply, and not what it tells of itself."""
+    async for event in provider.stream(asked):
+        if not isinstance(event, ABOUT_THE_CALL):
+            yield event
+
+
 async def listen(provider: Provider, asked: ModelRequest) -> list[events.StreamEvent]:
-    """Return all events of one call."""
-    return [event async for event in provider.stream(asked)]
+    """Return what one call tells of its reply."""
+    return [event async for event in stream(provider, asked)]
+
+
+async def record(
+    provider: Provider, asked: ModelRequest
+) -> tuple[list[events.SentRequest], dict[str, Any]]:
+    """Return what one call tells of itself, also where it fails: what was sent, and its facts."""
+    sent: list[events.SentRequest] = []
+    facts: dict[str, Any] = {}
+    with suppress(ProviderError):
+        async for event in provider.stream(asked):
+            match event:
+                case events.SentRequest():
+                    sent.append(event)
+                case events.CallDescribed(told):
+                    facts |= told
+    return sent, facts
 
 
 async def read_on(provider: Provider, asked: ModelRequest, read: Gate) -> None:

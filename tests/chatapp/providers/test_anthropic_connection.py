@@ -114,12 +114,12 @@ async def test_a_pinned_call_checks_the_certificate_of_the_name(
         assert asked == []
 
 
-async def test_a_pinned_call_reaches_the_api(anthropic_standin: Standin) -> None:
+async def test_a_pinned_call_reaches_the_api(standin: Standin) -> None:
     """Through the next address where one does not answer."""
-    url = f"http://{NAME}:{anthropic_standin.port}"
+    url = f"http://{NAME}:{standin.port}"
     said = await reply(provider(url, guard("127.0.0.9", "127.0.0.1")), request("Hi"))
     assert said.stop_reason == "end_turn"
-    assert anthropic_standin.requests[0].headers["host"] == url.removeprefix("http://")
+    assert standin.requests[0].headers["host"] == url.removeprefix("http://")
 
 
 async def test_a_request_that_arrived_is_not_sent_to_another_address() -> None:
@@ -135,43 +135,65 @@ async def test_a_request_that_arrived_is_not_sent_to_another_address() -> None:
 
 
 async def test_a_pinned_call_takes_no_proxy_and_others_take_the_environment_s(
-    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proxy would look the name up for itself; the operator's own address may need one."""
     async with server(ANSWER) as asked:
         proxy = asked.pop(0).decode()
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy}")
-        await reply(
-            provider(f"http://{NAME}:{anthropic_standin.port}", guard("127.0.0.1")), request("Hi")
-        )
+        await reply(provider(f"http://{NAME}:{standin.port}", guard("127.0.0.1")), request("Hi"))
         assert asked == []
         with pytest.raises(ProviderError):
             await listen(provider("http://gateway.example"), request("Hi"))
         assert asked[0].startswith(b"POST http://gateway.example/v1/messages ")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        await reply(provider(anthropic_standin.url), request("Hi"))
+        await reply(provider(standin.url), request("Hi"))
         assert len(asked) == 1
 
 
-async def test_stop_closes_the_line_to_the_provider_at_once() -> None:
-    """What is not wanted any more is neither read nor paid."""
-    closed = asyncio.Event()
-    begun = asyncio.Event()
+HEADERS = "X-Gateway: secret\nX-Api-Key: theirs\nno header\nX-Team: blue"
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        begun.set()
-        while await reader.read(65_536):
-            pass
-        closed.set()
-        writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
-        port = listener.sockets[0].getsockname()[1]
-        task = asyncio.create_task(listen(provider(f"http://127.0.0.1:{port}"), request("Hi")))
-        await begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.wait_for(closed.wait(), 60)
+async def test_a_name_that_leads_into_the_network_is_not_called(
+    standin: Standin,
+) -> None:
+    """The sentence says why; nothing is sent, not even to count."""
+
+    async def resolve(_host: str, _port: int) -> Sequence[str]:
+        return ["127.0.0.1"]
+
+    rebound = provider(f"http://llm.example.org:{standin.port}", Guard(resolve=resolve))
+    with pytest.raises(ProviderError, match="operator has not allowed") as caught:
+        await listen(rebound, request("Hi"))
+    assert not caught.value.retryable
+    assert await rebound.count_tokens(request("Hi")) is None
+    assert standin.requests == standin.counts == []
+
+
+async def test_a_name_that_is_unknown_is_an_address_that_cannot_be_reached() -> None:
+    """Perhaps for the moment only."""
+
+    async def resolve(_host: str, _port: int) -> Sequence[str]:
+        raise OSError("Name or service not known")
+
+    unknown = provider("http://llm.example.org", Guard(resolve=resolve))
+    with pytest.raises(ProviderError, match=r"reached at llm\.example\.org\. Check") as caught:
+        await listen(unknown, request("Hi"))
+    assert caught.value.retryable
+
+
+async def test_the_servers_own_headers_go_to_the_servers_own_address_only(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK would send what its environment variable holds to every address."""
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", HEADERS)
+    await listen(provider(standin.url, None), request("Hi"))
+    guarded = provider(standin.url, Guard(allow_private=True))
+    await listen(guarded, request("Hi"))
+    await guarded.count_tokens(request("Hi"))
+    servers, users = (one.headers for one in standin.requests)
+    assert (servers["x-gateway"], servers["x-team"]) == ("secret", "blue")
+    for headers in (users, standin.counts[0].headers):
+        assert not {"x-gateway", "x-team"} & headers.keys()
+        assert headers["x-api-key"] == "sk-own"
+        assert "theirs" not in headers.values()

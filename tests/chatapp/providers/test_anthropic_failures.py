@@ -5,14 +5,8 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
-from tests.chatapp.providers.requests import TOOLS, listen, request
-from tests.standin.behaviours import (
-    Behaviour,
-    Failure,
-    Gate,
-    Raw,
-    rate_limited,
-)
+from tests.chatapp.providers.requests import TOOLS, listen, request, stream
+from tests.standin.behaviours import Behaviour, Failure, Gate, Raw, rate_limited
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
@@ -45,79 +39,77 @@ async def failure(
 )
 async def test_the_wish_to_wait_is_read(
     claude: AnthropicProvider,
-    anthropic_standin: Standin,
+    standin: Standin,
     headers: dict[str, str],
     seconds: float | None,
 ) -> None:
     """In milliseconds, in seconds, until a date, or not at all."""
-    error = await failure(claude, anthropic_standin, rate_limited(**headers))
+    error = await failure(claude, standin, rate_limited(**headers))
     assert error.retry_after == seconds
 
 
-async def test_a_reply_that_fills_the_window_is_an_overflow(
-    claude: AnthropicProvider, anthropic_standin: Standin
+@pytest.mark.parametrize(
+    ("reason", "kind", "words"),
+    [
+        ("model_context_window_exceeded", ContextOverflow, "did not fit"),
+        ("refusal", ProviderError, "declined"),
+    ],
+)
+async def test_a_reply_may_end_with_an_error(
+    claude: AnthropicProvider, standin: Standin, reason: str, kind: type, words: str
 ) -> None:
-    """The API says so in the stop reason, not with an error."""
-    behaviour = Scripted("And so", stop_reason="model_context_window_exceeded")
-    error = await failure(claude, anthropic_standin, behaviour)
-    assert isinstance(error, ContextOverflow)
-
-
-async def test_a_declined_reply_is_an_error(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
-    """An empty reply would look like a fault of the page."""
-    error = await failure(claude, anthropic_standin, Scripted(stop_reason="refusal"))
-    assert "declined" in str(error)
+    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
+    error = await failure(claude, standin, Scripted("And so", stop_reason=reason))
+    assert (type(error), words in str(error)) == (kind, True)
 
 
 async def test_usage_is_told_even_when_the_stream_breaks_off(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A call that fails half-way still costs its prompt."""
     read = Gate()
-    anthropic_standin.then(Scripted("One two three four", broken="cut", gate=read))
-    stream = claude.stream(request("Hi"))
-    told = await anext(stream)
+    standin.then(Scripted("One two three four", broken="cut", gate=read))
+    heard = stream(claude, request("Hi"))
+    told = await anext(heard)
     assert isinstance(told, events.UsageReported)
     assert told.usage.input > 0
-    await anext(stream)
+    await anext(heard)
     read.open()
     with pytest.raises(ProviderError):
-        await anext(stream)
+        await anext(heard)
 
 
-async def test_a_stream_without_events_is_given_up(anthropic_standin: Standin) -> None:
+async def test_a_stream_without_events_is_given_up(standin: Standin) -> None:
     """Also where pings come."""
-    anthropic_standin.then(Scripted("One two three four", gate=Gate()))
+    standin.then(Scripted("One two three four", gate=Gate()))
     model = Model("claude-opus-5-5", 200_000, 1_000)
-    url = anthropic_standin.url
+    url = standin.url
     provider = AnthropicProvider(model, api_key="k", base_url=url, eventless=0.05)
     with pytest.raises(ProviderError, match="stopped answering"):
         await listen(provider, request("Hi"))
 
 
 async def test_a_server_of_another_kind_is_named(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A wrong base URL often leads to something that answers, only not with a reply."""
-    error = await failure(claude, anthropic_standin, Failure(200, "page", "Welcome"))
+    error = await failure(claude, standin, Failure(200, "page", "Welcome"))
     assert "no reply of a model. Check the base URL" in str(error)
     assert not error.retryable
 
 
 @pytest.mark.parametrize("body", ["[]", '"No"', "5", "null", '{"error": []}', '{"error": "No"}'])
 async def test_an_error_of_any_shape_is_an_error_of_the_provider(
-    claude: AnthropicProvider, anthropic_standin: Standin, body: str
+    claude: AnthropicProvider, standin: Standin, body: str
 ) -> None:
     """In mid-stream, where the API documents an object; what was said before stays."""
     raw = Raw(f"event: error\ndata: {body}\n\n")
-    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
-    stream = claude.stream(request("Hi"))
-    assert isinstance(await anext(stream), events.UsageReported)
-    assert await anext(stream) == events.TextStreamed("One two three ")
+    standin.then(Scripted("One two three four", extra=(raw,)))
+    heard = stream(claude, request("Hi"))
+    assert isinstance(await anext(heard), events.UsageReported)
+    assert await anext(heard) == events.TextStreamed("One two three ")
     with pytest.raises(ProviderError):
-        await anext(stream)
+        await anext(heard)
 
 
 async def test_a_missing_key_is_said_without_a_call() -> None:

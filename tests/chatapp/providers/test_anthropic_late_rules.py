@@ -52,40 +52,40 @@ def said_in(body: Any) -> list[tuple[str, str]]:
 
 
 async def test_a_rule_follows_the_next_message_and_changes_nothing_before_it(
-    anthropic_standin: Standin,
+    standin: Standin,
 ) -> None:
     """Nor does it move when the talk goes on."""
     model, later = "claude-opus-5-5", (assistant("Why not."), user("Go on."))
-    first = await told(anthropic_standin, model, *BEFORE, user(RULE), user("Why?"))
+    first = await told(standin, model, *BEFORE, user(RULE), user("Why?"))
     assert first == [
         ("user", "Which port?"),
         ("assistant", "8080."),
         ("user", "Why?"),
         ("system", RULE.text),
     ]
-    second = await told(anthropic_standin, model, *BEFORE, user(RULE), user("Why?"), *later)
+    second = await told(standin, model, *BEFORE, user(RULE), user("Why?"), *later)
     assert second[:4] == first
-    bodies = [unmarked(one.body) for one in anthropic_standin.requests]
+    bodies = [unmarked(one.body) for one in standin.requests]
     assert bodies[1]["messages"][:4] == bodies[0]["messages"]
     assert bodies[1]["system"] == bodies[0]["system"]
 
 
-async def test_other_models_read_it_with_the_message(anthropic_standin: Standin) -> None:
+async def test_other_models_read_it_with_the_message(standin: Standin) -> None:
     """So does one that nothing of the user's follows; what is quoted has nobody's authority."""
     quote = quote_block("8080", "assistant", 2)
     old, new = "claude-haiku-4-5", "claude-opus-5-5"
-    sent = await told(anthropic_standin, old, *BEFORE, user(RULE), user("Why?"))
+    sent = await told(standin, old, *BEFORE, user(RULE), user("Why?"))
     assert sent[2:] == [("user", f"{RULE.text}|Why?")]
-    sent = await told(anthropic_standin, new, *BEFORE, user(RULE))
+    sent = await told(standin, new, *BEFORE, user(RULE))
     assert sent[2:] == [("user", RULE.text)]
-    sent = await told(anthropic_standin, new, *BEFORE, user(quote), user("Why?"))
+    sent = await told(standin, new, *BEFORE, user(quote), user("Why?"))
     assert sent[2:] == [("user", f"{quote.text}|Why?")]
 
 
-async def test_it_follows_results_and_not_calls(anthropic_standin: Standin) -> None:
+async def test_it_follows_results_and_not_calls(standin: Standin) -> None:
     """The API refuses one between them."""
     history = (user("Look"), assistant(call("look")), user(result("Seen.")), user(RULE))
-    sent = await told(anthropic_standin, "claude-opus-5-5", *history)
+    sent = await told(standin, "claude-opus-5-5", *history)
     assert [role for role, _ in sent] == ["user", "assistant", "user", "system"]
 
 
@@ -98,14 +98,14 @@ async def test_it_follows_results_and_not_calls(anthropic_standin: Standin) -> N
     ],
 )
 async def test_a_server_that_refuses_it_is_asked_again_without(
-    anthropic_standin: Standin, words: str
+    standin: Standin, words: str
 ) -> None:
     """Gateways speak the API of last year; the next request of the turn leaves it out at once."""
-    anthropic_standin.then(Failure(400, "invalid_request_error", words))
-    provider = claude(anthropic_standin, "claude-opus-5-5")
+    standin.then(Failure(400, "invalid_request_error", words))
+    provider = claude(standin, "claude-opus-5-5")
     for _ in range(2):
         await reply(provider, asked(*BEFORE, user(RULE), user("Why?")))
-    refused, *taken = (said_in(one.body) for one in anthropic_standin.requests)
+    refused, *taken = (said_in(one.body) for one in standin.requests)
     assert refused[-1] == ("system", RULE.text)
     assert [one[-1] for one in taken] == [("user", f"{RULE.text}|Why?")] * 2
 
@@ -117,10 +117,10 @@ def test_what_was_sent_is_read_again() -> None:
 
 
 async def test_what_only_a_file_says_to_be_a_rule_has_no_system_s_voice(
-    anthropic_standin: Standin,
+    standin: Standin,
 ) -> None:
     """It stands in the user's message, as on models that know no other place for it."""
     (claimed,) = as_claimed((RULE,))
-    said = await told(anthropic_standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))
+    said = await told(standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))
     assert [role for role, _text in said] == ["user", "assistant", "user"]
     assert "Never use port 80." in said[-1][1]

@@ -1,57 +1,33 @@
 """What is kept of a call besides its reply: the bytes that were sent, and what was said of them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import condense
-from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import CallDescribed
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
 from chatapp.providers.anthropic.request import RequestWriter
-from tests.chatapp.providers.requests import TOOLS, assistant, listen, reply, request, user
+from tests.chatapp.providers.requests import TOOLS, assistant, record, reply, request, user
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 
 
-@dataclass
-class Recorder:
-    """Keeps what a provider tells."""
-
-    requests: list[SentRequest] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    async def sending(self, request: SentRequest) -> None:
-        self.requests.append(request)
-
-    def learned(self, **facts: Any) -> None:
-        self.facts |= facts
-
-
-@pytest.fixture
-def recorder() -> Recorder:
-    """An observer of calls."""
-    return Recorder()
-
-
-async def test_each_request_of_one_call_is_recorded(
-    anthropic_standin: Standin, recorder: Recorder
-) -> None:
+async def test_each_request_of_one_call_is_recorded(standin: Standin) -> None:
     """Also the one that was made again without what the server refused."""
     provider = AnthropicProvider(
-        Model("claude-later", 200_000, 1_000), api_key="k", base_url=anthropic_standin.url
+        Model("claude-later", 200_000, 1_000), api_key="k", base_url=standin.url
     )
-    anthropic_standin.then(Reply("Let me see.", thinking="Hm."))
+    standin.then(Reply("Let me see.", thinking="Hm."))
     said = await reply(provider, request("A long story."))
     again = request("Its summary.", assistant(*said.content), "Go on")
-    await reply(provider, replace(again, observer=recorder))
-    assert [one.body for one in recorder.requests] == [
-        one.raw for one in anthropic_standin.requests[1:]
-    ]
+    sent, _ = await record(provider, again)
+    assert [one.body for one in sent] == [one.raw for one in standin.requests[1:]]
 
 
 def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
@@ -73,13 +49,12 @@ def test_a_message_that_comes_twice_is_sent_twice() -> None:
 
 
 async def test_a_refused_request_has_a_name_too(
-    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """That is when support asks for it."""
-    anthropic_standin.then(Failure(500, "api_error", "Internal"))
-    with pytest.raises(ProviderError):
-        await listen(claude, replace(request("Hi"), observer=recorder))
-    assert recorder.facts["request_id"].startswith("req_")
+    standin.then(Failure(500, "api_error", "Internal"))
+    _, facts = await record(claude, request("Hi"))
+    assert facts["request_id"].startswith("req_")
 
 
 @pytest.mark.parametrize(
@@ -93,26 +68,26 @@ async def test_a_refused_request_has_a_name_too(
     ],
 )
 async def test_why_the_cache_was_of_no_use_is_kept(
-    claude: AnthropicProvider, recorder: Recorder, change: dict[str, Any], reason: str | None
+    claude: AnthropicProvider, change: dict[str, Any], reason: str | None
 ) -> None:
     """The next call names the reply before it, and is told what changed since."""
-    await reply(claude, replace(request("Hi"), observer=recorder))
+    _, first = await record(claude, request("Hi"))
     asked = request("Hi", assistant("Yes."), "And?")
-    asked = replace(asked, previous_reply=recorder.facts["reply_id"], observer=recorder)
-    await reply(claude, replace(asked, **change))
-    assert recorder.facts.get("cache_miss") == reason
-    assert ("missed_tokens" in recorder.facts) is (reason is not None and "changed" in reason)
+    asked = replace(asked, previous_reply=first["reply_id"])
+    _, facts = await record(claude, replace(asked, **change))
+    assert facts.get("cache_miss") == reason
+    assert ("missed_tokens" in facts) is (reason is not None and "changed" in reason)
 
 
 async def test_dropped_thinking_is_kept_on_record(
-    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The vendor says which block it left out, and why."""
-    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    standin.reply("Let me see.", thinking="Hm.")
     said = await reply(claude, request("A long story."))
     changed = request("Its summary.", assistant(*said.content), "Go on")
-    await reply(claude, replace(changed, observer=recorder))
-    assert recorder.facts["transformations"] == (
+    _, facts = await record(claude, changed)
+    assert facts["transformations"] == (
         {
             "type": "thinking_dropped",
             "path": "messages.1.content.0",
@@ -122,14 +97,14 @@ async def test_dropped_thinking_is_kept_on_record(
 
 
 async def test_a_server_that_knows_no_diagnostics_is_not_asked_again(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The call is made without, and so are the next ones."""
     words = "diagnostics: Extra inputs are not permitted"
-    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    standin.then(Failure(400, "invalid_request_error", words))
     await reply(claude, request("Hi"))
     await reply(claude, request("Hi"))
-    asked = ["diagnostics" in one.body for one in anthropic_standin.requests]
+    asked = ["diagnostics" in one.body for one in standin.requests]
     assert asked == [True, False, False]
 
 
@@ -148,18 +123,20 @@ HOSTILE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("message", HOSTILE, ids=str)
-def test_what_is_not_as_documented_is_no_fact(message: dict[str, Any], recorder: Recorder) -> None:
+def test_what_is_not_as_documented_is_no_fact(message: dict[str, Any]) -> None:
     """Of whatever a server says, only what has its shape and size is kept."""
-    accumulated = Accumulated(recorder.learned)
-    assert [*accumulated.take({"type": "message_start", "message": message})] == []
+    accumulated = Accumulated()
+    told = [*accumulated.take({"type": "message_start", "message": message})]
     assert accumulated.started
-    assert "missed_tokens" not in recorder.facts
-    assert len(recorder.facts.get("transformations", ())) <= 100
-    names = [recorder.facts.get(name, "") for name in ("reply_id", "cache_miss")]
-    assert all(len(name) <= 100 for name in names)
+    facts: dict[str, Any] = {}
+    for one in told:
+        assert isinstance(one, CallDescribed)
+        facts |= one.facts
+    assert "missed_tokens" not in facts
+    assert len(facts.get("transformations", ())) <= 100
+    assert all(len(facts.get(name, "")) <= 100 for name in ("reply_id", "cache_miss"))
     assert all(
-        isinstance(one, dict) and len(str(one)) < 1_100
-        for one in recorder.facts.get("transformations", ())
+        isinstance(one, dict) and len(str(one)) < 1_100 for one in facts.get("transformations", ())
     )
 
 

@@ -30,25 +30,25 @@ def marks(value: Any) -> int:
 
 
 async def test_a_request_holds_what_the_api_needs_and_no_more(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """Model, limit, prompt, tools; messages have a role and content only."""
     await reply(claude, request(user("One"), assistant("Two"), user("Three"), tools=TOOLS))
-    body = anthropic_standin.requests[0].body
+    body = standin.requests[0].body
     assert (body["model"], body["max_tokens"], body["stream"]) == ("claude-opus-5-5", 1_000, True)
     assert body["system"][0]["text"] == "You are kind."
     assert [tool["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
     assert all(message.keys() == {"role", "content"} for message in body["messages"])
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
 async def test_the_last_two_user_messages_the_prompt_and_the_tools_are_marked(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """Four marks, which is all the API allows."""
     history = (user("1"), assistant("2"), user("3"), assistant("4"), user("5", "6"))
     await reply(claude, request(*history, tools=TOOLS))
-    body = anthropic_standin.requests[0].body
+    body = standin.requests[0].body
     assert marks(dict(body)) == 4
     assert body["system"][-1]["cache_control"] == body["tools"][-1]["cache_control"] == MARK
     assert [marks(message) for message in body["messages"]] == [0, 0, 1, 0, 1]
@@ -56,108 +56,104 @@ async def test_the_last_two_user_messages_the_prompt_and_the_tools_are_marked(
 
 
 async def test_marks_in_the_history_are_replaced(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """Blocks imported with marks of their own do not push a request over the limit."""
     marked = condense.TextBlock("old", {"cache_control": MARK})
     inner = condense.ToolResultBlock("call_1", (marked,), extra={"cache_control": MARK})
     history = (user(marked), assistant(call("list_files", cache_control="mine")), user(inner))
     await reply(claude, request(*history, tools=TOOLS))
-    body = anthropic_standin.requests[0].body
+    body = standin.requests[0].body
     assert marks(body["messages"][0]) == marks(body["messages"][2]) == 1
     assert body["messages"][1]["content"][0]["input"] == {"cache_control": "mine"}
 
 
-async def test_plain_text_is_marked_as_a_block(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
+async def test_plain_text_is_marked_as_a_block(claude: AnthropicProvider, standin: Standin) -> None:
     """Content that is a string has no place for a mark until it is a block."""
     await reply(claude, request(condense.Message("user", "Hello"), system=" "))
-    body = anthropic_standin.requests[0].body
-    assert body["messages"][0]["content"] == [
-        {"type": "text", "text": "Hello", "cache_control": MARK}
-    ]
+    body = standin.requests[0].body
+    block = {"type": "text", "text": "Hello", "cache_control": MARK}
+    assert body["messages"][0]["content"] == [block]
     assert "system" not in body
 
 
 async def test_tools_of_the_past_are_declared_but_cannot_be_called(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The API refuses tool blocks without tools, also where none may be used any more."""
     history = (user("Go"), assistant(call("fetch", url="x")), user(result("ok"), "Sum up"))
     await reply(claude, request(*history, purpose=Purpose.SUMMARY))
-    body = anthropic_standin.requests[0].body
+    body = standin.requests[0].body
     assert [tool["name"] for tool in body["tools"]] == ["fetch"]
     assert body["tool_choice"] == {"type": "none"}
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
 async def test_a_thinking_block_survives_the_round_trip(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """Unknown blocks come back as they went out, in their place, signature included."""
-    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    standin.reply("Let me see.", thinking="Hm.")
     said = await reply(claude, request("Why?"))
     block, _ = said.content
     assert isinstance(block, condense.OpaqueBlock)
     assert block.data["thinking"] == "Hm."
     await reply(claude, request("Why?", assistant(*said.content), "Go on"))
-    assert anthropic_standin.requests[1].body["messages"][1]["content"][0] == block.data
+    assert standin.requests[1].body["messages"][1]["content"][0] == block.data
 
 
 async def test_a_condensed_history_may_hold_thinking_from_before(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """What stood before the block is gone: the API is asked to leave the block out."""
-    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    standin.reply("Let me see.", thinking="Hm.")
     said = await reply(claude, request("A long story.", tools=TOOLS))
     await reply(claude, request("Its summary.", assistant(*said.content), "Go on"))
-    sent = anthropic_standin.requests[1]
+    sent = standin.requests[1]
     assert sent.headers["anthropic-beta"] == BINDING_BETA
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
-async def test_thinking_is_left_out_where_a_server_refuses_it(anthropic_standin: Standin) -> None:
+async def test_thinking_is_left_out_where_a_server_refuses_it(standin: Standin) -> None:
     """A model the catalog does not know may bind thinking too: the call is made without."""
     model = Model("claude-later", 200_000, 1_000)
-    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
-    anthropic_standin.then(Reply("Let me see.", thinking="Hm."))
+    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
+    standin.then(Reply("Let me see.", thinking="Hm."))
     said = await reply(provider, request("A long story."))
     again = await reply(provider, request("Its summary.", assistant(*said.content), "Go on"))
     assert again.content == (condense.TextBlock("You said: Go on"),)
-    refused, taken = anthropic_standin.requests[1:]
+    refused, taken = standin.requests[1:]
     assert "bound to a different conversation" in refused.problems[0]
     assert [block["type"] for block in taken.body["messages"][1]["content"]] == ["text"]
 
 
-@pytest.mark.parametrize("purpose", list(Purpose))
 async def test_the_prompt_s_size_is_measured_by_the_vendor(
-    claude: AnthropicProvider, anthropic_standin: Standin, purpose: Purpose
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The count is the one a call then reports."""
-    asked = request("How long is this?", tools=TOOLS, purpose=purpose)
+    asked = request("How long is this?", tools=TOOLS)
     counted = await claude.count_tokens(asked)
     assert counted == (await reply(claude, asked)).usage.prompt
-    assert anthropic_standin.counts[0].problems == ()
+    assert standin.counts[0].problems == ()
 
 
-async def test_a_failing_count_is_no_error(anthropic_standin: Standin) -> None:
+async def test_a_failing_count_is_no_error(standin: Standin) -> None:
     """None tells the caller to estimate instead."""
     model = Model("m", 200_000, 1_000)
-    anthropic_standin.key = "other"
+    standin.key = "other"
     nobody = AnthropicProvider(model, api_key="k", base_url="http://127.0.0.1:9")
-    wrong = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    wrong = AnthropicProvider(model, api_key="k", base_url=standin.url)
     keyless = AnthropicProvider(model, api_key="")
     for provider in (nobody, wrong, keyless):
         assert await provider.count_tokens(request("Hi")) is None
 
 
 async def test_other_servers_get_the_key_where_they_look_for_it(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """Compatible servers may know only the header of the older API version."""
     await reply(claude, request("Hi"))
-    assert anthropic_standin.requests[0].headers["x-api-key"] == SECRET_KEY
+    assert standin.requests[0].headers["x-api-key"] == SECRET_KEY
 
 
 UNSENDABLE: list[dict[str, Any]] = [
@@ -178,40 +174,29 @@ UNSENDABLE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("alone", [True, False])
-@pytest.mark.parametrize("block", UNSENDABLE, ids=str)
 async def test_what_the_api_would_refuse_is_not_sent_back(
-    claude: AnthropicProvider, anthropic_standin: Standin, *, block: dict[str, Any], alone: bool
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A block that only its server knows stays on record; the conversation goes on without it."""
-    blocks = condense.content_from_api([block] if alone else [{"type": "text", "text": "A"}, block])
-    history = (user("Go"), condense.Message("assistant", blocks), user("On"))
-    await reply(claude, request(*condense.shape_request(history), tools=TOOLS))
-    await reply(claude, request(*condense.shape_request(history)))
-    assert anthropic_standin.problems == []
+    for block in UNSENDABLE:
+        for sent in ([block], [{"type": "text", "text": "A"}, block]):
+            said = condense.Message("assistant", condense.content_from_api(sent))
+            shaped = condense.shape_request((user("Go"), said, user("On")))
+            await reply(claude, request(*shaped, tools=TOOLS))
+            await reply(claude, request(*shaped))
+            assert standin.problems == [], block
 
 
 async def test_a_block_no_tool_result_may_hold_is_not_sent(
-    claude: AnthropicProvider, anthropic_standin: Standin
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
     """The result stays, and so does what else it holds."""
     inner = condense.content_from_api([{"type": "hologram"}, {"type": "text", "text": "Seen."}])
     answer = condense.ToolResultBlock("call_1", inner)
     await reply(claude, request("Go", assistant(call("list_files")), user(answer), tools=TOOLS))
-    sent = anthropic_standin.requests[0].body["messages"][2]["content"][0]["content"]
+    sent = standin.requests[0].body["messages"][2]["content"][0]["content"]
     assert [part["type"] for part in sent] == ["text"]
-    assert anthropic_standin.problems == []
-
-
-async def test_an_unknown_block_of_a_server_does_not_end_the_conversation(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
-    """It comes, is kept, and the next turn is answered."""
-    anthropic_standin.reply("Look.", blocks=({"type": "hologram", "data": "x"},))
-    said = await reply(claude, request("Show me"))
-    assert said.content[0] == condense.OpaqueBlock({"type": "hologram", "data": "x"})
-    await reply(claude, request("Show me", assistant(*said.content), "And now?"))
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
 ADAPTIVE = {"type": "adaptive", "display": "summarized"}
@@ -238,7 +223,7 @@ def enabled(tokens: int) -> dict[str, Any]:
     ],
 )
 async def test_each_model_is_asked_to_think_as_it_can(
-    anthropic_standin: Standin,
+    standin: Standin,
     *,
     name: str,
     effort: str,
@@ -249,33 +234,33 @@ async def test_each_model_is_asked_to_think_as_it_can(
 ) -> None:
     """By itself, as much as the profile wants, or within what leaves room for an answer."""
     model = Model(name, 200_000, most, effort=effort)
-    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
     await reply(provider, request("Hi", tools=TOOLS))
-    sent = anthropic_standin.requests[0]
+    sent = standin.requests[0]
     assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
     assert sent.headers.get("anthropic-beta") == beta
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
-async def test_who_shall_not_think_is_shown_no_thoughts(anthropic_standin: Standin) -> None:
+async def test_who_shall_not_think_is_shown_no_thoughts(standin: Standin) -> None:
     """Those of another profile stay on record."""
     thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "x"})
     model = Model("claude-opus-5-5", 200_000, 1_000, effort="off")
-    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
     await reply(provider, request("Why?", assistant(thought, "So."), "On"))
-    assert b"Hm." not in anthropic_standin.requests[0].raw
+    assert b"Hm." not in standin.requests[0].raw
 
 
 async def test_a_loop_of_tools_that_began_without_thoughts_goes_on_without(
-    anthropic_standin: Standin,
+    standin: Standin,
 ) -> None:
     """A model that counts its thoughts refuses calls that follow none; the turn goes on."""
     model = Model("claude-haiku-4-5", 200_000, 8_000, effort="low")
-    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
     words = "messages.1.content.0.type: Expected `thinking`, but found `tool_use`."
-    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    standin.then(Failure(400, "invalid_request_error", words))
     history = ("Go", assistant(call("read_file")), user(result("ok")))
     await reply(provider, request(*history, tools=TOOLS))
-    refused, taken = anthropic_standin.requests
+    refused, taken = standin.requests
     assert "thinking" in refused.body
     assert "thinking" not in taken.body

@@ -51,10 +51,10 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
 
 @pytest.mark.parametrize(("told", "expected"), LISTS, ids=str)
 async def test_a_list_of_models_tells_what_the_server_says(
-    gpt: OpenAIProvider, anthropic_standin: Standin, told: dict[str, Any], expected: ListedModel
+    gpt: OpenAIProvider, standin: Standin, told: dict[str, Any], expected: ListedModel
 ) -> None:
     """In the words of each server; what cannot be is left out."""
-    anthropic_standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
+    standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
     assert await gpt.list_models() == (expected,)
 
 
@@ -74,26 +74,24 @@ WINDOWS: list[tuple[str, Any, int]] = [
 
 @pytest.mark.parametrize(("path", "told", "expected"), WINDOWS, ids=str)
 async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
-    gpt: OpenAIProvider, anthropic_standin: Standin, path: str, told: Any, expected: int
+    gpt: OpenAIProvider, standin: Standin, path: str, told: Any, expected: int
 ) -> None:
     """At the address where it tells; the window is the one that is in use."""
-    anthropic_standin.served |= {"/v1/models": {"data": [{"id": "m"}]}, path: told}
+    standin.served |= {"/v1/models": {"data": [{"id": "m"}]}, path: told}
     assert await gpt.list_models() == (ListedModel("m", expected),)
 
 
 @pytest.mark.parametrize("body", [[], {}, {"data": None}, {"data": {}}, "models", 7], ids=str)
-async def test_what_is_no_list_lists_nothing(
-    door: Door, anthropic_standin: Standin, body: Any
-) -> None:
+async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin, body: Any) -> None:
     """And is no error."""
-    anthropic_standin.served["/v1/models"] = body
-    assert await door.provider(anthropic_standin).list_models() == ()  # type: ignore[attr-defined]
+    standin.served["/v1/models"] = body
+    assert await door.provider(standin).list_models() == ()  # type: ignore[attr-defined]
 
 
-async def test_the_other_vendor_tells_limits_too(anthropic_standin: Standin, claude: Any) -> None:
+async def test_the_other_vendor_tells_limits_too(standin: Standin, claude: Any) -> None:
     """By other names."""
     model = {"id": "claude-x", "max_input_tokens": 200_000, "max_tokens": 64_000}
-    anthropic_standin.served["/v1/models"] = {"data": [model]}
+    standin.served["/v1/models"] = {"data": [model]}
     assert await claude.list_models() == (ListedModel("claude-x", 200_000, 64_000),)
 
 
@@ -105,10 +103,10 @@ def sealed(door: Door, standin: Standin) -> ResilientProvider:
     )
 
 
-async def test_a_probe_says_what_works(door: Door, anthropic_standin: Standin) -> None:
+async def test_a_probe_says_what_works(door: Door, standin: Standin) -> None:
     """With one call to the model, besides the list and the count."""
-    anthropic_standin.served["/v1/models"] = {"data": [{"id": door.model}]}
-    report = await probe(sealed(door, anthropic_standin))
+    standin.served["/v1/models"] = {"data": [{"id": door.model}]}
+    report = await probe(sealed(door, standin))
     assert report == Report(
         models=(ListedModel(door.model),),
         address=True,
@@ -120,37 +118,33 @@ async def test_a_probe_says_what_works(door: Door, anthropic_standin: Standin) -
         images=True,
         counting=door.name == "anthropic",
     )
-    assert len(anthropic_standin.requests) == 1
-    assert anthropic_standin.problems == []
+    assert len(standin.requests) == 1
+    assert standin.problems == []
 
 
-async def test_a_probe_says_what_a_server_lacks(anthropic_standin: Standin) -> None:
+async def test_a_probe_says_what_a_server_lacks(standin: Standin) -> None:
     """A refusal of one thing does not hide the others."""
     door = DOORS[1]
-    anthropic_standin.then(
+    standin.then(
         Failure(400, "", "", body={"error": "m does not support tools"}),
         Failure(500, "", "", body={"error": {"message": "image input is not supported"}}),
     )
-    report = await probe(sealed(door, anthropic_standin))
+    report = await probe(sealed(door, standin))
     assert (report.tools, report.images, report.streaming) == (False, False, True)
     assert report.listing is False
 
 
-async def test_a_probe_asks_for_less_where_all_is_refused(
-    door: Door, anthropic_standin: Standin
-) -> None:
+async def test_a_probe_asks_for_less_where_all_is_refused(door: Door, standin: Standin) -> None:
     """In words that nobody knows yet."""
-    anthropic_standin.then(Failure(400, "invalid_request_error", "Too colourful"))
-    report = await probe(sealed(door, anthropic_standin))
+    standin.then(Failure(400, "invalid_request_error", "Too colourful"))
+    report = await probe(sealed(door, standin))
     assert (report.images, report.tools, report.failure) == (False, True, "")
 
 
-async def test_a_wrong_key_is_told_from_a_wrong_address(
-    door: Door, anthropic_standin: Standin
-) -> None:
+async def test_a_wrong_key_is_told_from_a_wrong_address(door: Door, standin: Standin) -> None:
     """Neither asks the model anything."""
-    anthropic_standin.key = "another"
-    report = await probe(sealed(door, anthropic_standin))
+    standin.key = "another"
+    report = await probe(sealed(door, standin))
     assert (report.address, report.key) == (True, False)
     nowhere = create_provider(
         door.name, model=Model("m", 1, 1), api_key="k", base_url="http://127.0.0.1:9", attempts=1
@@ -158,39 +152,39 @@ async def test_a_wrong_key_is_told_from_a_wrong_address(
     report = await probe(nowhere)
     assert (report.address, report.key) == (False, None)
     assert "could not be reached" in report.failure
-    assert anthropic_standin.requests == []
+    assert standin.requests == []
 
 
 async def test_a_list_that_anybody_may_read_says_nothing_of_the_key(
-    door: Door, anthropic_standin: Standin
+    door: Door, standin: Standin
 ) -> None:
     """The first call to a model does."""
-    anthropic_standin.served["/v1/models"] = {"data": [{"id": door.model}]}
-    anthropic_standin.then(UNAUTHORIZED)
-    report = await probe(sealed(door, anthropic_standin))
+    standin.served["/v1/models"] = {"data": [{"id": door.model}]}
+    standin.then(UNAUTHORIZED)
+    report = await probe(sealed(door, standin))
     assert (report.listing, report.key, report.streaming) == (True, False, None)
-    assert len(anthropic_standin.requests) == 1
+    assert len(standin.requests) == 1
 
 
 async def test_what_runs_on_this_machine_is_found(
-    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it answers with models; what is elsewhere is not even asked."""
-    anthropic_standin.served["/v1/models"] = {"data": [{"id": "m"}]}
-    here = Preset("Here", f"http://localhost:{anthropic_standin.port}/v1", is_local=True)
+    standin.served["/v1/models"] = {"data": [{"id": "m"}]}
+    here = Preset("Here", f"http://localhost:{standin.port}/v1", is_local=True)
     gone = Preset("Gone", "http://localhost:9/v1", is_local=True)
     spec = ProviderSpec("openai", "", "", presets=(gone, here, Preset("Far", "http://x.invalid")))
     monkeypatch.setattr(model_servers, "provider_specs", lambda: {"openai": spec})
     (found,) = await model_servers.find_local_servers(PATIENCE)
     assert (found.preset, found.provider) == (here, "openai")
     assert found.models[0].id == "m"
-    anthropic_standin.served["/v1/models"] = {"data": []}
+    standin.served["/v1/models"] = {"data": []}
     assert await model_servers.find_local_servers(PATIENCE) == []
 
 
-async def test_no_key_is_in_what_a_list_fails_with(anthropic_standin: Standin, door: Door) -> None:
+async def test_no_key_is_in_what_a_list_fails_with(standin: Standin, door: Door) -> None:
     """Whatever the server says."""
-    anthropic_standin.key = "another"
+    standin.key = "another"
     with pytest.raises(ProviderError) as caught:
-        await sealed(door, anthropic_standin).list_models()
+        await sealed(door, standin).list_models()
     assert SECRET_KEY not in f"{caught.value} {caught.value.details}"

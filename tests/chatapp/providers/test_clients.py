@@ -4,14 +4,11 @@ import asyncio
 
 import pytest
 
-from chatapp.agent.errors import ProviderError
 from chatapp.providers.http import Clients, clients, close_clients
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import reply, request
-from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
-
-OVERLOADED = Failure(529, "overloaded_error", "Overloaded")
 
 
 class Line:
@@ -36,56 +33,33 @@ def lines(standin: Standin) -> list[int]:
     return [received.line for received in standin.requests]
 
 
-async def test_a_call_goes_over_the_line_of_the_one_before(
-    door: Door, anthropic_standin: Standin
-) -> None:
+async def test_a_call_goes_over_the_line_of_the_one_before(door: Door, standin: Standin) -> None:
     """Also where another provider was made for it, as for each turn."""
     for _turn in range(3):
-        await reply(door.provider(anthropic_standin), request("Hi"))
-    assert len(set(lines(anthropic_standin))) == 1
+        await reply(door.provider(standin), request("Hi"))
+    assert len(set(lines(standin))) == 1
 
 
-async def test_another_key_has_a_line_of_its_own(door: Door, anthropic_standin: Standin) -> None:
+async def test_another_key_has_a_line_of_its_own(door: Door, standin: Standin) -> None:
     """A key that was changed is sent from the next call on, and the old one with none."""
-    await reply(door.provider(anthropic_standin), request("Hi"))
-    await reply(door.provider(anthropic_standin, api_key="sk-another-123"), request("Hi"))
-    first, second = anthropic_standin.requests
+    await reply(door.provider(standin), request("Hi"))
+    await reply(door.provider(standin, api_key="sk-another-123"), request("Hi"))
+    first, second = standin.requests
     assert first.line != second.line
     assert "sk-another-123" in str(second.headers)
     assert "sk-another-123" not in str(first.headers)
 
 
-async def test_calls_at_once_wait_for_no_line(door: Door, anthropic_standin: Standin) -> None:
+async def test_calls_at_once_wait_for_no_line(door: Door, standin: Standin) -> None:
     """Each gets one, from the same client."""
     gate = Gate()
-    anthropic_standin.then(Reply("One", gate=gate), Reply("Two"))
-    first = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
-    second = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
+    standin.then(Reply("One", gate=gate), Reply("Two"))
+    first = asyncio.create_task(reply(door.provider(standin), request("Hi")))
+    second = asyncio.create_task(reply(door.provider(standin), request("Hi")))
     await asyncio.wait({first, second}, return_when=asyncio.FIRST_COMPLETED)
     gate.open()
     await asyncio.gather(first, second)
-    assert len(set(lines(anthropic_standin))) == 2
-
-
-async def test_after_a_failure_the_next_call_has_a_new_line(
-    door: Door, anthropic_standin: Standin
-) -> None:
-    """What failed may be the line's fault."""
-    anthropic_standin.then(OVERLOADED)
-    provider = door.provider(anthropic_standin)
-    with pytest.raises(ProviderError):
-        await reply(provider, request("Hi"))
-    await reply(provider, request("Hi"))
-    assert len(set(lines(anthropic_standin))) == 2
-
-
-async def test_a_client_is_shared_by_what_it_is_made_of() -> None:
-    """One for each key, address and set of checked addresses."""
-    kept = Clients()
-    one = await use(kept)
-    assert await use(kept) is one
-    assert await use(kept, "another") is not one
-    await kept.close()
+    assert len(set(lines(standin))) == 2
 
 
 async def test_a_client_in_use_is_kept() -> None:

@@ -9,7 +9,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model, Provider, SentRequest
+from chatapp.agent.provider_port import Model, Provider
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import (
     TOOLS,
@@ -17,6 +17,7 @@ from tests.chatapp.providers.requests import (
     call,
     listen,
     read_on,
+    record,
     reply,
     request,
     result,
@@ -37,11 +38,9 @@ from tests.standin.server import Standin
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 
 
-async def test_text_comes_in_pieces_and_then_whole(
-    provider: Provider, anthropic_standin: Standin
-) -> None:
+async def test_text_comes_in_pieces_and_then_whole(provider: Provider, standin: Standin) -> None:
     """The pieces are the whole, and the usage is known by then."""
-    anthropic_standin.reply("One two three four five six.")
+    standin.reply("One two three four five six.")
     *heard, last = await listen(provider, request("Hi", tools=TOOLS))
     pieces = [one.text for one in heard if isinstance(one, events.TextStreamed)]
     assert pieces
@@ -51,15 +50,13 @@ async def test_text_comes_in_pieces_and_then_whole(
     assert last.usage.prompt > 0
     assert last.usage.output > 0
     assert events.UsageReported(last.usage) in heard
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
-async def test_calls_of_tools_come_with_their_input(
-    provider: Provider, anthropic_standin: Standin
-) -> None:
+async def test_calls_of_tools_come_with_their_input(provider: Provider, standin: Standin) -> None:
     """Each is told of when it begins; its input is whole at the end."""
     calls = (ToolCall("read_file", {"path": "ä.txt"}), ToolCall("list_files", {}, id="mine"))
-    anthropic_standin.reply("Let me look.", tools=calls)
+    standin.reply("Let me look.", tools=calls)
     *heard, last = await listen(provider, request("Look", tools=TOOLS))
     assert isinstance(last, events.ReplyCompleted)
     told = [one for one in heard if isinstance(one, events.ToolUseStarted)]
@@ -76,20 +73,20 @@ async def test_calls_of_tools_come_with_their_input(
 
 @pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "NaN", '"x"'])
 async def test_input_that_is_no_json_object_is_kept_and_can_be_sent_back(
-    provider: Provider, anthropic_standin: Standin, raw: str
+    provider: Provider, standin: Standin, raw: str
 ) -> None:
     """The model is told that its call was wrong, and what it was."""
-    anthropic_standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
+    standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
     said = await reply(provider, request("Look", tools=TOOLS))
     assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
     again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
     await reply(provider, replace(again, tools=TOOLS))
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
-async def test_thinking_is_told_from_text(provider: Provider, anthropic_standin: Standin) -> None:
+async def test_thinking_is_told_from_text(provider: Provider, standin: Standin) -> None:
     """It is counted as written, kept as a block of its own, and the next turn is answered."""
-    anthropic_standin.reply("So.", thinking="Hm. Well.")
+    standin.reply("So.", thinking="Hm. Well.")
     *heard, last = await listen(provider, request("Why?"))
     assert isinstance(last, events.ReplyCompleted)
     thought, text = last.content
@@ -99,12 +96,10 @@ async def test_thinking_is_told_from_text(provider: Provider, anthropic_standin:
     unseen = [one.text for one in heard if isinstance(one, events.OutputStreamed)]
     assert "".join(unseen) == "Hm. Well."
     await reply(provider, request("Why?", assistant(*last.content), "Go on"))
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
 
 
-async def test_a_whole_conversation_is_taken(
-    provider: Provider, anthropic_standin: Standin
-) -> None:
+async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standin) -> None:
     """Calls, results, errors, images beside them and inside, and what came after."""
     image = condense.ImageBlock(PIXEL)
     inside = condense.ToolResultBlock("b", (condense.TextBlock("Seen."), image))
@@ -116,8 +111,8 @@ async def test_a_whole_conversation_is_taken(
         user("On", "and on"),
     )
     await reply(provider, request(*condense.shape_request(history), tools=TOOLS))
-    assert anthropic_standin.problems == []
-    raw = anthropic_standin.requests[0].raw.decode()
+    assert standin.problems == []
+    raw = standin.requests[0].raw.decode()
     for words in ("Look", "Yes.", "read_file", "Not there.", "Seen.", "And?", "So.", "and on"):
         assert words in raw
     assert raw.count(PIXEL["data"]) == 2
@@ -125,10 +120,10 @@ async def test_a_whole_conversation_is_taken(
 
 @pytest.mark.parametrize(("given", "told"), [("max_tokens", True), ("end_turn", False)])
 async def test_a_reply_that_was_cut_says_so(
-    provider: Provider, anthropic_standin: Standin, *, given: str, told: bool
+    provider: Provider, standin: Standin, *, given: str, told: bool
 ) -> None:
     """Whatever the vendor calls it."""
-    anthropic_standin.reply("And so", stop_reason=given)
+    standin.reply("And so", stop_reason=given)
     assert (await reply(provider, request("Hi"))).is_cut is told
 
 
@@ -148,7 +143,7 @@ async def test_a_reply_that_was_cut_says_so(
 )
 async def test_refusals_become_sentences_and_facts(
     provider: Provider,
-    anthropic_standin: Standin,
+    standin: Standin,
     *,
     behaviour: Failure,
     status: int,
@@ -156,7 +151,7 @@ async def test_refusals_become_sentences_and_facts(
     words: str,
 ) -> None:
     """The sentence is for people, the status for handlers, the request id for a bug report."""
-    anthropic_standin.then(behaviour)
+    standin.then(behaviour)
     with pytest.raises(ProviderError, match=words) as caught:
         await listen(provider, request("Hi", tools=TOOLS))
     error = caught.value
@@ -168,10 +163,10 @@ async def test_refusals_become_sentences_and_facts(
 
 
 async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
-    provider: Provider, anthropic_standin: Standin
+    provider: Provider, standin: Standin
 ) -> None:
     """The server's numbers are in the sentence."""
-    anthropic_standin.window = 20
+    standin.window = 20
     with pytest.raises(ContextOverflow, match="20"):
         await listen(provider, request("word " * 30))
 
@@ -179,11 +174,11 @@ async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
 @pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
 @pytest.mark.parametrize("broken", ["cut", "overloaded_error"])
 async def test_a_reply_that_breaks_off_is_retried_only_where_nothing_was_shown(
-    provider: Provider, anthropic_standin: Standin, *, broken: str, text: str, retryable: bool
+    provider: Provider, standin: Standin, *, broken: str, text: str, retryable: bool
 ) -> None:
     """What was seen would otherwise come twice."""
     read = Gate()
-    anthropic_standin.then(Reply(text, broken=broken, gate=read if text else None))
+    standin.then(Reply(text, broken=broken, gate=read if text else None))
     words = "broke off|could not be reached" if broken == "cut" else "overloaded"
     with pytest.raises(ProviderError, match=words) as caught:
         await read_on(provider, request("Hi"), read)
@@ -201,26 +196,23 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door) -> None:
     assert caught.value.profile_at_fault
 
 
-async def test_a_server_that_says_nothing_is_given_up(
-    door: Door, anthropic_standin: Standin
-) -> None:
+async def test_a_server_that_says_nothing_is_given_up(door: Door, standin: Standin) -> None:
     """After as long as the provider allows for silence."""
-    anthropic_standin.reply("One two three four five", gate=Gate())
-    provider = door.provider(anthropic_standin, silence=0.05)
+    standin.reply("One two three four five", gate=Gate())
+    provider = door.provider(standin, silence=0.05)
     with pytest.raises(ProviderError, match="stopped answering"):
         await listen(provider, request("Hi"))
 
 
-async def test_stopping_closes_the_connection(
-    provider: Provider, anthropic_standin: Standin
-) -> None:
+async def test_stopping_closes_the_connection(provider: Provider, standin: Standin) -> None:
     """A call that nobody waits for any more is over at once, and the next one is served."""
-    anthropic_standin.reply("One two three four five", gate=Gate())
+    standin.reply("One two three four five", gate=Gate())
     begun = asyncio.Event()
 
     async def read() -> None:
-        async for _ in provider.stream(request("Hi")):
-            begun.set()
+        async for event in provider.stream(request("Hi")):
+            if isinstance(event, events.TextStreamed):
+                begun.set()
 
     reading = asyncio.create_task(read())
     await begun.wait()
@@ -230,34 +222,17 @@ async def test_stopping_closes_the_connection(
     assert text_of((await reply(provider, request("Again"))).content) == "You said: Again"
 
 
-async def test_what_is_recorded_is_what_is_sent(
-    provider: Provider, anthropic_standin: Standin
-) -> None:
-    """Byte for byte, before it goes out, in its parts and as a digest; a failure sends nothing."""
-    recorded: list[SentRequest] = []
-    facts: dict[str, object] = {}
-
-    class Recorder:
-        async def sending(self, sent: SentRequest) -> None:
-            assert len(anthropic_standin.requests) == len(recorded)
-            recorded.append(sent)
-            if len(recorded) > 1:
-                raise ProviderError("The disk is full.")
-
-        def learned(self, **told: object) -> None:
-            facts.update(told)
-
-    asked = replace(request("Hi", assistant("You"), "there", tools=TOOLS), observer=Recorder())
-    await reply(provider, asked)
-    sent = recorded[0]
-    assert sent.body == anthropic_standin.requests[0].raw
+async def test_what_is_recorded_is_what_is_sent(provider: Provider, standin: Standin) -> None:
+    """Byte for byte, before it goes out, in its parts and as a digest."""
+    asked = request("Hi", assistant("You"), "there", tools=TOOLS)
+    (sent,), facts = await record(provider, asked)
+    assert sent.body == standin.requests[0].raw
     assert sent.body == sent.head + b",".join(sent.fragments) + sent.tail
     assert sent.digest == hashlib.sha256(sent.body).digest()
-    assert str(facts["request_id"]).startswith("req_")
+    assert facts["request_id"].startswith("req_")
     assert facts["reply_id"]
-    with pytest.raises(ProviderError, match="disk"):
-        await listen(provider, asked)
-    assert len(anthropic_standin.requests) == 1
+    assert isinstance(await anext(provider.stream(asked)), events.SentRequest)
+    assert len(standin.requests) == 1
 
 
 async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
@@ -274,12 +249,12 @@ async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_is_not_followed(
-    provider: Provider, anthropic_standin: Standin, status: int
+    provider: Provider, standin: Standin, status: int
 ) -> None:
     """Neither key nor prompt goes to an address that nobody chose; the error names it."""
     with Standin() as other:
         away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
-        anthropic_standin.then(away)
+        standin.then(away)
         with pytest.raises(ProviderError, match="sends calls on to another address") as caught:
             await listen(provider, request("Hi"))
         assert other.requests == []

@@ -66,13 +66,8 @@ async def test_it_writes_as_many_words_as_asked(offline: OfflineProvider, words:
     text = await answer(offline, wish)
     assert len(text.split()) == words
     assert text == await answer(offline, wish)
-
-
-async def test_filler_repeats_no_sentence(offline: OfflineProvider) -> None:
-    """It stays readable, and shrinks no more than prose does where it is packed."""
-    found = re.findall(r"[A-Z][^.]+\.", await answer(offline, "write a long text about ships"))
-    assert len(found) > 40
-    assert len(set(found)) == len(found)
+    sentences = re.findall(r"[A-Z][^.]+\.", text)
+    assert len({*sentences}) == len(sentences)
 
 
 async def test_it_streams_in_groups_of_words_with_pauses() -> None:
@@ -104,11 +99,8 @@ async def test_usage_is_a_real_count(offline: OfflineProvider) -> None:
 
 async def test_tools_count_too(offline: OfflineProvider) -> None:
     """Their specifications are part of the prompt."""
-    bare = await offline.count_tokens(request("Hi"))
-    tools = await offline.count_tokens(request("Hi", tools=TOOLS))
-    assert bare is not None
-    assert tools is not None
-    assert tools > bare + 20
+    counts = [await offline.count_tokens(request("Hi", tools=tools)) for tools in ((), TOOLS)]
+    assert (counts[1] or 0) > (counts[0] or 0) + 20
 
 
 async def test_the_window_is_enforced() -> None:

@@ -38,21 +38,17 @@ CALLED = (
 
 
 async def test_a_request_holds_what_the_api_needs_and_no_more(
-    gpt: OpenAIProvider, anthropic_standin: Standin
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """Model, limit, prompt, tools, and that the usage is to be told in the stream."""
     await reply(gpt, request("One", assistant("Two"), "Three", tools=TOOLS))
-    body = anthropic_standin.requests[0].body
-    assert [message["role"] for message in body["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
+    body = standin.requests[0].body
+    roles = [message["role"] for message in body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
     assert (body["model"], body["max_tokens"], body["stream"]) == ("gpt-6.1-sol", 1_000, True)
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
-    assert anthropic_standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
+    assert standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
 
 
 def test_the_vendor_s_own_address_has_another_name_for_the_limit() -> None:
@@ -61,66 +57,32 @@ def test_the_vendor_s_own_address_has_another_name_for_the_limit() -> None:
     assert json.loads(written.body)["max_completion_tokens"] == 50
 
 
-async def test_a_server_without_a_key_is_sent_none(anthropic_standin: Standin) -> None:
+async def test_a_server_without_a_key_is_sent_none(standin: Standin) -> None:
     """Neither an empty one nor that of the server's environment."""
     model = Model("m", 9_000, 50)
-    await reply(
-        OpenAIProvider(model, api_key="", base_url=anthropic_standin.url + "/v1"), request("Hi")
-    )
-    assert "authorization" not in anthropic_standin.requests[0].headers
-
-
-async def test_the_vendor_itself_is_not_called_without_a_key() -> None:
-    """It would only refuse."""
-    with pytest.raises(ProviderError, match="no API key"):
-        await listen(OpenAIProvider(Model("m", 9_000, 50), api_key=""), request("Hi"))
+    await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
+    assert "authorization" not in standin.requests[0].headers
 
 
 LACKS: list[tuple[int, Any, str]] = [
     (400, {"error": "registry.ollama.ai/library/gemma:2b does not support tools"}, "tools"),
-    (
-        404,
-        {"error": {"message": "No endpoints found that support tool use.", "code": 404}},
-        "tools",
-    ),
-    (
-        400,
-        {"message": '"auto" tool choice requires --enable-auto-tool-choice to be set', "code": 400},
-        "tools",
-    ),
+    (404, {"error": {"message": "No endpoints found that support tool use."}}, "tools"),
+    (400, {"message": '"auto" tool choice requires --enable-auto-tool-choice'}, "tools"),
     (500, {"error": {"code": 500, "message": "tools param requires --jinja flag"}}, "tools"),
     (
         422,
         {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]},
         "streaming_usage",
     ),
-    (400, {"error": {"message": "Unrecognized argument: stream_options"}}, "streaming_usage"),
     (500, {"error": {"code": 500, "message": "System role not supported"}}, "system_role"),
     (400, {"error": {"message": "Developer instruction is not enabled for m"}}, "system_role"),
     (
         400,
-        {
-            "error": {
-                "message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
-                "Use 'max_completion_tokens' instead."
-            }
-        },
+        {"error": {"message": "'max_tokens' is not supported: use 'max_completion_tokens'"}},
         "completion_limit",
     ),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "Tool call id was toolu_0123456789 but must be a-z, A-Z, 0-9, "
-            "with a length of 9.",
-        },
-        "any_ids",
-    ),
-    (
-        400,
-        {"object": "error", "message": "Unexpected role 'user' after role 'tool'"},
-        "user_after_tool",
-    ),
+    (400, {"message": "Tool call id was toolu_1 but must have a length of 9."}, "any_ids"),
+    (400, {"message": "Unexpected role 'user' after role 'tool'"}, "user_after_tool"),
     (500, {"error": {"message": "image input is not supported - provide the mmproj"}}, "images"),
     (404, {"error": {"message": "No endpoints found that support image input"}}, "images"),
 ]
@@ -128,18 +90,18 @@ LACKS: list[tuple[int, Any, str]] = [
 
 @pytest.mark.parametrize(("status", "body", "trait"), LACKS, ids=str)
 async def test_what_a_server_lacks_is_left_out_of_the_next_request(
-    gpt: OpenAIProvider, anthropic_standin: Standin, *, status: int, body: Any, trait: str
+    gpt: OpenAIProvider, standin: Standin, *, status: int, body: Any, trait: str
 ) -> None:
     """In the words of the servers that say so; the turn goes on, and nothing is asked twice."""
-    anthropic_standin.then(Failure(status, "", "", body=body))
+    standin.then(Failure(status, "", "", body=body))
     image = condense.ImageBlock(PIXEL)
     history = (user(image, "Go"), *CALLED[1:])
     said = await reply(gpt, request(*history, tools=TOOLS))
     assert "You said" in text_of(said.content) or "tool answered" in text_of(said.content)
     await reply(gpt, request(*history, tools=TOOLS))
-    _, taken, next_ = anthropic_standin.requests
+    _, taken, next_ = standin.requests
     assert taken.raw == next_.raw
-    assert anthropic_standin.problems == []
+    assert standin.problems == []
     lacks = {
         "tools": "tools" not in taken.body and b"tool_calls" not in taken.raw,
         "streaming_usage": "stream_options" not in taken.body,
@@ -152,81 +114,39 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(
     assert [name for name, holds in lacks.items() if holds] == [trait]
 
 
-async def test_a_refusal_of_something_else_is_told(
-    gpt: OpenAIProvider, anthropic_standin: Standin
-) -> None:
+async def test_a_refusal_of_something_else_is_told(gpt: OpenAIProvider, standin: Standin) -> None:
     """Once, and in the server's words."""
-    anthropic_standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
+    standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
     with pytest.raises(ProviderError, match="refused the request: seed: Too small"):
         await listen(gpt, request("Hi"))
-    assert len(anthropic_standin.requests) == 1
+    assert len(standin.requests) == 1
 
 
 OVERFLOWS: list[tuple[int, Any]] = [
-    (
-        400,
-        {
-            "error": {
-                "code": 400,
-                "message": "request (5000 tokens) exceeds the available context size (4096 tokens)",
-                "type": "exceed_context_size_error",
-                "n_prompt_tokens": 5000,
-                "n_ctx": 4096,
-            }
-        },
-    ),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "This model's maximum context length is 4096 tokens. However, you requested "
-            "5000 tokens (4000 in the messages, 1000 in the completion).",
-            "type": "BadRequestError",
-            "code": 400,
-        },
-    ),
+    (400, {"error": {"message": "exceeds the context", "type": "exceed_context_size_error"}}),
+    (400, {"error": {"message": "Please reduce the length", "code": "context_length_exceeded"}}),
     (400, {"error": "Trying to keep the first 5000 tokens when context the overflows."}),
     (413, {"error": {"message": "Request too large for model", "type": "tokens"}}),
-    (
-        400,
-        {
-            "error": {
-                "message": "Please reduce the length of the messages or completion. Current length "
-                "is 5000 while limit is 4096",
-                "type": "invalid_request_error",
-                "code": "context_length_exceeded",
-            }
-        },
-    ),
     (400, [{"error": {"code": 400, "message": "The input token count (9) exceeds the maximum"}}]),
-    (
-        400,
-        {
-            "object": "error",
-            "message": "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 "
-            "maximum context length",
-        },
-    ),
+    (400, {"message": "Prompt contains 9 tokens, too large for model with 8 maximum context"}),
 ]
 
 
 @pytest.mark.parametrize(("status", "body"), OVERFLOWS, ids=str)
 async def test_every_server_s_word_for_a_full_window_is_understood(
-    gpt: OpenAIProvider, anthropic_standin: Standin, status: int, body: Any
+    gpt: OpenAIProvider, standin: Standin, status: int, body: Any
 ) -> None:
     """None of them is taken for a part of the API that is missing."""
-    anthropic_standin.then(Failure(status, "", "", body=body))
+    standin.then(Failure(status, "", "", body=body))
     with pytest.raises(ContextOverflow):
         await listen(gpt, request("Hi", tools=TOOLS))
-    assert len(anthropic_standin.requests) == 1
+    assert len(standin.requests) == 1
 
 
-async def test_an_empty_account_is_no_rate_limit(
-    gpt: OpenAIProvider, anthropic_standin: Standin
-) -> None:
+async def test_an_empty_account_is_no_rate_limit(gpt: OpenAIProvider, standin: Standin) -> None:
     """Waiting does not fill it."""
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-    anthropic_standin.then(Failure(429, "", "", body=body))
+    standin.then(Failure(429, "", "", body=body))
     with pytest.raises(ProviderError, match="cannot pay") as caught:
         await listen(gpt, request("Hi"))
     assert not caught.value.retryable
@@ -302,26 +222,17 @@ def test_a_tool_s_failure_is_said_in_its_result() -> None:
     assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
 
 
-def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
-    """A call costs what is new in it."""
-    writer = RequestWriter(Model("m", 9_000, 50))
-    history = [user("1"), assistant("2"), user("3")]
-    first = writer.write(request(*history))
-    second = writer.write(request(*history, assistant("4"), user("5")))
-    assert all(one is other for one, other in zip(first.fragments, second.fragments, strict=False))
-
-
 async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
-    anthropic_standin: Standin,
+    standin: Standin,
 ) -> None:
     """One after the other: models that reason take no temperature, others no effort."""
     model = Model("m", 9_000, 50, temperature=0.5, effort="off")
-    gpt = OpenAIProvider(model, api_key="k", base_url=anthropic_standin.url + "/v1")
+    gpt = OpenAIProvider(model, api_key="k", base_url=standin.url + "/v1")
     said = ("Unsupported value: 'temperature' does not support 0.5", "reasoning_effort: unknown")
     bodies = [{"error": {"message": words}} for words in said]
-    anthropic_standin.then(*(Failure(400, "", "", body=body) for body in bodies))
+    standin.then(*(Failure(400, "", "", body=body) for body in bodies))
     await reply(gpt, request("Hi"))
-    first, second, third = (one.body for one in anthropic_standin.requests)
+    first, second, third = (one.body for one in standin.requests)
     assert (first["temperature"], first["reasoning_effort"]) == (0.5, "none")
     assert ("temperature" in second, "reasoning_effort" in second) == (False, True)
     assert ("temperature" in third, "reasoning_effort" in third) == (False, False)

@@ -12,7 +12,8 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
-from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.events import SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.models import (
     Conversation,

@@ -16,23 +16,24 @@ def run(root: Path, text: str, start: int = 1, end: int | None = None) -> str:
     return read_file.run(Workspace(root), Arguments("file", start, end))
 
 
-def test_lines_are_numbered(folder: Path) -> None:
-    """So that the model can name them."""
-    assert run(folder, "one\n\nthree\n") == "     1\tone\n     2\t\n     3\tthree"
-
-
-@pytest.mark.parametrize("text", ["one", "one\n", "one\r\n"])
-def test_the_last_newline_is_no_line(folder: Path, text: str) -> None:
-    """Editors count so too."""
-    assert run(folder, text) == "     1\tone"
-
-
-def test_a_part_is_read(folder: Path) -> None:
-    """Both ends are included, and an end after the last line is the last line."""
-    text = "a\nb\nc\nd\n"
-    assert run(folder, text, 2, 3) == "     2\tb\n     3\tc"
-    assert run(folder, text, 4) == "     4\td"
-    assert run(folder, text, 4, 99) == "     4\td"
+@pytest.mark.parametrize(
+    ("text", "start", "end", "read"),
+    [
+        ("one\n\nthree\n", 1, None, "     1\tone\n     2\t\n     3\tthree"),
+        ("one", 1, None, "     1\tone"),
+        ("one\r\n", 1, None, "     1\tone"),
+        ("a\x0cb\u2028c\x85d\n", 1, None, "     1\ta\x0cb\u2028c\x85d"),
+        ("a\nb\nc\nd\n", 2, 3, "     2\tb\n     3\tc"),
+        ("a\nb\nc\nd\n", 4, 99, "     4\td"),
+        ("", 1, None, "The file is empty."),
+        ("\ufeff", 1, None, "The file is empty."),
+    ],
+)
+def test_lines_are_numbered_and_a_part_has_both_ends(
+    folder: Path, text: str, start: int, end: int | None, read: str
+) -> None:
+    """Numbers agree with editors and compilers: only newlines end lines."""
+    assert run(folder, text, start, end) == read
 
 
 def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:
@@ -41,12 +42,6 @@ def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:
         run(folder, "a\nb\n", 3)
     with pytest.raises(ToolError, match="must not be before"):
         run(folder, "a\nb\n", 2, 1)
-
-
-@pytest.mark.parametrize("text", ["", "\ufeff"])
-def test_an_empty_file_is_said_to_be_empty(folder: Path, text: str) -> None:
-    """An empty answer would look like a failure."""
-    assert run(folder, text) == "The file is empty."
 
 
 def test_a_long_file_is_cut_with_a_note(folder: Path) -> None:
@@ -77,8 +72,3 @@ def test_a_very_long_line_is_cut(folder: Path) -> None:
     text = run(folder, "x" * 1_000_000)
     assert len(text) < MAX_LINE + 100
     assert text.endswith("… [998,000 more characters in this line]")
-
-
-def test_only_newlines_end_lines(folder: Path) -> None:
-    """Numbers agree with editors and compilers."""
-    assert run(folder, "a\x0cb\u2028c\x85d\n").count("\n") == 0

@@ -50,7 +50,7 @@ class User:
             foreign={tool.definition.name: tool for tool in tools},
         )
 
-    async def _hear(self, _server: Server, listing: Listing) -> None:
+    async def _hear(self, _key: int, listing: Listing) -> None:
         self.heard.append(listing)
 
 

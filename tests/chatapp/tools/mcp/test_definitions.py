@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.agent.tool_port import Access, Policy
-from chatapp.tools import tool_specs
+from chatapp.tools import TOOL_SPECS
 from chatapp.tools.mcp.servers import (
     HIDDEN,
     MAX_DESCRIPTION,
@@ -60,31 +60,9 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
     assert len(given) == len({*given}) == len(names)
     assert all(len(name) <= MAX_NAME for name in given)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in given)
-    assert not {*given} & tool_specs().keys()
-
-
-def test_none_of_our_tools_could_be_taken_for_one_of_a_server() -> None:
-    """The separator is in no name of ours."""
-    assert not [name for name in tool_specs() if "__" in name]
-
-
-@pytest.mark.parametrize("tool", ["read file", "ä", "a" * 80, "rm -rf", "a/b"])
-def test_a_name_that_had_to_be_changed_stays_the_same_each_time(tool: str) -> None:
-    """Whatever else a server lists."""
-    assert name_for("web", tool) == name_for("web", tool, {"web__x"})
-
-
-def test_of_a_name_that_is_listed_twice_the_first_counts() -> None:
-    """A second one could mean something else."""
-    listing = listing_of(WEB, [Tool("a", "first"), Tool("a", "second")])
-    assert [one.description for one in listing.definitions] == ["first"]
-    assert listing.left_out == ("a",)
-
-
-def test_no_server_has_more_tools_than_a_request_can_carry() -> None:
-    """The rest is left out, and said to be."""
-    listing = listing_of(WEB, [Tool(f"t{number}") for number in range(MAX_TOOLS + 5)])
-    assert (len(listing.definitions), len(listing.left_out)) == (MAX_TOOLS, 5)
+    # Whatever else a server lists; the separator is in no name of ours.
+    assert given == [name_for("web", name, {"web__x"} - {*given}) for name in names]
+    assert not [name for name in TOOL_SPECS if "__" in name]
 
 
 def test_a_description_is_cut_and_has_neither_secrets_nor_signs_to_a_terminal() -> None:
@@ -107,11 +85,14 @@ def test_no_word_of_a_schema_holds_a_secret() -> None:
     assert only(Tool("a", input_schema={"properties": {"sesame-1": {}}})) is None
 
 
-def test_a_tool_whose_name_holds_a_secret_is_left_out() -> None:
-    """Another name would be none that its server knows."""
-    listing = listing_of(WEB, [Tool("use_sesame-1_now"), Tool("b")])
-    assert [one.tool for one in listing.definitions] == ["b"]
-    assert listing.left_out == (f"use_{HIDDEN}_now",)
+def test_what_a_request_cannot_carry_is_left_out_and_said_to_be() -> None:
+    """Too many tools, a name that is listed twice, and one that holds a secret."""
+    tools = [Tool(f"t{number}") for number in range(MAX_TOOLS + 5)]
+    listing = listing_of(WEB, [Tool("use_sesame-1_now"), Tool("t0", "first"), *tools])
+    assert [one.tool for one in listing.definitions] == [one.name for one in tools[:MAX_TOOLS]]
+    assert listing.definitions[0].description == "first"
+    assert listing.left_out[:2] == (f"use_{HIDDEN}_now", "t0")
+    assert len(listing.left_out) == 7
 
 
 @pytest.mark.parametrize("sign", ["\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"])
@@ -163,18 +144,20 @@ def nested(depth: int) -> dict[str, Any]:
         {"type": "object", "properties": []},
         {"properties": {"not a name": {}}},
         {"properties": {"a" * 65: {}}},
-        {"properties": {"a": {"type": "nonsense"}}},
-        {"properties": {"a": {"$ref": "https://example.org/steal.json"}}},
-        {"properties": {"a": {"description": "x" * 30_000}}},
-        {"properties": {"a": {"default": float("nan")}}},
-        {"properties": {"a": {"pattern": "(a|" * 5_000}}},
-        {"properties": {"a": {"pattern": "a{99999999999999999999}"}}},
+        *(
+            {"properties": {"a": argument}}
+            for argument in (
+                {"type": "nonsense"},
+                {"$ref": "https://example.org/steal.json"},
+                {"description": "x" * 30_000},
+                {"default": float("nan")},
+                {"pattern": "(a|" * 5_000},
+                {"pattern": "a{99999999999999999999}"},
+            )
+        ),
         nested(500),
     ],
-    ids=[
-        *("text", "list", "name", "long name", "type", "reference", "size", "number", "brackets"),
-        *("count", "depth"),
-    ],
+    ids=lambda schema: str(schema)[:60],
 )
 def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
     """With its tool: a provider refuses the whole request for it."""
@@ -188,4 +171,4 @@ def test_a_schema_that_is_too_long_is_not_validated() -> None:
         tool = Tool("a", input_schema={"properties": {"a": {"anyOf": [{}] * parts}}})
         return lambda: only(tool)
 
-    assert_cheap(listed(50_000), listed(4_000), 1, "a long schema")
+    assert_cheap(listed(10_000), listed(2_000), 1, "a long schema")
