@@ -11,7 +11,8 @@ from condense.folded_files.files_read import paths_read
 from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
 from condense.messages import Message, Tags, content_to_api
 from condense.notes.sentences import one_line
-from condense.reduction.strategy import ByRule, Kit, make_reduction
+from condense.reduction.strategy import ByRule, make_reduction
+from condense.summaries.summarizer import Kit
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10

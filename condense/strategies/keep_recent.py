@@ -8,8 +8,9 @@ from condense.errors import DidNotShrink
 from condense.history.boundaries import require_enough, safe_cuts, unread_tail
 from condense.history.tags import replace_hidden
 from condense.messages import Message
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByModel, Kit
+from condense.reduction.recap import split_at, summarise
+from condense.reduction.strategy import ByModel
+from condense.summaries.summarizer import Kit
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3
@@ -44,11 +45,11 @@ class KeepRecent(ByModel):
         SummaryFailed after a failed one, and DidNotShrink where less than a fifth was gained.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, self._cuts(situation.effective, gauge))
+        split = split_at(gauge, self._cuts(situation.effective, gauge))
         split = replace(split, keeps_first=self.keep_first)
         require_enough(situation.effective, split.hidden)
         self._require_gain(split.kept, situation, gauge)
-        reduction = await Recap(situation, split, gauge, kit).summarise(self)
+        reduction = await summarise(self, split, gauge, kit)
         rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
         self._require_gain(rest, situation, gauge)
         return reduction

@@ -9,7 +9,7 @@ from typing import Any
 import condense
 from tests.condense.roo import Case
 
-PREFACE = f"{condense.summary_preface()}\n\n"
+PREFACE = f"{condense.load_prompt('summary_preface')}\n\n"
 # Roo Code knows no ledger between summary and truncation.
 ROOS_LADDER = ("fresh_start", "sliding_window")
 
@@ -80,7 +80,10 @@ class RecordedCounter:
         if not isinstance(block, condense.TextBlock):
             return 10
         return math.ceil(
-            len(block.text.replace(PREFACE, "").replace(condense.summary_preface(), "")) / 4
+            len(
+                block.text.replace(PREFACE, "").replace(condense.load_prompt("summary_preface"), "")
+            )
+            / 4
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import condense
 from condense.history.boundaries import NOT_ENOUGH, RECENTLY
 from condense.history.signed_blocks import is_thinking
+from condense.prompts import framed
 from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
@@ -280,9 +281,9 @@ def test_the_request_says_what_roos_says(case: Case) -> None:
             instruction = condense.condense_instruction()
         # Roo summarises a summary like any other message; here it is named, and updated.
         if any(message.is_summary for message in read(case)):
-            instruction = condense.update_instruction(instruction)
+            instruction = framed("update", instruction)
         assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
-        assert request.system == condense.summary_system()
+        assert request.system == condense.load_prompt("summary_system")
     for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
         instruction = request.messages[-1].blocks[-1].to_api()["text"]
         stays = kept(case)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import condense
+from condense.prompts import framed
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import SUMMARY, call, result, user
 
@@ -105,5 +106,5 @@ async def test_an_earlier_summary_is_updated_by_name() -> None:
     """Also with a prompt of the user's own; a conversation without one is not told so."""
     messages = [replace(SUMMARY, tokens=None), *talk(5)[1:]]
     made = await made_by(Bench("S"), messages, prompt="Mine.")
-    assert made.prompt == condense.update_instruction("Mine.")
+    assert made.prompt == framed("update", "Mine.")
     assert (await made_by(Bench("S"), talk(4), prompt="Mine.")).prompt == "Mine."

@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 import condense
+from condense.prompts import framed
 from condense.prompts.reply_parser import ParsedSummary, parse_summary
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {
-    "summary_system": condense.summary_system(),
-    "summary_preface": condense.summary_preface(),
+    "summary_system": condense.load_prompt("summary_system"),
+    "summary_preface": condense.load_prompt("summary_preface"),
     "condense": condense.condense_instruction(),
     "condense_with_focus": condense.condense_instruction(focus="the database schema"),
     "beside_ledger": condense.condense_instruction(key=condense.BESIDE_LEDGER, words=1_200),
-    "update": condense.update_instruction("My own words."),
+    "update": framed("update", "My own words."),
     "own_prompt_with_focus": condense.condense_instruction("My own words.", "the database schema"),
 }
 

@@ -7,7 +7,8 @@ from condense import Content, TextBlock, load_strategy
 from condense.budget.situation import Gauge
 from condense.messages import Tags
 from condense.reduction.carryover import WORKFLOWS
-from condense.reduction.strategy import Kit, make_reduction
+from condense.reduction.strategy import make_reduction
+from condense.summaries.summarizer import Kit
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 
@@ -54,7 +55,7 @@ def test_what_was_put_beside_words_is_told_from_them() -> None:
 def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
     """What the engine writes today begins as it is read here."""
     assert condense.part_kind(WORKFLOWS) == "workflows"
-    text = condense.summary_preface()
+    text = condense.load_prompt("summary_preface")
     assert condense.part_kind(text) == "summary"
     marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
     assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]

@@ -52,7 +52,7 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     """No model is needed to know which files were touched; they are history, and no request."""
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
-    assert texts(made.message)[1] == condense.summary_preface()
+    assert texts(made.message)[1] == condense.load_prompt("summary_preface")
     facts = condense.parse_ledger(texts(made.message)[2])
     assert "src/a0.py" in str(facts.files)
 

@@ -10,8 +10,8 @@ from condense import (
     Message,
     Reduction,
     TextBlock,
+    load_prompt,
     parse_ledger,
-    summary_preface,
 )
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
@@ -55,7 +55,7 @@ async def test_the_facts_stand_in_place_of_what_was_read() -> None:
 async def test_it_stands_under_the_heading_and_preface_of_any_summary() -> None:
     """So the model knows that this is history, and does nothing of it again."""
     made = await reduce(worked().messages)
-    assert texts(made.message)[0] == f"## Conversation Summary\n{summary_preface()}"
+    assert texts(made.message)[0] == f"## Conversation Summary\n{load_prompt('summary_preface')}"
     assert made.summary == texts(made.message)[1]
 
 
@@ -79,4 +79,6 @@ async def test_a_history_without_facts_says_so() -> None:
     messages = [Message("assistant", (TextBlock("word " * 200),)) for _ in range(3)]
     made = await reduce(messages)
     nothing = "The hidden messages held no request, file or command."
-    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\n{nothing}"]
+    assert texts(made.message) == [
+        f"## Conversation Summary\n{load_prompt('summary_preface')}\n\n{nothing}"
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense import SummaryFailed, Tags, Trigger, summary_preface
+from condense import SummaryFailed, Tags, Trigger, load_prompt
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import (
     WORDS,
@@ -17,7 +17,9 @@ from tests.condense.dialogues import (
 async def test_the_summary_stands_under_its_preface_without_its_analysis() -> None:
     """That is on record."""
     made = await start_afresh(chat(10))
-    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\nS"]
+    assert texts(made.message) == [
+        f"## Conversation Summary\n{load_prompt('summary_preface')}\n\nS"
+    ]
     assert made.message.role == "user"
     assert made.message.tags.condense_id
     assert made.message.seq == 0

@@ -22,8 +22,8 @@ from condense import (
     Usage,
     UsageChunk,
     condense_instruction,
+    load_prompt,
     shape_request,
-    summary_system,
 )
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
@@ -47,7 +47,7 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     request = summarizer.requests[0]
     assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
     assert texts(request.messages[-1])[-1] == condense_instruction(words=150)
-    assert request.system == summary_system()
+    assert request.system == load_prompt("summary_system")
     sent = "\n".join(message.text for message in request.messages)
     assert "[Tool Use: read_file]\npath: a.py" in sent
     assert "[Tool Result]\nfile a" in sent
@@ -258,7 +258,7 @@ async def test_without_a_cache_it_is_plain_text() -> None:
     await start_afresh(WORK, model, tools=TOOLS)
     assert not model.requests[0].aligned
     assert model.requests[0].tools == ()
-    assert model.requests[0].system == summary_system()
+    assert model.requests[0].system == load_prompt("summary_system")
 
 
 async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() -> None:
