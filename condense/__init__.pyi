@@ -24,9 +24,9 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condensed, Condenser, condense, ladder_from
-from .condenser.due import Policy
+from .condenser.condenser import Condenser, ladder_from
 from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
     AttemptFailed,
@@ -102,6 +102,7 @@ from .messages import (
 from .notes.ledger import Ledger
 from .notes.ledger_text import parse_ledger
 from .notes.notebook import ledger
+from .one_call import Condensed, condense
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,

@@ -207,7 +207,7 @@ class Gauge:
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
         self.situation = situation
-        self._counter = counter
+        self.counter = counter
         self.fixed = situation.fixed_tokens(counter)
         self.before = self.fixed + self.size(situation.effective)
         known = situation.tokens.value
@@ -227,11 +227,11 @@ class Gauge:
 
     def size(self, messages: Iterable[Message]) -> int:
         """Return the estimated tokens of some messages."""
-        return count_messages(messages, self._counter)
+        return count_messages(messages, self.counter)
 
     def weigh(self, content: Content) -> int:
         """Return the estimated tokens of what is not a message yet."""
-        return self._counter.count(content)
+        return self.counter.count(content)
 
     def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
         """Return the size of the whole request before and after hiding."""

@@ -7,7 +7,7 @@ nothing to say that takes sections, or more words than the ledger has.
 import asyncio
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from condense.budget.situation import Reduction, Situation, Verdict
@@ -81,8 +81,8 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
     hidden = [
         message for message in reduction.hidden_among(situation.effective) if not message.is_summary
     ]
-    issues = await asyncio.to_thread(lambda: tuple(_repetitions(reduction.summary, hidden)))
-    return Verdict(name="repetition", issues=issues, rejects=bool(issues))
+    issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
+    return Verdict(name="repetition", issues=tuple(issues), rejects=bool(issues))
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
@@ -90,7 +90,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
 
     What people and replies said is copied whole, so a summary need not be longer than that.
     """
-    texts = (block.text for block in reduction.message.blocks if isinstance(block, TextBlock))
+    texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
     facts = sum([len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers])
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
@@ -115,16 +115,17 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
 DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_ledger, keeps_facts)
 
 
-def _repetitions(summary: str, hidden: Sequence[Message]) -> Iterator[str]:
-    data = summary.encode()
+def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
+    issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
-        yield "It says the same over and over"
-    text, source = (" ".join(one.split()) for one in (summary, plain_text(hidden)))
+        issues.append("It says the same over and over")
+    text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
     copied = sum([probe in source for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
-        yield "It copies what it should summarise"
+        issues.append("It copies what it should summarise")
+    return issues
 
 
 def _headings_asked(prompt: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The model that writes summaries, as the engine asks for it, and one call to it."""
 
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from condense.budget.situation import Reduction
 from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.messages import Json, Message
 from condense.prices import Usage
+from condense.prompts.reply_parser import ParsedSummary, parse_summary
 from condense.summaries.summary_failures import describe, is_context_overflow
 from condense.tokens.counters import TokenCounter
 from condense.unicode_text import well_formed
@@ -127,6 +129,11 @@ class Transcription:
         """The answer, without surrounding white space."""
         return well_formed("".join(self.pieces)).strip()
 
+    @property
+    def parsed(self) -> ParsedSummary:
+        """The summary in the answer, and the analysis beside it."""
+        return parse_summary(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:
@@ -146,6 +153,10 @@ class Bill:
         return sum([call.cost for call in self.calls], Decimal(0))
 
 
+async def ignore(_text: str) -> None:
+    """Listen to nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
     """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
@@ -158,8 +169,8 @@ class Kit:
 
     summarizer: Summarizer
     counter: TokenCounter
-    new_id: Callable[[], str]
-    on_text: OnText
+    new_id: Callable[[], str] = lambda: str(uuid.uuid4())
+    on_text: OnText = ignore
     bill: Bill = field(default_factory=Bill)
     is_enough: Callable[[Reduction], bool] = lambda _: True
     lacking: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from condense.budget.situation import Gauge
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
 from condense.prompts import framed, load_prompt
-from condense.prompts.reply_parser import parse_summary
 from condense.requests.request import shape_request
 from condense.summaries.summarizer import (
     Kit,
@@ -189,7 +188,7 @@ class Writer:
 
         What the end of a summary tells, current work and next step, nothing else would tell.
         """
-        parsed, said, details = parse_summary(answer.text), CUT, answer.text
+        parsed, said, details = answer.parsed, CUT, answer.text
         if parsed.summary and not answer.is_cut:
             return Written(parsed.summary, parsed.analysis, notes)
         if not answer.is_cut:
