@@ -56,7 +56,7 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .folded_files.results import Folded, FoldedFile, FoldingRecord
+from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
     AnsweredCall,
@@ -210,7 +210,6 @@ __all__ = [
     "Floor",
     "Folded",
     "FoldedFile",
-    "FoldingRecord",
     "Gauge",
     "Hooks",
     "ImageBlock",

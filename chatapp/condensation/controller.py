@@ -163,7 +163,7 @@ class ContextController:
         """Whether the size is below all that a condensation, or a draft of one, could wait for."""
         run, wanted = self.run, self.run.configuration
         return not (
-            budget.should_condense(tokens, automatic=wanted.automatic)
+            budget.reason(tokens, automatic=wanted.automatic)
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.status == Turn.Status.WAITING

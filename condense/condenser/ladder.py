@@ -131,7 +131,7 @@ class Ladder:
 
     def is_enough(self, reduction: Reduction) -> bool:
         """Whether the history got a tenth smaller, and a request that was too large need not be."""
-        has_room = not self.situation.budget.exceeds(reduction.tokens_after.value)
+        has_room = reduction.tokens_after.value <= self.situation.budget.allowed
         progress = self._share_left(reduction) <= 1 - self.policy.least_progress
         return progress and (has_room or not self.situation.is_over)
 

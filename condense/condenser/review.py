@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from condense.budget.situation import Reduction, Verdict
 from condense.condenser.log import Attempt
-from condense.folded_files.results import FoldingRecord
+from condense.folded_files.results import Folded
 from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
 from condense.tokens.counters import TokenCount, TokenCounter
@@ -137,7 +137,7 @@ class Proposal:
             cost=Decimal(made["cost"]),
             notes=tuple(made["notes"]),
             verdicts=tuple([Verdict(**one) for one in verdicts]),
-            folded=FoldingRecord.from_json(made["folded"]) if made["folded"] else None,
+            folded=Folded.from_json(made["folded"]) if made["folded"] else None,
         )
         return cls(reduction=reduction, by_model=made["by_model"], scale=made["scale"])
 

@@ -75,12 +75,12 @@ class FromOriginals(ByModel):
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction for so many messages, from the midst where they are."""
         about = super().prompt_for(alone(situation))
-        is_part = situation.picked_at > 0
+        is_part = _picked_at(situation) > 0
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation; raise NothingToCondense where that summary is not visible."""
-        at, effective = situation.picked_at, situation.effective
+        at, effective = _picked_at(situation), situation.effective
         if at < 0:
             raise NothingToCondense("This summary is hidden from the model already")
         unread = effective[unread_tail(effective) :]
@@ -90,6 +90,12 @@ class FromOriginals(ByModel):
         written = await Writer(gauge, kit).write(situation.picked, prompt)
         made = await _stand_in(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
+
+
+def _picked_at(situation: Situation) -> int:
+    """Return where the first message that was chosen stands, -1 where none is visible."""
+    ids = situation.chosen.ids if situation.chosen else ()
+    return next((at for at, one in enumerate(situation.effective) if one.id in ids), -1)
 
 
 def alone(situation: Situation) -> Situation:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from condense import (
     CannotFit,
     Condenser,
+    Gauge,
     Message,
     Situation,
     Trigger,
@@ -51,14 +52,14 @@ def fit(given_situation: Situation) -> int:
     seen = given_situation.effective
     if made:
         seen = replace_hidden(seen, made.hidden, made.message)
-    return count_messages(seen, WordCounter()) + given_situation.fixed_tokens(WordCounter())
+    return count_messages(seen, WordCounter()) + Gauge(given_situation, WordCounter()).fixed
 
 
 def least(given_situation: Situation) -> int:
     """Return the words of what no truncation hides: a request that came last, and the marker."""
     newest = given_situation.effective[-1]
     kept = TOLD if newest.tool_results else newest.text.count("word")
-    return kept + MARKER + given_situation.fixed_tokens(WordCounter())
+    return kept + MARKER + Gauge(given_situation, WordCounter()).fixed
 
 
 @pytest.mark.parametrize("trigger", [Trigger.AUTO, Trigger.FORCED])

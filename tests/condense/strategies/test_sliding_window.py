@@ -26,7 +26,7 @@ async def reduce(
         counter=WordCounter(),
         new_id=lambda: f"new{next(ids)}",
         on_text=on_text,
-        is_enough=lambda made: not given.budget.exceeds(made.tokens_after.value),
+        is_enough=lambda made: made.tokens_after.value <= given.budget.allowed,
     )
     return await (strategy or SlidingWindow()).reduce(given, kit)
 

@@ -123,8 +123,8 @@ async def test_a_small_window_gets_less(root: Path) -> None:
     made = await made_from(folding(root), reading(*names))
     assert made.folded is not None
     assert 0 < made.folded.characters <= 26_000 * PER_TOKEN_OF_WINDOW
-    assert made.folded.included[0] == "m8.py"
-    assert made.folded.skipped[-1].reason == "There was no room left under the character limit."
+    assert made.folded.files[0].path == "m8.py"
+    assert made.folded.left_out[-1].reason == "There was no room left under the character limit."
 
 
 async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
@@ -133,7 +133,7 @@ async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
     history = [*reading("long.py")[:3], *talk(2, words=900)]
     made = await made_from(folding(root), history, trigger=Trigger.MANUAL)
     assert made.folded is not None
-    assert made.folded.included == ("long.py",)
+    assert [one.path for one in made.folded.files] == ["long.py"]
     assert made.folded.characters < made.tokens_before.value
 
 
@@ -168,7 +168,7 @@ async def test_a_folder_that_is_gone_is_on_record_and_breaks_nothing(root: Path)
     made = await made_from(folding(root, hooks=hooks), reading("first.py"))
     assert made.summary == "S"
     assert made.folded is not None
-    assert made.folded.skipped[0].reason == "It no longer exists."
+    assert made.folded.left_out[0].reason == "It no longer exists."
 
 
 async def test_folding_that_fails_is_noted_and_breaks_nothing(root: Path) -> None:
