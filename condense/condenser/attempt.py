@@ -4,7 +4,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import InitVar, dataclass, field, replace
 
 from condense.budget.situation import Addition, Reduction
 from condense.condenser.hooks import After, HookRun, name_of
@@ -42,33 +42,31 @@ FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class AttemptRunner:
     """Has a strategy reduce the context, and holds the result to what ladder and hooks demand.
 
     An attempt that was broken off in its review has its ``id_`` already.
     """
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        ladder: Ladder,
-        hooks: HookRun,
-        kit: Kit,
-        *,
-        log: CondensationLog,
-        reviewer: Reviewer,
-        id_: str = "",
-    ) -> None:
-        self.strategy = strategy
-        self.ladder = ladder
-        self.hooks = hooks
-        self.log = log
-        self.reviewer = reviewer
+    strategy: Strategy
+    ladder: Ladder
+    hooks: HookRun
+    kit: Kit
+    log: CondensationLog
+    reviewer: Reviewer
+    id_: InitVar[str] = ""
+    attempt: Attempt = field(init=False)
+    _characters: int = field(default=0, init=False)
+
+    def __post_init__(self, id_: str) -> None:
+        """Describe the attempt, and give the strategy what it works with."""
+        strategy, ladder, kit = self.strategy, self.ladder, self.kit
         situation, prompt = ladder.situation, ""
         try:
             prompt = strategy.prompt_for(situation)
         except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
-            hooks.troubles.append(f"The prompt is not on record: {error}")
+            self.hooks.troubles.append(f"The prompt is not on record: {error}")
         key = CUSTOM if situation.prompt.strip() else situation.prompt_key
         self.attempt = Attempt(
             id=id_ or kit.new_id(),
@@ -86,7 +84,6 @@ class AttemptRunner:
         )
         bill, is_enough = Bill(self.attempt.id), ladder.is_enough
         self.kit = replace(kit, on_text=self._on_text, bill=bill, is_enough=is_enough)
-        self._characters = 0
 
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
         """Return the reduction that was applied, or raise why there is none.

@@ -86,7 +86,10 @@ class Condenser:
         if self.hooks.should_condense and decides:
             answer = await hooks.should_condense(situation)
         # Without a reason nothing is measured and no strategy is loaded.
-        ladder = self._ladder(situation) if reason or answer else None
+        ladder = None
+        if reason or answer:
+            gauge = Gauge(situation, self.kit.counter)
+            ladder = Ladder(situation, self.policy, gauge, self.strategies)
         due = ladder is not None and ladder.is_due(answer)
         level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
         budget, size = situation.budget, situation.tokens.value
@@ -101,7 +104,8 @@ class Condenser:
             failures, rungs = [veto], []
         while rungs:
             try:
-                return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
+                attempt = AttemptRunner(rungs[0], ladder, hooks, self.kit, self.log, self.reviewer)
+                return await attempt.run(rungs[1:])
             except Discarded:
                 raise
             except CondenseError as error:
@@ -115,13 +119,13 @@ class Condenser:
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
         """
-        ladder, hooks = self._ladder(situation), HookRun(self.hooks)
+        gauge, hooks = Gauge(situation, self.kit.counter), HookRun(self.hooks)
+        ladder = Ladder(situation, self.policy, gauge, self.strategies)
         (strategy,) = self._named([draft.strategy], hooks)
-        return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
-
-    def _ladder(self, situation: Situation) -> Ladder:
-        gauge = Gauge(situation, self.kit.counter)
-        return Ladder(situation, self.policy, gauge, self.strategies)
+        attempt = AttemptRunner(
+            strategy, ladder, hooks, self.kit, self.log, self.reviewer, id_=attempt_id
+        )
+        return await attempt.run((), draft)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
@@ -150,13 +154,6 @@ class Condenser:
             except Exception as error:  # noqa: BLE001 - the path may name anything
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
-
-    def _attempt(
-        self, strategy: Strategy, ladder: Ladder, hooks: HookRun, attempt_id: str = ""
-    ) -> AttemptRunner:
-        return AttemptRunner(
-            strategy, ladder, hooks, self.kit, log=self.log, reviewer=self.reviewer, id_=attempt_id
-        )
 
     def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
         """Return where the request may be sent as it is; raise the reason otherwise."""

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
@@ -149,7 +149,8 @@ class HookRun:
         with self._guarded(hook):
             added = await hook(situation, reduction)
             addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
-            if [block for block in addition.blocks if not isinstance(block, Block)]:
+            kinds = {type(block) for block in addition.blocks}
+            if not kinds <= {*get_args(Block)}:
                 raise TypeError("it returned something that is no content block")
             made = addition
         return made  # noqa: RET504 - the guard may have kept it None

@@ -53,8 +53,14 @@ _KEPT_KINDS = ("edited_files", "constraints")
 
 async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     """Reject a summary with fewer than half of the sections that its prompt's form has."""
-    asked = _headings_asked(reduction.prompt)
-    if not asked or _is_brief(situation, reduction):
+    form = _FORM.search(reduction.prompt)
+    titles: dict[str, str] = {}
+    for number, title in _SECTION.findall(reduction.prompt if form else ""):
+        titles.setdefault(number, title)
+    shown, asked = _SECTION.findall(form[1]) if form else [], list(titles.values())
+    # A prompt may number other things, and show no form of them.
+    is_asked = shown and titles.get("1") == shown[0][1]
+    if not is_asked or _is_brief(situation, reduction):
         return Verdict(name="sections")
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
@@ -126,16 +132,6 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
         issues.append("It copies what it should summarise")
     return issues
-
-
-def _headings_asked(prompt: str) -> list[str]:
-    """Return the numbered sections that a prompt asks for, none where it shows no form of them."""
-    form = _FORM.search(prompt)
-    titles: dict[str, str] = {}
-    for number, title in _SECTION.findall(prompt if form else ""):
-        titles.setdefault(number, title)
-    shown = _SECTION.findall(form[1]) if form else []
-    return list(titles.values()) if shown and titles.get("1") == shown[0][1] else []
 
 
 def _is_brief(situation: Situation, reduction: Reduction) -> bool:

@@ -50,13 +50,12 @@ def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """
     situation, effective = gauge.situation, gauge.situation.effective
     unread_from = unread_tail(effective)
-    unread = effective[unread_from:]
-    pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
-    room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
-    for cut in (*cuts, unread_from):
-        if not situation.is_over or gauge.size(effective[cut:]) <= room:
-            return Split(effective[:cut], effective[cut:], unread)
-    return Split(effective, (), unread)
+    unread, cuts = effective[unread_from:], (*cuts, unread_from)
+    if situation.is_over:
+        pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
+        room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
+        cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= room] or [len(effective)]
+    return Split(effective[: cuts[0]], effective[cuts[0] :], unread)
 
 
 def opening(summary: str = "", preface: str = "summary_preface") -> TextBlock:
@@ -109,7 +108,7 @@ async def stand_in(
     """
     situation, effective = gauge.situation, gauge.situation.effective
     tags = tags or Tags(condense_id=kit.new_id())
-    dropped = tell_unread(() if split.keeps_unread else split.unread, gauge)
+    dropped = Addition() if split.keeps_unread else tell_unread(split.unread, gauge)
     environment = Addition()
     if situation.environment and situation.trigger is not Trigger.MANUAL:
         try:

@@ -59,6 +59,7 @@ class Writer:
         self.gauge = gauge
         self.kit = kit
         self.budget = budget_of(kit.summarizer, gauge.situation.budget)
+        self._flatten = partial(flatten, supports_images=kit.summarizer.supports_images)
 
     async def write(
         self, hidden: Sequence[Message], instruction: str, *, known: Sequence[Message] = ()
@@ -195,9 +196,6 @@ class Writer:
             said, details = FAILED, answer.text and NO_SUMMARY.format(text=answer.text)
         bill = self.kit.bill
         raise SummaryFailed(said, details=details, cost=bill.cost, calls=len(bill.calls))
-
-    def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        return flatten(messages, supports_images=self.kit.summarizer.supports_images)
 
     def _flat_request(self, flat: Sequence[Message], instruction: str) -> SummaryRequest:
         """Return the request for a summary of flat messages, valid without any tools."""
