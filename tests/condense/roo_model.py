@@ -79,12 +79,7 @@ class RecordedCounter:
     def _block(block: object) -> int:
         if not isinstance(block, condense.TextBlock):
             return 10
-        return math.ceil(
-            len(
-                block.text.replace(PREFACE, "").replace(condense.load_prompt("summary_preface"), "")
-            )
-            / 4
-        )
+        return math.ceil(len(block.text.replace(PREFACE, "").replace(PREFACE.strip(), "")) / 4)
 
 
 def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[condense.Message, ...]:

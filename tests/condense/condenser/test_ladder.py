@@ -1,5 +1,6 @@
 """When a run may start, what counts as progress, and that no model is asked twice in vain."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -8,13 +9,9 @@ import condense
 from condense.reduction.strategy import ByRule, make_reduction
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import numbered, situation, user
+from tests.condense.dialogues import SUMMARY, numbered, situation, user
 
 AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
-SUMMARY = condense.Message(
-    "user", "## Conversation Summary\nS", tags=condense.Tags(condense_id="c1")
-)
-
 MARKER = condense.Message("user", "[1 message hidden]", tags=condense.Tags(truncation_id="t1"))
 
 
@@ -39,13 +36,9 @@ class Second:
 
 async def test_a_summary_has_to_take_a_tenth_of_the_history_away() -> None:
     """Not of the floor."""
-    for words, shrinks in ((3_500, True), (3_700, False)):
-        bench = Bench("word " * words)
-        if shrinks:
-            assert await bench.fit(talk(2), trigger=MANUAL)
-            continue
-        with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
-            await bench.fit(talk(2), trigger=MANUAL)
+    assert await Bench("word " * 3_500).fit(talk(2), trigger=MANUAL)
+    with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
+        await Bench("word " * 3_700).fit(talk(2), trigger=MANUAL)
     made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
     assert made is not None
 
@@ -137,19 +130,14 @@ async def test_the_distance_counts_from_the_newest_try() -> None:
     assert bench.calls == 0
 
 
-async def test_too_near_but_too_large_is_truncated() -> None:
-    """The request has to be sent, and no model is asked for that."""
+async def test_what_is_too_large_or_asked_for_keeps_no_distance() -> None:
+    """The request has to be sent; no model is asked for that unless a person or provider does."""
     bench = Bench()
-    made = await bench.fit(talk(12), condensed_at=12)
-    assert made is not None
+    assert await bench.fit(talk(12), condensed_at=12) is not None
     assert bench.calls == 0
-
-
-@pytest.mark.parametrize("trigger", [FORCED, MANUAL])
-async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: condense.Trigger) -> None:
-    """By the provider, or by the user."""
-    made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
-    assert made.strategy == "fresh_start"
+    for trigger in (FORCED, MANUAL):
+        made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
+        assert made.strategy == "fresh_start"
 
 
 async def test_a_floor_above_the_threshold_costs_one_call() -> None:
@@ -172,16 +160,12 @@ async def test_a_floor_above_the_threshold_costs_one_call() -> None:
 
 @pytest.mark.parametrize("trigger", condense.Trigger)
 async def test_a_small_window_is_truncated_at_once(trigger: condense.Trigger) -> None:
-    """A summary of nine sections would fill it."""
-    bench = Bench()
+    """A summary of nine sections would fill it; what is small is the policy's."""
+    bench = Bench("S")
     made = await bench.fit(talk(12, words=600), window=7_999, trigger=trigger)
     assert (made.kind, bench.calls) == ("truncated", 0)
-
-
-async def test_what_is_small_is_the_policys() -> None:
-    """All numbers of the ladder stand in one place."""
     bench = Bench("S", policy=condense.Policy(small_window=0))
-    made = await bench.fit(talk(12, words=500), window=7_999)
+    made = await bench.fit(talk(12, words=500), window=7_999, trigger=trigger)
     assert made.kind == "condensed"
 
 
@@ -214,12 +198,8 @@ async def test_what_leaves_room_for_a_reply_is_sent_where_nothing_can_be_hidden(
     words: int, sent: bool
 ) -> None:
     """To the last word: the tenth of the window beside it is for estimates."""
-    bench = Bench()
-    if sent:
-        assert await bench.fit([user("word " * words)]) is None
-        return
-    with pytest.raises(condense.CannotFit):
-        await bench.fit([user("word " * words)])
+    with nullcontext() if sent else pytest.raises(condense.CannotFit):
+        assert await Bench().fit([user("word " * words)]) is None
 
 
 async def test_the_floor_is_named_with_what_can_be_done() -> None:
