@@ -212,7 +212,7 @@ async def test_no_message_is_looked_for_among_all_that_are_hidden() -> None:
 
 
 async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
-    """The model sees the summary, undo brings all back, and where nothing is due, all is the same."""
+    """The model sees the summary, undo brings all back, and not due gives the very object."""
 
     async def made_of(history: Sequence[condense.Message], **rest: Any) -> condense.Condensed:
         model = ScriptedSummarizer("S")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import condense
 from condense.reduction.carryover import carried_pins, newest_request
+from condense.reduction.strategy import ByRule
 from condense.testing import RecordingLog, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
@@ -149,15 +150,10 @@ async def test_what_is_pinned_counts_in_the_floor() -> None:
     assert "Unpin" in floor.advice
 
 
-class HidesAll:
+class HidesAll(ByRule):
     """Somebody's strategy that knows nothing of pins."""
 
-    name = "hides_all"
-    kind = "condensed"
-    asks_model = False
-
-    def prompt_for(self, situation: condense.Situation) -> str:
-        return ""
+    name, kind = "hides_all", "condensed"
 
     async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
         hidden = situation.effective
@@ -195,8 +191,7 @@ class Refusing(RecordingLog):
 
 async def test_what_the_log_refuses_to_apply_is_a_failure_of_its_rung() -> None:
     """It goes on record as one, and the next rung is tried."""
-    log = Refusing()
-    bench = Bench(strategies=("ledger", "sliding_window"))
+    log, bench = Refusing(), Bench(strategies=("ledger", "sliding_window"))
     bench.condenser.log = log
     made = await bench.fit(talk(12), trigger=condense.Trigger.FORCED)
     assert made.strategy == "sliding_window"

@@ -61,22 +61,13 @@ def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
     assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
 
 
-async def _unheard(_text: str) -> None:
-    """Nothing is written here."""
-
-
 @pytest.mark.parametrize("content", ["A line.", (TextBlock("A line."),)])
 def test_what_is_pinned_follows_the_text_in_blocks_of_its_own(content: Content) -> None:
     """However that text was given; without a pin it stays as it was."""
     messages = chat(4)
     messages[1] = messages[1].with_tags(pinned=True)
     gauge = Gauge(situation(messages), WordCounter())
-    kit = Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=WordCounter(),
-        new_id=lambda: "made",
-        on_text=_unheard,
-    )
+    kit = Kit(summarizer=ScriptedSummarizer(), counter=WordCounter())
     strategy, tags = load_strategy("sliding_window"), Tags(truncation_id="t")
     effective = gauge.situation.effective
     made = make_reduction(strategy, effective[:3], content, tags, gauge=gauge, kit=kit)

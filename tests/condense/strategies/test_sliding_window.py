@@ -1,6 +1,5 @@
 """Truncation hides the oldest half and calls no model."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,27 +7,27 @@ import pytest
 
 import condense
 from condense.strategies.sliding_window import SlidingWindow
-from condense.testing import ScriptedSummarizer, WordCounter
-from tests.condense.dialogues import call, chat, numbered, result, situation, texts, user
+from condense.testing import ScriptedSummarizer
+from tests.condense.dialogues import (
+    call,
+    chat,
+    numbered,
+    reduce_with,
+    result,
+    situation,
+    texts,
+    user,
+)
 
 
 async def reduce(
     messages: Sequence[condense.Message], strategy: SlidingWindow | None = None, **rest: Any
 ) -> condense.Reduction:
     """Return what the strategy makes of a conversation, with a model that may not be called."""
-
-    async def on_text(text: str) -> None:
-        raise AssertionError(text)
-
-    ids, given = itertools.count(1), situation(messages, **rest)
-    kit = condense.Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=WordCounter(),
-        new_id=lambda: f"new{next(ids)}",
-        on_text=on_text,
-        is_enough=lambda made: made.tokens_after.value <= given.budget.allowed,
-    )
-    return await (strategy or SlidingWindow()).reduce(given, kit)
+    budget = situation(messages, **rest).budget
+    kit = {"is_enough": lambda made: made.tokens_after.value <= budget.allowed}
+    model = ScriptedSummarizer()
+    return await reduce_with(strategy or SlidingWindow(), messages, model, kit=kit, **rest)
 
 
 async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
@@ -38,7 +37,6 @@ async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     assert made.hidden == ("m2", "m3", "m4", "m5")
     assert made.kind == "truncated"
     assert made.strategy == "sliding_window"
-    made = await reduce(chat(11))
     marker = condense.truncate(numbered(chat(11))).marker
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
@@ -53,17 +51,11 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
     assert texts(made.message)[1] == condense.load_prompt("summary_preface")
-    facts = condense.parse_ledger(texts(made.message)[2])
-    assert "src/a0.py" in str(facts.files)
-
-
-async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
-    """It hides the marker that held them."""
-    steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
-    first = await reduce([user("Fix it"), *steps, *chat(2)])
-    made = await reduce([user("Fix it"), first.message, *chat(9)])
-    facts = condense.parse_ledger(texts(made.message)[2])
-    assert "src/a0.py" in str(facts.files)
+    # A second marker hides the one that held them.
+    again = await reduce([user("Fix it"), made.message, *chat(9)])
+    for marker in (made.message, again.message):
+        facts = condense.parse_ledger(texts(marker)[2])
+        assert "src/a0.py" in str(facts.files)
 
 
 async def test_a_call_and_its_result_go_together() -> None:

@@ -1,12 +1,10 @@
 """The ledger alone as the summary, without a model."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from condense import (
     CharacterCounter,
-    Kit,
     Message,
     Reduction,
     TextBlock,
@@ -15,7 +13,7 @@ from condense import (
 )
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import numbered, situation, texts
+from tests.condense.dialogues import numbered, reduce_with, texts
 from tests.condense.sessions import Session
 
 
@@ -27,18 +25,8 @@ def worked() -> Session:
 
 async def reduce(messages: Sequence[Message], **rest: Any) -> Reduction:
     """Return what the strategy makes of a session, with a model that may not be called."""
-
-    async def on_text(text: str) -> None:
-        raise AssertionError(text)
-
-    ids = itertools.count(1)
-    kit = Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=CharacterCounter(),
-        new_id=lambda: f"new{next(ids)}",
-        on_text=on_text,
-    )
-    return await LedgerAlone().reduce(situation(messages, **rest), kit)
+    kit = {"counter": CharacterCounter()}
+    return await reduce_with(LedgerAlone(), messages, ScriptedSummarizer(), kit=kit, **rest)
 
 
 async def test_the_facts_stand_in_place_of_what_was_read() -> None:

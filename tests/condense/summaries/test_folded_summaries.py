@@ -10,7 +10,6 @@ import pytest
 from condense import (
     AttachFoldedFiles,
     Block,
-    Budget,
     Hooks,
     Message,
     Reduction,
@@ -19,10 +18,8 @@ from condense import (
     ToolResultBlock,
     ToolUseBlock,
     Trigger,
-    condense,
 )
 from condense.summaries.attachments import PER_TOKEN_OF_WINDOW
-from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import texts
 
@@ -185,34 +182,17 @@ async def test_folding_that_fails_is_noted_and_breaks_nothing(root: Path) -> Non
 
 async def test_the_event_loop_goes_on_while_files_are_folded(root: Path) -> None:
     """Reading waits for the disk, and parsing for another process."""
-    turns = 0
-    waiting = asyncio.Event()
+    waiting, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    async def begin() -> None:
+        waiting.set()
 
     def slow(_path: str) -> bool:
-        asyncio.run_coroutine_threadsafe(_set(waiting), loop).result(30)
+        asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
         return False
 
-    loop = asyncio.get_running_loop()
     hooks = Hooks(after=(AttachFoldedFiles(root, ignore=slow),))
     running = asyncio.create_task(folding(root, hooks=hooks).fit(reading("first.py")))
     await waiting.wait()
-    turns += not running.done()
+    assert not running.done()
     assert await running is not None
-    assert turns == 1
-
-
-async def _set(event: asyncio.Event) -> None:
-    event.set()
-
-
-async def test_one_call_can_fold_files_too(root: Path) -> None:
-    """Without a ladder or a record."""
-    done = await condense(
-        reading("first.py"),
-        summarizer=ScriptedSummarizer("S"),
-        counter=WordCounter(),
-        budget=Budget(window=200_000),
-        hooks=Hooks(after=(AttachFoldedFiles(root),)),
-    )
-    assert done.reduction is not None
-    assert folded_in(done.reduction) == ["first.py"]

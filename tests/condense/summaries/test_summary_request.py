@@ -193,14 +193,6 @@ async def test_half_a_summary_is_a_failure(caches: bool) -> None:
     assert caught.value.details == "<summary>1. Primary"
 
 
-async def test_after_half_a_summary_the_next_rung_runs() -> None:
-    """Where the context has to become smaller, the facts stand in for it."""
-    bench = Bench([TextChunk("<summary>1. Primary"), CutChunk()])
-    made = await bench.fit(talk(12))
-    assert made.strategy == "ledger"
-    assert bench.failures == [(SummaryFailed, "ledger")]
-
-
 TOOLS = ({"name": "read_file", "description": "d", "input_schema": {"type": "object"}},)
 THOUGHT = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
 WORK = [
