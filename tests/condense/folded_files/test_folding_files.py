@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -52,15 +50,11 @@ def test_a_section_is_in_roos_format(root: Path) -> None:
     )
     assert included(folded) == ("a.py",)
     assert folded.characters == len(folded.sections[0])
-
-
-def test_a_record_of_folding_outlives_being_stored(root: Path) -> None:
-    """It says what was folded and what was left out, without the signatures themselves."""
+    # A record says what was folded and what was left out, without the signatures themselves.
     folded = fold_files(["a.py", "gone.py"], root)
     record = Folded.from_json(json.loads(json.dumps(folded.to_json())))
-    assert record.files == (FoldedFile("a.py", characters=folded.characters),)
-    assert record.left_out == (FoldedFile("gone.py", reason="It no longer exists."),)
-    assert record.characters == folded.characters
+    gone = FoldedFile("gone.py", reason="It no longer exists.")
+    assert record == Folded(folded.characters, (FoldedFile("a.py", folded.characters),), (gone,))
 
 
 def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
@@ -204,22 +198,6 @@ def test_the_cache_is_bounded() -> None:
     assert not calls
     cache.get("python", b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
     assert calls
-
-
-def resident(pid: int | str = "self") -> float:
-    """Return a process's resident memory in MB."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 / 1024
-
-
-def test_importing_the_engine_loads_no_grammar() -> None:
-    """Nor tree-sitter itself, in this process ever."""
-    code = (
-        "import sys, condense, condense.folded_files.signatures as f\n"
-        "f.read_definitions('a.py', b'def f(): ...');"
-        "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
 
 
 def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:

@@ -58,6 +58,13 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
         assert "src/a0.py" in str(facts.files)
 
 
+async def test_the_marker_repeats_the_directives_that_it_hides() -> None:
+    """Not those that the model still reads where they were said."""
+    hidden, seen = (f'<command name="{name}">Tag it.</command>' for name in "ab")
+    made = await reduce([user("Hello"), user(hidden), *chat(29)[1:], user(seen)])
+    assert condense.command_blocks([made.message]) == (hidden,)
+
+
 async def test_a_call_and_its_result_go_together() -> None:
     """The cut moves to where no pair is split."""
     messages = [user("do it"), call("t1"), result("t1"), call("t2"), result("t2"), *chat(2)]
