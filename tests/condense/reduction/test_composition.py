@@ -30,14 +30,10 @@ def test_each_part_is_told_by_how_it_begins(text: str, kind: str) -> None:
     assert condense.part_kind(text) == kind
 
 
-def test_words_are_no_part() -> None:
-    """Nor is a heading in the middle of them."""
+def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
+    """Joined by an empty line, as for an API that has no blocks; words are no part."""
     assert condense.part_kind("Please write ## Ledger ~") is None
     assert [*condense.split_parts("Please write\n\n## Ledger ~")] == []
-
-
-def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
-    """Joined by an empty line, as a text for an API that has no blocks."""
     joined = "\n\n".join(PARTS)
     assert {text: kind for kind, text in condense.split_parts(joined)} == PARTS
 
