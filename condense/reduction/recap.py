@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from condense.budget.situation import Addition, Gauge, Reduction, Trigger
-from condense.history.boundaries import unread_tail
+from condense.history.boundaries import require_enough, unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import framed, load_prompt, repair_instruction
 from condense.reduction.carryover import (
@@ -47,6 +47,7 @@ def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """Return the split at the first of ``cuts``, or of the unread tail, whose rest has room.
 
     Below the limit any rest has; where not even the unread messages fit, everything is hidden.
+    Raises NothingToCondense where a summary of what is hidden would say nothing new.
     """
     situation, effective = gauge.situation, gauge.situation.effective
     unread_from = unread_tail(effective)
@@ -55,6 +56,7 @@ def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
         pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
         room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
         cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= room] or [len(effective)]
+    require_enough(effective, effective[: cuts[0]])
     return Split(effective[: cuts[0]], effective[cuts[0] :], unread)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
-from condense.history.boundaries import require_enough, safe_cuts, unread_tail
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.tags import replace_hidden
 from condense.messages import Message
 from condense.reduction.recap import split_at, summarise
@@ -56,7 +56,6 @@ class KeepRecent(ByModel):
             cuts = [cut for cut in cuts if cut >= first]
         split = split_at(gauge, cuts)
         split = replace(split, keeps_first=self.keep_first)
-        require_enough(effective, split.hidden)
         self._require_gain(split.kept, gauge)
         reduction = await summarise(self, split, gauge, kit)
         self._require_gain(replace_hidden(effective, reduction.hidden, reduction.message), gauge)

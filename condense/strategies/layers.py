@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import SummaryFailed
-from condense.history.boundaries import require_enough
 from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
 from condense.reduction.recap import opening, split_at, stand_in, with_written
@@ -39,7 +38,6 @@ class Layers(ByModel):
         """
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
-        require_enough(situation.effective, split.hidden)
         known = [message for message in split.hidden if message.is_summary]
         asking = self.prompt_for(situation)
         prompt = repair_instruction(framed("layer", asking) if known else asking, kit.lacking)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
-from condense.history.boundaries import require_enough
 from condense.reduction.recap import opening, split_at, stand_in
 from condense.reduction.strategy import ByRule
 from condense.summaries.attachments import facts_of
@@ -24,7 +23,6 @@ class LedgerAlone(ByRule):
         """Return a condensation; raise NothingToCondense where too few messages are left."""
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
-        require_enough(situation.effective, split.hidden)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
         head = (opening("" if facts else NO_FACTS), *facts)
         made = await stand_in(self, split, gauge, kit, head, facts=facts)

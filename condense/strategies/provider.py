@@ -2,7 +2,6 @@
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history.boundaries import require_enough
 from condense.prompts import load_prompt
 from condense.reduction.recap import instruction, opening, split_at, stand_in, with_written
 from condense.reduction.strategy import ByModel
@@ -35,7 +34,6 @@ class ProviderCompaction(ByModel):
         """
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
-        require_enough(situation.effective, split.hidden)
         if not split.keeps_unread:
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from condense.messages import (
     Block,
@@ -39,10 +39,6 @@ class TokenCount:
 
     value: int
     measured: bool = False
-
-    def __add__(self, other: Self) -> "TokenCount":
-        """Return the sum, measured only where both parts are."""
-        return TokenCount(self.value + other.value, self.measured and other.measured)
 
 
 class CachedCounter:

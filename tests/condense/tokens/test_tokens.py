@@ -25,7 +25,6 @@ from condense.tokens.counters import (
     CharacterCounter,
     PromptCounter,
     TiktokenCounter,
-    TokenCount,
     count_message,
     count_tools,
 )
@@ -150,13 +149,6 @@ def test_a_message_that_knows_its_tokens_is_not_counted() -> None:
     assert count_message(Message("user", "a", tokens=0), inner) == 0
     assert inner.asked == []
     assert count_message(Message("user", "a"), inner) == 1
-
-
-def test_a_sum_is_measured_only_where_both_parts_are() -> None:
-    """One estimate makes the sum an estimate."""
-    measured, estimated = TokenCount(5, measured=True), TokenCount(2)
-    assert measured + measured == TokenCount(10, measured=True)
-    assert measured + estimated == TokenCount(7, measured=False)
 
 
 JPEG = (
