@@ -61,6 +61,26 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
     "of a refused request a tenth less is not enough": (
         ["word " * 21_310], 13, {"trigger": FORCED}, "ledger", [(condense.DidNotShrink, "ledger")]
     ),
+    "after a failed call in the same turn no model is asked": (
+        NO_CALL, 12, {"may_ask": False}, "ledger", []
+    ),
+    "nor is anything done below the limit": (NO_CALL, 11, {"may_ask": False}, "", []),
+    "one message since the newest try is not enough": (NO_CALL, 8, {"condensed_at": 7}, "", []),
+    "two are": (["S"], 8, {"condensed_at": 6}, "fresh_start", []),
+    "too near but too large, no model is asked": (NO_CALL, 12, {"condensed_at": 12}, "ledger", []),
+    "the button keeps no distance": (
+        ["S"], 6, {"condensed_at": 6, "trigger": MANUAL}, "fresh_start", []
+    ),
+    "nor does a refused request": (
+        ["S"], 6, {"condensed_at": 6, "trigger": FORCED}, "fresh_start", []
+    ),
+    **{
+        f"{rung} needs no emergency where it was chosen ({trigger})": (
+            NO_CALL, 8, {"strategies": condense.ladder_from(rung), "trigger": trigger}, rung, []
+        )
+        for rung in ("ledger", "sliding_window")
+        for trigger in (AUTO, MANUAL)
+    },
 }  # fmt: skip
 
 
@@ -75,8 +95,9 @@ async def test_which_strategy_is_tried_when(
     failures: list[object],
 ) -> None:
     """And each try is on record; where nothing is due, nothing is."""
-    bench = Bench(*replies)
-    made = await bench.fit(talk(count), **rest)
+    options = {"strategies": rest["strategies"]} if "strategies" in rest else {}
+    bench = Bench(*replies, **options)
+    made = await bench.fit(talk(count), **{key: rest[key] for key in rest if key not in options})
     assert (made.strategy if made else "") == made_by
     assert bench.failures == failures
     tries = ["started", "failed"] * len(failures)
