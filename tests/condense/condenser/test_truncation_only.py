@@ -90,15 +90,6 @@ def test_no_error_comes_while_anything_can_still_be_hidden(
         )
 
 
-async def test_a_few_long_messages_are_hidden_one_after_the_other() -> None:
-    """Half of them is not enough: the ledger of what it hides takes what was gained."""
-    bench = Bench(strategies=ladder_from("fresh_start"))
-    made = await bench.fit(chat(9, words=3_000), window=16_000, automatic=False)
-    assert made.kind == "truncated"
-    assert made.tokens_after.value <= 16_000 * 0.9 - 100
-    assert bench.calls == 0
-
-
 async def test_what_would_not_help_hides_nothing() -> None:
     """The turn ends with the reason, and all that was visible stays so."""
     bench = Bench(strategies=ladder_from("fresh_start"))

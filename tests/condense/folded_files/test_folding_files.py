@@ -57,11 +57,6 @@ def test_a_section_is_in_roos_format(root: Path) -> None:
     assert record == Folded(folded.characters, (FoldedFile("a.py", folded.characters),), (gone,))
 
 
-def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
-    """Here there is no time at all; whoever condenses waits for it."""
-    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
-
-
 def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     """The rest is on record, and not even read."""
     paths = [f"{name}.py" for name in "abcdef"]
@@ -73,6 +68,8 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     assert set(skipped(folded).values()) == {SkipReason.NO_ROOM}
     assert list(skipped(folded)) == ["d.py", "e.py", "f.py"]
     assert folded.characters <= 670
+    # Here there is no time at all; whoever condenses waits for it.
+    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
 
 
 def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
@@ -164,14 +161,9 @@ def test_a_link_opens_nothing_that_is_ignored(root: Path, link: str, target: str
 
 
 def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
-    """Better to show too little than what someone meant to keep."""
+    """Better to show too little than what someone meant to keep; other rules take their place."""
     (root / ".rooignore").mkdir()
     assert skipped(fold_files(["a.py"], root)) == {"a.py": SkipReason.IGNORED}
-
-
-def test_an_application_may_bring_its_own_rules(root: Path) -> None:
-    """They take the place of the file's."""
-    (root / ".rooignore").write_text("*\n")
     write(root / "b.py")
     folded = fold_files(["a.py", "b.py"], root, ignore=ignore_matcher(["b.*"]))
     assert included(folded) == ("a.py",)

@@ -125,15 +125,11 @@ def test_a_cut_that_moves_does_not_reach_what_is_unread() -> None:
 
 
 def test_rewind_leaves_a_summary_that_was_written_before(condensed: History) -> None:
-    """Going back one message keeps the context condensed."""
+    """Going back one message keeps the context condensed; what was rewound hides nothing."""
     longer = (*condensed, Message("user", "more", id="m8", seq=8))
     assert seen(rewind(longer, "m8")) == ["s", "m5", "m6"]
-
-
-def test_rewind_to_an_unknown_message_is_refused() -> None:
-    """Nothing changes."""
-    with pytest.raises(UnknownMessage):
-        rewind(talk(3), "m9")
+    with pytest.raises(UndoRefused):
+        undo(rewind(condensed, "m5"), "s")
 
 
 def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
@@ -143,12 +139,8 @@ def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
         undo_rewind((*rewound, Message("user", "new", id="m5", seq=5)), "r")
     with pytest.raises(UnknownMessage):
         undo_rewind(rewound, "another")
-
-
-def test_a_summary_that_was_rewound_cannot_be_undone(condensed: History) -> None:
-    """It hides nothing any more."""
-    with pytest.raises(UndoRefused):
-        undo(rewind(condensed, "m5"), "s")
+    with pytest.raises(UnknownMessage):
+        rewind(talk(3), "m9")
 
 
 def test_results_whose_call_is_behind_the_summary_are_not_seen() -> None:

@@ -159,27 +159,6 @@ async def test_what_would_be_too_much_is_left_out_with_a_reason(root: Path) -> N
     }
 
 
-async def test_a_folder_that_is_gone_is_on_record_and_breaks_nothing(root: Path) -> None:
-    """The summary was paid for."""
-    hooks = Hooks(after=(AttachFoldedFiles(root / "gone"),))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
-    assert made.summary == "S"
-    assert made.folded is not None
-    assert made.folded.left_out[0].reason == "It no longer exists."
-
-
-async def test_folding_that_fails_is_noted_and_breaks_nothing(root: Path) -> None:
-    """Here an application's own rules are broken."""
-
-    def broken(_path: str) -> bool:
-        raise RuntimeError("no rules")
-
-    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=broken),))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
-    assert made.summary == "S"
-    assert made.notes == ("The hook AttachFoldedFiles failed: no rules",)
-
-
 async def test_the_event_loop_goes_on_while_files_are_folded(root: Path) -> None:
     """Reading waits for the disk, and parsing for another process."""
     waiting, loop = asyncio.Event(), asyncio.get_running_loop()

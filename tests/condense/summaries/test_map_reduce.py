@@ -105,28 +105,20 @@ async def test_summaries_are_summarised_twice_at_most() -> None:
     assert len(made.summary.split()) == twice * 2_000
 
 
-async def test_the_first_failure_ends_it_and_all_that_was_spent_is_counted() -> None:
-    """At most the calls that ran beside it are paid for."""
-    replies = [[TextChunk("S"), UsageChunk(Usage(input=5), Decimal("0.1"))], OSError("no")]
-    model = ScriptedSummarizer(*replies, "S", "S", "S", "S")
-    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
-        await summarise(model)
-    assert len(model.requests) <= 4
-    assert caught.value.cost == Decimal("0.1")
-    assert caught.value.calls == len(model.requests)
-
-
 async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
-    """As sums."""
-    chunks = [TextChunk("S"), UsageChunk(Usage(input=5, output=1), Decimal("0.1"))]
-    model = RepeatingSummarizer(chunks)
+    """As sums; the first failure ends it, and at most the calls that ran beside it are paid."""
+    paid = UsageChunk(Usage(input=5, output=1), Decimal("0.1"))
+    model = RepeatingSummarizer([TextChunk("<analysis>A</analysis><summary>S</summary>"), paid])
     made = await summarise(model)
     count = len(model.requests)
-    assert made.usage == Usage(input=5 * count, output=count)
-    assert made.cost == count * Decimal("0.1")
-    made = await summarise(RepeatingSummarizer("<analysis>A</analysis><summary>S</summary>"))
+    assert (made.usage, made.cost) == (Usage(5 * count, count), count * Decimal("0.1"))
     assert made.analysis.startswith("A\n\nA")
     assert "<analysis>" not in made.message.text
+    failing = ScriptedSummarizer([TextChunk("S"), paid], OSError("no"), "S", "S", "S", "S")
+    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
+        await summarise(failing)
+    assert len(failing.requests) <= 4
+    assert (caught.value.cost, caught.value.calls) == (Decimal("0.1"), len(failing.requests))
 
 
 async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
