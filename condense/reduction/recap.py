@@ -37,11 +37,6 @@ class Split:
     unread: tuple[Message, ...]
     keeps_first: bool = False
 
-    @property
-    def keeps_unread(self) -> bool:
-        """Whether the unread messages stay; else they are hidden before they were read."""
-        return len(self.kept) >= len(self.unread)
-
 
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """Return the split at the first of ``cuts``, or of the unread tail, whose rest has room.
@@ -110,7 +105,9 @@ async def stand_in(
     """
     situation, effective = gauge.situation, gauge.situation.effective
     tags = tags or Tags(condense_id=kit.new_id())
-    dropped = Addition() if split.keeps_unread else tell_unread(split.unread, gauge)
+    # The unread messages stay, or are hidden before they were read.
+    is_lost = len(split.kept) < len(split.unread)
+    dropped = tell_unread(split.unread, gauge) if is_lost else Addition()
     environment = Addition()
     if situation.environment and situation.trigger is not Trigger.MANUAL:
         try:

@@ -86,7 +86,8 @@ def expected_usage(
         return Usage()
     situation = gauge.situation
     effective, budget = situation.effective, budget_of(summarizer, situation.budget)
-    read = gauge.scale * gauge.size(situation.picked or effective[: unread_tail(effective)])
+    shown = situation.picked if situation.chosen else effective[: unread_tail(effective)]
+    read = gauge.scale * gauge.size(shown)
     asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
     output = min(output, budget.reserved)
     same = round(read + gauge.scale * gauge.fixed)

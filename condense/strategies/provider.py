@@ -34,7 +34,7 @@ class ProviderCompaction(ByModel):
         """
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
-        if not split.keeps_unread:
+        if len(split.kept) < len(split.unread):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
