@@ -24,9 +24,9 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condensed, Condenser, condense, ladder_from
-from .condenser.due import Policy
+from .condenser.condenser import Condenser, ladder_from
 from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
     AttemptFailed,
@@ -56,7 +56,7 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .folded_files.results import Folded, FoldedFile, FoldingRecord
+from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
     AnsweredCall,
@@ -102,6 +102,7 @@ from .messages import (
 from .notes.ledger import Ledger
 from .notes.ledger_text import parse_ledger
 from .notes.notebook import ledger
+from .one_call import Condensed, condense
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
@@ -109,17 +110,14 @@ from .prompts import (
     condense_instruction,
     load_prompt,
     register_prompt,
-    summary_preface,
-    summary_system,
     unregister_prompt,
-    update_instruction,
 )
 from .receipts.judgement import FactState, Finding
 from .receipts.probes import FactKind, Probe
 from .receipts.receipt import Receipt, Tally, receipt
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
-from .reduction.strategy import Kit, Strategy, asks_model, expected_usage
+from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
 from .requests.request import merge_consecutive, replace_images, shape_request
 from .requests.tool_pairs import INTERRUPTED, inject_synthetic_results, repair_tool_pairs
@@ -138,6 +136,7 @@ from .summaries.summarizer import (
     Chunk,
     CompactionChunk,
     CutChunk,
+    Kit,
     Summarizer,
     SummaryRequest,
     TextChunk,
@@ -211,7 +210,6 @@ __all__ = [
     "Floor",
     "Folded",
     "FoldedFile",
-    "FoldingRecord",
     "Gauge",
     "Hooks",
     "ImageBlock",
@@ -329,8 +327,6 @@ __all__ = [
     "shows_pin",
     "split_beside",
     "split_parts",
-    "summary_preface",
-    "summary_system",
     "tool_result_to_text",
     "tool_use_to_text",
     "tools_to_text",
@@ -340,7 +336,6 @@ __all__ = [
     "unread_tail",
     "unregister_prompt",
     "unregister_strategy",
-    "update_instruction",
     "well_formed",
     "well_formed_json",
     "with_threshold",

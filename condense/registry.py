@@ -38,34 +38,33 @@ class Registry[T]:
         self.group = group
         self._built_in = built_in
         self._registered: list[Entry[T]] = []
-        self._known: dict[str, Entry[T]] = {}
 
     def register(self, name: str, thing: T, *, priority: float = 0) -> None:
         """Have ``name`` stand for ``thing``, as long as nothing of a higher priority does."""
         self._registered.append(Entry(name, lambda: thing, priority))
-        self._known = {}
+        self.__dict__.pop("_entries", None)
 
     def unregister(self, name: str) -> None:
         """Forget what was registered under ``name``; raise LookupError where nothing was."""
         left = [entry for entry in self._registered if entry.name != name]
         if len(left) == len(self._registered):
             raise LookupError(f"No {self.kind} {name!r} was registered.")
-        self._registered, self._known = left, {}
+        self._registered = left
+        self.__dict__.pop("_entries", None)
 
     def names(self) -> tuple[str, ...]:
         """Return all names: the highest priority first, and of one priority by the alphabet."""
-        found = self._entries()
+        found = self._entries
         return tuple(sorted(found, key=lambda name: (-found[name].priority, name)))
 
     def get(self, name: str) -> T:
         """Return what the name stands for; raise LookupError with the names that there are."""
-        entry = (self._known or self._entries()).get(name)
-        if entry is None:
-            names = sorted(self.names())
-            close = get_close_matches(name, names, n=1)
-            guess = f" Did you mean {close[0]!r}?" if close else ""
-            raise LookupError(f"No {self.kind} {name!r}; there are {', '.join(names)}.{guess}")
-        return entry.load()
+        if entry := self._entries.get(name):
+            return entry.load()
+        names = sorted(self._entries)
+        close = get_close_matches(name, names, n=1)
+        guess = f" Did you mean {close[0]!r}?" if close else ""
+        raise LookupError(f"No {self.kind} {name!r}; there are {', '.join(names)}.{guess}")
 
     def all(self) -> list[T]:
         """Return all there is; what another package fails to bring is logged and left out."""
@@ -77,14 +76,10 @@ class Registry[T]:
                 logger.warning("the %s %s cannot be loaded", self.kind, name, exc_info=True)
         return found
 
-    def _entries(self) -> dict[str, Entry[T]]:
-        """Return the entry that counts for each name."""
-        every = sorted((*self._brought, *self._registered), key=attrgetter("priority"))
-        self._known = {entry.name: entry for entry in every}
-        return self._known
-
     @cached_property
-    def _brought(self) -> tuple[Entry[T], ...]:
+    def _entries(self) -> dict[str, Entry[T]]:
+        """The entry that counts for each name."""
         points = entry_points(group=self.group) if self.group else ()
         installed = [Entry[T](point.name, point.load, INSTALLED) for point in points]
-        return (*installed, *self._built_in())
+        every = (*installed, *self._built_in(), *self._registered)
+        return {entry.name: entry for entry in sorted(every, key=attrgetter("priority"))}

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.budget.situation import Situation, Trigger
+from condense.budget.situation import Gauge, Situation, Trigger
 from condense.condenser.condenser import Condenser
 from condense.errors import CondenseError
 from condense.history.tags import replace_hidden
@@ -72,11 +72,11 @@ async def replay_history(
     Each reply takes one request. Before it, the context is condensed if the budget says so.
     """
     found, seen, failures = Replayed(), list[Message](), 0
-    fixed = tokens = start.fixed_tokens(counter)
+    fixed = tokens = Gauge(start, counter).fixed
     known = 0
     for message in messages:
         if message.role == "assistant":
-            if failures < MOST_FAILURES and start.budget.should_condense(tokens, automatic=True):
+            if failures < MOST_FAILURES and start.budget.reason(tokens):
                 shown = await _condensed(seen, tokens, condenser, start)
                 failures = failures + 1 if shown is None else 0
                 if shown is not None:

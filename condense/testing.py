@@ -1,7 +1,7 @@
 """Fakes for the tests of everyone who builds on the engine; no network, no clock, no chance."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,39 +40,28 @@ class ScriptedSummarizer:
         self.requests.append(request)
         if len(self.requests) > len(self._replies):
             raise LookupError(f"Only {len(self._replies)} replies are scripted.")
-        for chunk in _chunks(self._replies[len(self.requests) - 1]):
+        reply = self._replies[len(self.requests) - 1]
+        if isinstance(reply, str | Exception):
+            reply = [TextChunk(reply) if isinstance(reply, str) else reply]
+        for chunk in reply:
             if isinstance(chunk, Exception):
                 raise chunk
             yield chunk
 
 
-def _chunks(reply: Reply) -> Iterable[Chunk | Exception]:
-    if isinstance(reply, str):
-        return (TextChunk(reply),)
-    return (reply,) if isinstance(reply, Exception) else reply
-
-
-class RepeatingSummarizer:
+class RepeatingSummarizer(ScriptedSummarizer):
     """Gives the same reply to every call; ``most_at_once`` is how many calls overlapped."""
 
-    supports_images = True
-
-    def __init__(self, reply: Reply, *, caches_prompts: bool = False) -> None:
-        self._reply = reply
-        self.caches_prompts = caches_prompts
-        self.requests: list[SummaryRequest] = []
-        self.running = self.most_at_once = 0
+    running = most_at_once = 0
 
     async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the reply, letting other calls begin first."""
-        self.requests.append(request)
+        self._replies.append(self._replies[0])
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         try:
             await asyncio.sleep(0)
-            for chunk in _chunks(self._reply):
-                if isinstance(chunk, Exception):
-                    raise chunk
+            async for chunk in super().stream(request):
                 yield chunk
         finally:
             self.running -= 1

@@ -110,7 +110,7 @@ class ContextController:
             history = await self._fulfil(wish)
         size, budget, wanted = await self._measure(history), run.budget(history), run.configuration
         if automatic and not (
-            budget.should_condense(size.value, automatic=wanted.automatic)
+            budget.reason(size.value, automatic=wanted.automatic)
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.waits

@@ -122,7 +122,7 @@ def state_of(
         used=tokens.value,
         measured=tokens.measured,
         reserved=budget.reserved,
-        available=budget.available(tokens.value),
+        available=max(0, budget.capacity - tokens.value),
         window=window,
         percent=percent,
         reserved_percent=100 * budget.reserved / window,

@@ -340,9 +340,9 @@ class Condensation(Recorded, Hiding):
             cache_write=self.predicted_cache_write or 0,
         )
 
-    def read_folded(self) -> condense.FoldingRecord | None:
+    def read_folded(self) -> condense.Folded | None:
         """Return what became of the files that were read, None where there were none."""
-        return condense.FoldingRecord.from_json(self.folded) if self.folded else None
+        return condense.Folded.from_json(self.folded) if self.folded else None
 
     @property
     def duration(self) -> timedelta | None:

@@ -213,7 +213,7 @@ class AttemptWords:
         return facts_kept(self.attempt.receipt)
 
     @cached_property
-    def folded(self) -> condense.FoldingRecord | None:
+    def folded(self) -> condense.Folded | None:
         """What became of the files that were read."""
         return self.attempt.read_folded()
 

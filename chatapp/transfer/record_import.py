@@ -289,7 +289,7 @@ def _choose_profile(conversation: Conversation) -> Profile:
         tools = toolbox.offered(conversation, profile)
         system = system_of(conversation, profile)
         overhead = sizes.overhead_for(profile.provider, tools, system).total
-        if not budget_for(profile, preferences).exceeds(seen + overhead):
+        if seen + overhead <= budget_for(profile, preferences).allowed:
             break
     else:
         spec = keyless_spec()

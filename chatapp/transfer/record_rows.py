@@ -117,7 +117,7 @@ def _decimal(_column: Column, text: Any) -> Decimal:
 
 
 def _folded(_column: Column, value: Any) -> Any:
-    record = condense.FoldingRecord.from_json(value) if value else condense.FoldingRecord()
+    record = condense.Folded.from_json(value) if value else condense.Folded()
     files = (*record.files, *record.left_out)
     counts = [record.characters, *(one.characters for one in files)]
     words = (word for one in files for word in (one.path, one.reason))

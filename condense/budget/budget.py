@@ -70,19 +70,11 @@ class Budget:
             return math.nan if tokens == 0 else math.copysign(math.inf, tokens)
         return 100 * tokens / self.window
 
-    def exceeds(self, tokens: int) -> bool:
-        """Whether a request of this size is larger than allowed."""
-        return tokens > self.allowed
-
     def reason(self, tokens: int, *, automatic: bool = True) -> Rule | None:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
         if automatic and self.percent(tokens) >= self.threshold:
             return "threshold"
         return "allowed" if tokens > self.allowed else None
-
-    def should_condense(self, tokens: int, *, automatic: bool) -> bool:
-        """Whether the context has to be reduced before the next request."""
-        return self.reason(tokens, automatic=automatic) is not None
 
     @property
     def condenses_at(self) -> int:
@@ -92,10 +84,6 @@ class Budget:
         while self.reason(tokens) is None:
             tokens += 1
         return tokens
-
-    def available(self, tokens: int) -> int:
-        """Return how much of the window is left beside a context of ``tokens`` and the reply."""
-        return max(0, self.window - self.reserved - tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Situations: what a condensation starts from; reductions: what it comes to."""
 
 import enum
-import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,11 +9,11 @@ from typing import Literal
 from condense.budget.budget import Budget
 from condense.budget.language import language_in
 from condense.errors import SkipReason
-from condense.folded_files.results import Folded, FoldingRecord
+from condense.folded_files.results import Folded, FoldedFile
 from condense.history.tags import replace_hidden
-from condense.messages import Block, Content, Json, Message
+from condense.messages import Block, Json, Message
 from condense.prices import Usage
-from condense.tokens.counters import TokenCount, TokenCounter, count_messages
+from condense.tokens.counters import TokenCount, TokenCounter, compact, count_messages
 
 Kind = Literal["condensed", "truncated", "cleared"]
 Reason = Literal["asked", "refused", "allowed", "threshold"]
@@ -95,7 +94,7 @@ class Situation:
     @property
     def is_over(self) -> bool:
         """Whether the context exceeds what a request may hold, by the provider's word or ours."""
-        return self.trigger is Trigger.FORCED or self.budget.exceeds(self.tokens.value)
+        return self.trigger is Trigger.FORCED or self.tokens.value > self.budget.allowed
 
     @property
     def fits(self) -> bool:
@@ -113,20 +112,6 @@ class Situation:
         """What is to be read of what was chosen, as far as it is there; none where nothing was."""
         chosen = self.chosen or Chosen(())
         return chosen.originals or tuple([one for one in self.effective if one.id in chosen.ids])
-
-    @property
-    def picked_at(self) -> int:
-        """Where the first message that was chosen stands, -1 where none is visible."""
-        chosen = self.chosen or Chosen(())
-        return next((at for at, one in enumerate(self.effective) if one.id in chosen.ids), -1)
-
-    def fixed_tokens(self, counter: TokenCounter) -> int:
-        """Return the estimated size of what every request repeats: system prompt and tools.
-
-        The tool specs are counted as compact JSON, as in Roo Code.
-        """
-        tools = json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False)
-        return counter.count(self.system) + (counter.count(tools) if self.tools else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +152,7 @@ class Reduction:
     cost: Decimal = Decimal(0)
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    folded: Folded | FoldingRecord | None = None
+    folded: Folded | None = None
 
     def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
         """Return those of the messages that it hides, or clears results of."""
@@ -195,7 +180,10 @@ class Addition:
 
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""
-        return Addition(folded=self.folded and self.folded.left_out(SkipReason.TOO_MUCH))
+        if self.folded is None:
+            return Addition()
+        dropped = [FoldedFile(one.path, reason=SkipReason.TOO_MUCH) for one in self.folded.files]
+        return Addition(folded=Folded(left_out=(*dropped, *self.folded.left_out)))
 
 
 class Gauge:
@@ -207,8 +195,11 @@ class Gauge:
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
         self.situation = situation
-        self._counter = counter
-        self.fixed = situation.fixed_tokens(counter)
+        self.counter = counter
+        self.weigh = counter.count  # the estimated tokens of what is not a message yet
+        # What every request repeats; tools are counted as compact JSON, as in Roo Code.
+        tools = counter.count(compact(situation.tools)) if situation.tools else 0
+        self.fixed = counter.count(situation.system) + tools
         self.before = self.fixed + self.size(situation.effective)
         known = situation.tokens.value
         self.scale = known / self.before if known and self.before else 1.0
@@ -227,11 +218,7 @@ class Gauge:
 
     def size(self, messages: Iterable[Message]) -> int:
         """Return the estimated tokens of some messages."""
-        return count_messages(messages, self._counter)
-
-    def weigh(self, content: Content) -> int:
-        """Return the estimated tokens of what is not a message yet."""
-        return self._counter.count(content)
+        return count_messages(messages, self.counter)
 
     def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
         """Return the size of the whole request before and after hiding."""

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 
-from condense.budget.situation import Addition, Reduction, Situation
+from condense.budget.situation import Addition, Reduction
 from condense.condenser.hooks import After, HookRun, name_of
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
@@ -22,13 +22,10 @@ from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejec
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
 from condense.notes.ledger_text import parse_ledger
-from condense.prices import Usage
-from condense.prompts.reply_parser import parse_summary
 from condense.reduction.carryover import carry_answered
-from condense.reduction.strategy import Kit, Strategy, asks_model, expected_usage
-from condense.summaries.summarizer import Bill, Summarizer
+from condense.reduction.strategy import Strategy, asks_model, expected_usage
+from condense.summaries.summarizer import Bill, Kit
 from condense.summaries.summary_failures import describe
-from condense.tokens.counters import TokenCounter
 
 CUSTOM = "custom"
 NOT_WRITTEN = "It was to be written again, which failed: {error}"
@@ -45,34 +42,36 @@ FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class AttemptRunner:
     """Has a strategy reduce the context, and holds the result to what ladder and hooks demand.
 
-    An attempt that was broken off in its review has its ``attempt_id`` already.
+    An attempt that was broken off in its review has its ``id_`` already.
     """
 
     strategy: Strategy
     ladder: Ladder
     hooks: HookRun
+    kit: Kit
     log: CondensationLog
     reviewer: Reviewer
-    summarizer: Summarizer
-    counter: TokenCounter
-    new_id: Callable[[], str]
-    attempt_id: str = ""
+    id_: InitVar[str] = ""
     attempt: Attempt = field(init=False)
-    kit: Kit = field(init=False)
     _characters: int = field(default=0, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, id_: str) -> None:
         """Describe the attempt, and give the strategy what it works with."""
-        situation, prompt = self.situation, self._prompt()
+        strategy, ladder, kit = self.strategy, self.ladder, self.kit
+        situation, prompt = ladder.situation, ""
+        try:
+            prompt = strategy.prompt_for(situation)
+        except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
+            self.hooks.troubles.append(f"The prompt is not on record: {error}")
         key = CUSTOM if situation.prompt.strip() else situation.prompt_key
         self.attempt = Attempt(
-            id=self.attempt_id or self.new_id(),
-            strategy=self.strategy.name,
-            kind=self.strategy.kind,
+            id=id_ or kit.new_id(),
+            strategy=strategy.name,
+            kind=strategy.kind,
             trigger=situation.trigger,
             threshold=situation.budget.threshold,
             threshold_source=situation.budget.threshold_source,
@@ -80,22 +79,11 @@ class AttemptRunner:
             prompt=prompt,
             prompt_key=key if prompt else "",
             focus=situation.focus,
-            expected=expected_usage(self.ladder.gauge, prompt, self.summarizer, self.counter),
+            expected=expected_usage(ladder.gauge, prompt, kit.summarizer, kit.counter),
             effective=situation.effective,
         )
-        self.kit = Kit(
-            summarizer=self.summarizer,
-            counter=self.counter,
-            new_id=self.new_id,
-            on_text=self._on_text,
-            bill=Bill(self.attempt.id),
-            is_enough=self.ladder.is_enough,
-        )
-
-    @property
-    def situation(self) -> Situation:
-        """What the strategy is tried on."""
-        return self.ladder.situation
+        bill, is_enough = Bill(self.attempt.id), ladder.is_enough
+        self.kit = replace(kit, on_text=self._on_text, bill=bill, is_enough=is_enough)
 
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
         """Return the reduction that was applied, or raise why there is none.
@@ -108,14 +96,14 @@ class AttemptRunner:
                 await self.log.started(made)
                 logger.info(STARTED, made.id, made.strategy, made.trigger, size)
                 self.hooks.tell(AttemptStarted(made))
-                draft = await self._reduce_or_fail()
+                draft = await self._reduce()
             reduction = await self._reviewed(draft)
         except (asyncio.CancelledError, Discarded):
             logger.info("attempt %s: cancelled", self.attempt.id)
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
-            veto = await self.hooks.on_error(self.situation, error)
+            veto = await self.hooks.on_error(self.ladder.situation, error)
             await self._failed(error, () if veto else rest)
             if veto:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
@@ -153,10 +141,10 @@ class AttemptRunner:
             proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
             answer = await self.reviewer.review(self.attempt, proposal)
             if not isinstance(answer, Accept):
-                focused = replace(self.situation, focus=answer.focus)
+                focused = replace(self.ladder.situation, focus=answer.focus)
                 self.ladder = replace(self.ladder, situation=focused)
                 try:
-                    reduction = await self._reduce_or_fail()
+                    reduction = await self._reduce()
                 except CondenseError as error:
                     # The person has the one before, with a note.
                     noted = NOT_WRITTEN.format(error=error)
@@ -164,7 +152,7 @@ class AttemptRunner:
             elif answer.summary is None:
                 return reduction
             else:
-                reduction = proposal.edited(answer.summary, self.counter)
+                reduction = proposal.edited(answer.summary, self.kit.counter)
                 try:
                     self.ladder.check(reduction)
                 except DidNotShrink as error:
@@ -173,10 +161,30 @@ class AttemptRunner:
                 else:
                     return reduction
 
-    async def _reduce_or_fail(self) -> Reduction:
-        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
+    async def _reduce(self) -> Reduction:
+        """Return what holds: where a validator rejects a summary, a second one if it pays.
+
+        Whatever a strategy raises is a failure of this rung only.
+        """
         try:
-            return await self._reduce()
+            reduction = await self._judged(self.kit)
+            found = _lacking(reduction) if asks_model(self.strategy) else ()
+            if not found:
+                return reduction
+            # A repair costs what the first try did: it sends the same, and asks for as much. Worth
+            # is what the condensation spares the requests before another one may be due; a ledger
+            # would spare them as much, but what it does not say is read again in each.
+            used = self.kit.bill.usage
+            cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
+            spared = reduction.tokens_before.value - reduction.tokens_after.value
+            worth = self.ladder.policy.distance_messages * spared
+            if used.input + cached + WRITTEN * used.output >= worth:
+                raise _rejection(reduction)
+            repaired = await self._judged(replace(self.kit, lacking=found))
+            if _lacking(repaired):
+                raise _rejection(repaired)
+            notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
+            return replace(repaired, notes=notes)
         except CondenseError:
             raise
         except Exception as error:
@@ -184,30 +192,17 @@ class AttemptRunner:
             said = f"The strategy {self.strategy.name} failed unexpectedly"
             raise CondenseError(said, details=describe(error)) from error
 
-    async def _reduce(self) -> Reduction:
-        """Return what holds: where a validator rejects a summary, a second one if it pays."""
-        reduction = await self._judged(self.kit)
-        found = _lacking(reduction) if asks_model(self.strategy) else ()
-        if not found:
-            return reduction
-        if not _pays(self.kit.bill.usage, reduction, self.ladder.policy.distance_messages):
-            raise _rejection(reduction)
-        repaired = await self._judged(replace(self.kit, lacking=found))
-        if _lacking(repaired):
-            raise _rejection(repaired)
-        notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
-        return replace(repaired, notes=notes)
-
     async def _judged(self, kit: Kit) -> Reduction:
         """Return what the strategy makes, with what hooks add and validators say of it."""
-        reduction = await self.strategy.reduce(self.situation, kit)
+        situation = self.ladder.situation
+        reduction = await self.strategy.reduce(situation, kit)
         self.ladder.check(reduction)
         for hook in self.hooks.hooks.after:
-            if addition := await self.hooks.addition(hook, self.situation, reduction):
+            if addition := await self.hooks.addition(hook, situation, reduction):
                 reduction = self._extended(reduction, addition, hook)
-        if count := count_thinking(behind(self.situation.effective, reduction.hidden)):
+        if count := count_thinking(behind(situation.effective, reduction.hidden)):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
-        return await self.hooks.judged(self.situation, reduction)
+        return await self.hooks.judged(situation, reduction)
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
         """Return the reduction with what a hook adds, unless that is too much.
@@ -215,19 +210,20 @@ class AttemptRunner:
         Raises DidNotShrink where facts would be lost for it that an earlier one had kept, and the
         request can be sent as it is.
         """
+        situation = self.ladder.situation
         extended = self._longer(reduction, addition.blocks)
         try:
             self.ladder.check(extended)
         except DidNotShrink:
-            hidden = reduction.hidden_among(self.situation.effective)
+            hidden = reduction.hidden_among(situation.effective)
             loses_ledger = _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
-            if self.situation.fits and loses_ledger:
+            if situation.fits and loses_ledger:
                 raise
             what = addition.what or f"what the hook {name_of(hook)} adds"
             self.hooks.troubles.append(f"For lack of room this was left out: {what}.")
             # What was left out of the newest request is told in a few words.
-            effective = self.situation.effective
-            told = carry_answered(effective, reduction, addition.blocks, self.counter)
+            blocks, counter = addition.blocks, self.kit.counter
+            told = carry_answered(situation.effective, reduction, blocks, counter)
             extended, addition = self._longer(reduction, told), addition.left_out()
             if told:
                 self.ladder.check(extended)
@@ -239,35 +235,18 @@ class AttemptRunner:
         if not blocks:
             return reduction
         content = (*reduction.message.blocks, *blocks)
-        message = replace(reduction.message, content=content, tokens=self.counter.count(content))
+        message = replace(
+            reduction.message, content=content, tokens=self.kit.counter.count(content)
+        )
         _, after = self.ladder.gauge.compare(reduction.hidden, message)
         return replace(reduction, message=message, tokens_after=after)
-
-    def _prompt(self) -> str:
-        try:
-            return self.strategy.prompt_for(self.situation)
-        except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
-            self.hooks.troubles.append(f"The prompt is not on record: {error}")
-            return ""
 
     async def _on_text(self, text: str) -> None:
         self._characters += len(text)
         # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
         await self.log.progressed(self.attempt, math.ceil(self._characters / 4))
         calls = self.kit.bill.calls
-        await self.reviewer.heard(self.attempt, lambda: parse_summary(calls[-1].text).summary)
-
-
-def _pays(used: Usage, rejected: Reduction, requests: int) -> bool:
-    """Whether a repair costs less than what the repaired summary is worth.
-
-    It costs what the first try did: it sends the same, and asks for as much. Worth is what the
-    condensation spares the next ``requests``, those before another one may be due; a ledger would
-    spare them as much, but what it does not say is then read again, at most once in each.
-    """
-    spared = rejected.tokens_before.value - rejected.tokens_after.value
-    cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
-    return used.input + cached + WRITTEN * used.output < requests * spared
+        await self.reviewer.heard(self.attempt, lambda: calls[-1].parsed.summary)
 
 
 def _rejection(made: Reduction) -> SummaryRejected:

@@ -1,17 +1,14 @@
 """Condensers: try a rung, check that the context shrank, or go one rung down."""
 
 import logging
-import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
-from condense.budget.budget import Budget
-from condense.budget.situation import Environment, Gauge, Reduction, Situation, Trigger
+from condense.budget.situation import Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
-from condense.condenser.due import Policy, is_due
-from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
-from condense.condenser.ladder import Ladder
+from condense.condenser.hooks import HookRun, Hooks, PromptChoice
+from condense.condenser.ladder import Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -22,13 +19,10 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
-from condense.history.effective_history import effective_history
-from condense.history.tags import hide_behind
-from condense.messages import Json, Message
 from condense.reduction.strategy import Strategy
 from condense.strategies import load_strategy
-from condense.summaries.summarizer import Summarizer
-from condense.tokens.counters import TiktokenCounter, TokenCount, TokenCounter
+from condense.summaries.summarizer import Kit, Summarizer
+from condense.tokens.counters import TokenCounter
 
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = ("ledger", "sliding_window")
@@ -70,17 +64,14 @@ class Condenser:
         choose_prompt: PromptChoice | None = None,
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
-        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        self.summarizer = summarizer
-        self.counter = counter
+        self.kit = Kit(summarizer=summarizer, counter=counter)
         self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
         self.policy = policy or Policy()
         self.hooks = hooks or Hooks()
-        self.choose_prompt = choose_prompt or (lambda _situation: "")
+        self.choose_prompt = choose_prompt
         self.log = log or NullLog()
         self.reviewer = reviewer or NoReview()
-        self.new_id = new_id
 
     async def fit(self, situation: Situation) -> Reduction | None:
         """Return the reduction that the log was told to apply, None where none is needed.
@@ -95,8 +86,11 @@ class Condenser:
         if self.hooks.should_condense and decides:
             answer = await hooks.should_condense(situation)
         # Without a reason nothing is measured and no strategy is loaded.
-        ladder = self._ladder(situation) if reason or answer else None
-        due = ladder is not None and is_due(situation, self.policy, ladder.gauge, answer=answer)
+        ladder = None
+        if reason or answer:
+            gauge = Gauge(situation, self.kit.counter)
+            ladder = Ladder(situation, self.policy, gauge, self.strategies)
+        due = ladder is not None and ladder.is_due(answer)
         level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
         budget, size = situation.budget, situation.tokens.value
         limits = budget.threshold, budget.threshold_source, budget.window
@@ -110,7 +104,8 @@ class Condenser:
             failures, rungs = [veto], []
         while rungs:
             try:
-                return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
+                attempt = AttemptRunner(rungs[0], ladder, hooks, self.kit, self.log, self.reviewer)
+                return await attempt.run(rungs[1:])
             except Discarded:
                 raise
             except CondenseError as error:
@@ -124,33 +119,26 @@ class Condenser:
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
         """
-        ladder, hooks = self._ladder(situation), HookRun(self.hooks)
+        gauge, hooks = Gauge(situation, self.kit.counter), HookRun(self.hooks)
+        ladder = Ladder(situation, self.policy, gauge, self.strategies)
         (strategy,) = self._named([draft.strategy], hooks)
-        return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
-
-    def _ladder(self, situation: Situation) -> Ladder:
-        return Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
+        attempt = AttemptRunner(
+            strategy, ladder, hooks, self.kit, self.log, self.reviewer, id_=attempt_id
+        )
+        return await attempt.run((), draft)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
-        situation, rungs = ladder.situation, ladder.rungs()
-        before = Plan(
-            situation=situation,
-            strategies=tuple([strategy.name for strategy in rungs]),
-            prompt=situation.prompt,
-            focus=situation.focus,
-            prompt_key=hooks.prompt_key(self.choose_prompt, situation),
-        )
-        plan = await hooks.plan(before)
-        if isinstance(plan, Veto):
-            raise Vetoed(plan.reason)
+        rungs = ladder.rungs()
+        names = tuple([strategy.name for strategy in rungs])
+        plan = await hooks.plan(ladder.situation, names, self.choose_prompt)
         situation = replace(
-            situation,
+            ladder.situation,
             prompt=plan.prompt or "",
             focus=plan.focus or "",
-            prompt_key=hooks.known_key(plan.prompt_key) or before.prompt_key,
+            prompt_key=plan.prompt_key,
         )
-        if plan.strategies != before.strategies:
+        if plan.strategies != names:
             rungs = ladder.allowed(self._named(plan.strategies, hooks))
             if not rungs:
                 said = "A hook planned nothing that could be tried."
@@ -167,29 +155,15 @@ class Condenser:
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
-    def _attempt(
-        self, strategy: Strategy, ladder: Ladder, hooks: HookRun, attempt_id: str = ""
-    ) -> AttemptRunner:
-        return AttemptRunner(
-            strategy=strategy,
-            ladder=ladder,
-            hooks=hooks,
-            log=self.log,
-            reviewer=self.reviewer,
-            summarizer=self.summarizer,
-            counter=self.counter,
-            new_id=self.new_id,
-            attempt_id=attempt_id,
-        )
-
     def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
         """Return where the request may be sent as it is; raise the reason otherwise."""
-        if ladder.may_be_sent():
+        situation = ladder.situation
+        if situation.fits and situation.trigger is Trigger.AUTO:
             return
         error = failures[-1] if failures else None
         nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
-        if error is None or (nothing_more and ladder.situation.trigger is not Trigger.MANUAL):
-            floor = ladder.floor(self.counter)
+        if error is None or (nothing_more and situation.trigger is not Trigger.MANUAL):
+            floor = ladder.floor()
             said = f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
             details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
             error = CannotFit(said, details=details)
@@ -197,57 +171,3 @@ class Condenser:
         error.cost = sum([one.cost for one in failures], Decimal(0))
         error.calls = sum([one.calls for one in failures])
         raise error
-
-
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """A whole history after a run, and what was done; None and unchanged where nothing was due."""
-
-    messages: Sequence[Message]
-    reduction: Reduction | None
-
-
-async def condense(
-    messages: Sequence[Message],
-    *,
-    summarizer: Summarizer,
-    counter: TokenCounter | None = None,
-    budget: Budget | None = None,
-    trigger: Trigger = Trigger.MANUAL,
-    system: str = "",
-    tools: Sequence[Json] = (),
-    prompt: str = "",
-    focus: str = "",
-    environment: Environment | None = None,
-    hooks: Hooks | None = None,
-    log: CondensationLog | None = None,
-) -> Condensed:
-    """Return a whole tagged history with what the model has read hidden behind a summary.
-
-    Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
-    200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
-    what is hidden, and the files that were read there as signatures. Raises NothingToCondense,
-    SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
-    """
-    counter = counter or TiktokenCounter()
-    situation = Situation(
-        effective=effective_history(messages),
-        history=tuple(messages),
-        tokens=TokenCount(0),
-        budget=budget or Budget(window=200_000),
-        trigger=trigger,
-        system=system,
-        tools=tuple(tools),
-        prompt=prompt,
-        focus=focus,
-        environment=environment,
-    )
-    situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
-    policy = Policy(small_window=0)
-    condenser = Condenser(
-        summarizer, counter, ("fresh_start",), policy=policy, hooks=hooks, log=log
-    )
-    reduction = await condenser.fit(situation)
-    if reduction is None:
-        return Condensed(messages, None)
-    return Condensed(hide_behind(messages, reduction.hidden, reduction.message), reduction)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
-from condense.errors import CondenseError
+from condense.errors import CondenseError, Vetoed
 from condense.messages import Block
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
 from condense.summaries.attachments import attach_ledger
@@ -105,30 +105,41 @@ class HookRun:
                     return answer
         return None
 
-    def prompt_key(self, choose: PromptChoice, situation: Situation) -> str:
-        """Return the key that is chosen; by default one that asks for what no ledger adds."""
-        chosen = ""
-        with self._guarded(choose):
-            chosen = self.known_key(choose(situation))
-        return chosen or (BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE)
+    async def plan(
+        self, situation: Situation, strategies: tuple[str, ...], choose: PromptChoice | None
+    ) -> Plan:
+        """Return what is to be done as the hooks want it; raise Vetoed where one does not.
 
-    def known_key(self, key: str) -> str:
+        The key of a prompt that does not exist is noted, and another one holds. By default the
+        prompt asks for what no ledger adds.
+        """
+        key = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
+        if choose:
+            with self._guarded(choose):
+                key = self._known(choose(situation)) or key
+        plan = Plan(
+            situation=situation,
+            strategies=strategies,
+            prompt=situation.prompt,
+            focus=situation.focus,
+            prompt_key=key,
+        )
+        for hook in self.hooks.before:
+            answer: Plan | Veto | None = None
+            with self._guarded(hook):
+                answer = await hook(plan)
+            if isinstance(answer, Veto):
+                raise Vetoed(answer.reason)
+            plan = answer if isinstance(answer, Plan) else plan
+        return replace(plan, prompt_key=self._known(plan.prompt_key) or key)
+
+    def _known(self, key: str) -> str:
         """Return the key of a prompt, "" where there is none of that key, which is noted."""
         try:
             return key if key and load_prompt(key) else ""
         except LookupError as error:
             self.troubles.append(str(error))
             return ""
-
-    async def plan(self, plan: Plan) -> Plan | Veto:
-        """Return the plan as the hooks want it, or the first veto."""
-        for hook in self.hooks.before:
-            with self._guarded(hook):
-                answer = await hook(plan)
-                if isinstance(answer, Veto):
-                    return answer
-                plan = answer if isinstance(answer, Plan) else plan
-        return plan
 
     async def addition(
         self, hook: After, situation: Situation, reduction: Reduction
@@ -138,7 +149,8 @@ class HookRun:
         with self._guarded(hook):
             added = await hook(situation, reduction)
             addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
-            if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
+            kinds = {type(block) for block in addition.blocks}
+            if not kinds <= {*get_args(Block)}:
                 raise TypeError("it returned something that is no content block")
             made = addition
         return made  # noqa: RET504 - the guard may have kept it None

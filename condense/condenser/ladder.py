@@ -1,26 +1,44 @@
-"""Ladders: the strategies that a run may try, one after another, and what counts as progress."""
+"""Ladders: when a condensation is due, what it tries one after another, and what is progress."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
-from condense.condenser.due import Policy, has_come_far
 from condense.errors import (
     CondenseError,
     DidNotShrink,
     Floor,
+    NothingToCondense,
     SummaryRejected,
     Vetoed,
 )
+from condense.history.boundaries import require_enough, unread_tail
 from condense.history.tags import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
 from condense.strategies import load_strategy
-from condense.tokens.counters import TokenCounter, count_message, count_tools
+from condense.tokens.counters import count_tools
 
 LOSES_PINS = "The strategy {name} would lose what is pinned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What holds for every conversation of a condenser; shares are of one, sizes in tokens.
+
+    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
+    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
+    An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
+    Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
+    call in every turn.
+    """
+
+    small_window: int = 8_000
+    least_progress: float = 0.1
+    distance_messages: int = 2
+    distance_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +52,40 @@ class Ladder:
     policy: Policy
     gauge: Gauge
     strategies: Sequence[Strategy] = ()
+
+    def is_due(self, answer: bool | None = None) -> bool:
+        """Return whether to try anything now.
+
+        A context that somebody wants smaller, or that is too large, always is. Otherwise the
+        threshold decides, or the ``answer`` of a hook in its place. What is due has to have news.
+        """
+        situation, reason = self.situation, self.situation.reason
+        if reason not in {"threshold", None}:
+            return True
+        if answer is None:
+            answer = reason == "threshold" and situation.may_ask and self.has_come_far()
+        if not answer:
+            return False
+        effective = situation.effective
+        try:
+            require_enough(effective, effective[: unread_tail(effective)])
+        except NothingToCondense:
+            return False
+        return True
+
+    def has_come_far(self) -> bool:
+        """Whether enough has come since the last condensation to try another one unasked."""
+        effective, since = self.situation.effective, self.situation.condensed_at
+        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
+        if not made and not since:
+            return True
+        since = max(since, *(effective[index].seq for index in made), 0)
+        # A history that was never stored has no numbers: there, what follows is what is new.
+        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
+        new = [m for m in new if not (m.is_summary or m.is_marker)]
+        tokens = self.gauge.size(new) * self.gauge.scale
+        least = self.policy.distance_share * self.situation.budget.window
+        return len(new) >= self.policy.distance_messages and tokens >= least
 
     def rungs(self) -> list[Strategy]:
         """Return what may be tried, in this order.
@@ -58,9 +110,7 @@ class Ladder:
             return [*clearing, *truncating]
         if asked or not situation.is_over:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
-        far = situation.trigger is Trigger.FORCED or has_come_far(
-            situation, self.policy, self.gauge
-        )
+        far = situation.trigger is Trigger.FORCED or self.has_come_far()
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
     def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
@@ -81,7 +131,7 @@ class Ladder:
 
     def is_enough(self, reduction: Reduction) -> bool:
         """Whether the history got a tenth smaller, and a request that was too large need not be."""
-        has_room = not self.situation.budget.exceeds(reduction.tokens_after.value)
+        has_room = reduction.tokens_after.value <= self.situation.budget.allowed
         progress = self._share_left(reduction) <= 1 - self.policy.least_progress
         return progress and (has_room or not self.situation.is_over)
 
@@ -94,22 +144,20 @@ class Ladder:
         """
         if loses_pins(self.situation, reduction):
             raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)
+        situation, chosen = self.situation, self.situation.chosen
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
-        left = self._share_left(reduction)
-        is_last = reduction.kind == "truncated" and not self.situation.fits
-        chosen, fits = self.situation.chosen, self.situation.fits
-        must_fit = (self.situation.trigger is not Trigger.MANUAL and not fits) or (
-            chosen and chosen.originals
-        )
-        most = self.situation.room if must_fit else math.inf
-        any_will_do, may_grow = is_last or chosen, chosen and chosen.originals
-        if left >= 1 and not may_grow:
+        left, originals = self._share_left(reduction), bool(chosen and chosen.originals)
+        any_will_do = chosen or (reduction.kind == "truncated" and not situation.fits)
+        must_fit = originals or (situation.trigger is not Trigger.MANUAL and not situation.fits)
+        most = situation.room if must_fit else math.inf
+        automatic = situation.automatic and situation.trigger is Trigger.AUTO
+        if left >= 1 and not originals:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
         elif left > 1 - self.policy.least_progress and not any_will_do:
             reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
         elif after > most:
             reason = f"The context would still be too large: {after:,} tokens, {most:,} allowed"
-        elif reduction.kind == "cleared" and self._is_due_at(after):
+        elif reduction.kind == "cleared" and situation.budget.reason(after, automatic=automatic):
             reason = f"The context would soon be too large again: {after:,} tokens"
         else:
             return
@@ -121,21 +169,14 @@ class Ladder:
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))
 
-    def _is_due_at(self, tokens: int) -> bool:
-        automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO
-        return self.situation.budget.should_condense(tokens, automatic=automatic)
-
-    def may_be_sent(self) -> bool:
-        """Whether the request may go as it is, although nothing made it smaller."""
-        return self.situation.fits and self.situation.trigger is Trigger.AUTO
-
-    def floor(self, counter: TokenCounter) -> Floor:
+    def floor(self) -> Floor:
         """Return what stays whatever is condensed; the newest message counts once."""
-        effective = self.situation.effective
+        situation, weigh = self.situation, self.gauge.weigh
+        effective = situation.effective
         return Floor(
-            system=counter.count(self.situation.system),
-            tools=count_tools(self.situation.tools, counter),
-            pinned=counter.count(carried_pins(self.situation, effective[:-1])),
-            newest=count_message(effective[-1], counter) if effective else 0,
-            limit=max(0, int(self.situation.budget.allowed)),
+            system=weigh(situation.system),
+            tools=count_tools(situation.tools, self.gauge.counter),
+            pinned=weigh(carried_pins(situation, effective[:-1])),
+            newest=self.gauge.size(effective[-1:]),
+            limit=max(0, int(situation.budget.allowed)),
         )

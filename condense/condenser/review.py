@@ -7,12 +7,12 @@ from typing import Any, Protocol, Self
 
 from condense.budget.situation import Reduction, Verdict
 from condense.condenser.log import Attempt
-from condense.folded_files.results import FoldingRecord
+from condense.folded_files.results import Folded
 from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
+from condense.prices import Usage
 from condense.tokens.counters import TokenCount, TokenCounter
 
-_PLAIN = ("kind", "strategy", "summary", "analysis", "prompt")
 EDITED = "A person changed the summary before it was applied."
 UNSIGNED = "The provider's signed summary is not sent: what the person wrote stands for it."
 
@@ -94,52 +94,34 @@ class Proposal:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data, so that a review outlives the process."""
-        made, said = self.reduction, self.reduction.message
-        return {
-            **{name: getattr(made, name) for name in _PLAIN},
-            "by_model": self.by_model,
-            "scale": self.scale,
-            "message": {
-                "id": said.id,
-                "content": content_to_api(said.content),
-                "position": said.position,
-                "tags": asdict(said.tags),
-                "tokens": said.tokens,
-            },
-            "hidden": [*made.hidden],
-            "tokens_before": asdict(made.tokens_before),
-            "tokens_after": asdict(made.tokens_after),
-            "cost": str(made.cost),
-            "notes": [*made.notes],
-            "verdicts": [asdict(verdict) for verdict in made.verdicts],
-            "folded": made.folded.to_json() if made.folded else None,
-        }
+        made = self.reduction
+        # Blocks and folded files have a form of their own.
+        bare = replace(made, message=replace(made.message, content=()), folded=None)
+        data = {**asdict(bare), "by_model": self.by_model, "scale": self.scale}
+        data["message"]["content"] = content_to_api(made.message.content)
+        data["folded"] = made.folded.to_json() if made.folded else None
+        return {**data, "cost": str(made.cost)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_json` gave."""
-        said, made = data["message"], dict(data)
-        message = Message(
-            role="user",
-            content=content_from_api(said["content"]),
-            id=said["id"],
-            position=said["position"],
-            tags=Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])}),
-            tokens=said["tokens"],
-        )
+        made, said = dict(data), dict(data["message"])
+        tags = Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])})
+        said |= {"role": "user", "content": content_from_api(said["content"]), "tags": tags}
+        by_model, scale = made.pop("by_model"), made.pop("scale")
         verdicts = [{**one, "issues": tuple(one["issues"])} for one in made["verdicts"]]
-        reduction = Reduction(
-            **{name: made[name] for name in _PLAIN},
-            message=message,
-            hidden=tuple(made["hidden"]),
-            tokens_before=TokenCount(**made["tokens_before"]),
-            tokens_after=TokenCount(**made["tokens_after"]),
-            cost=Decimal(made["cost"]),
-            notes=tuple(made["notes"]),
-            verdicts=tuple([Verdict(**one) for one in verdicts]),
-            folded=FoldingRecord.from_json(made["folded"]) if made["folded"] else None,
-        )
-        return cls(reduction=reduction, by_model=made["by_model"], scale=made["scale"])
+        made |= {
+            "message": Message(**said),
+            "hidden": tuple(made["hidden"]),
+            "tokens_before": TokenCount(**made["tokens_before"]),
+            "tokens_after": TokenCount(**made["tokens_after"]),
+            "usage": Usage(**made.get("usage", {})),
+            "cost": Decimal(made["cost"]),
+            "notes": tuple(made["notes"]),
+            "verdicts": tuple([Verdict(**one) for one in verdicts]),
+            "folded": Folded.from_json(made["folded"]) if made["folded"] else None,
+        }
+        return cls(reduction=Reduction(**made), by_model=by_model, scale=scale)
 
 
 def _size(message: Message, counter: TokenCounter) -> int:

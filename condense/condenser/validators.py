@@ -7,7 +7,7 @@ nothing to say that takes sections, or more words than the ledger has.
 import asyncio
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from condense.budget.situation import Reduction, Situation, Verdict
@@ -53,8 +53,14 @@ _KEPT_KINDS = ("edited_files", "constraints")
 
 async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     """Reject a summary with fewer than half of the sections that its prompt's form has."""
-    asked = _headings_asked(reduction.prompt)
-    if not asked or _is_brief(situation, reduction):
+    form = _FORM.search(reduction.prompt)
+    titles: dict[str, str] = {}
+    for number, title in _SECTION.findall(reduction.prompt if form else ""):
+        titles.setdefault(number, title)
+    shown, asked = _SECTION.findall(form[1]) if form else [], list(titles.values())
+    # A prompt may number other things, and show no form of them.
+    is_asked = shown and titles.get("1") == shown[0][1]
+    if not is_asked or _is_brief(situation, reduction):
         return Verdict(name="sections")
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
@@ -81,8 +87,8 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
     hidden = [
         message for message in reduction.hidden_among(situation.effective) if not message.is_summary
     ]
-    issues = await asyncio.to_thread(lambda: tuple(_repetitions(reduction.summary, hidden)))
-    return Verdict(name="repetition", issues=issues, rejects=bool(issues))
+    issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
+    return Verdict(name="repetition", issues=tuple(issues), rejects=bool(issues))
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
@@ -90,7 +96,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
 
     What people and replies said is copied whole, so a summary need not be longer than that.
     """
-    texts = (block.text for block in reduction.message.blocks if isinstance(block, TextBlock))
+    texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
     facts = sum([len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers])
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
@@ -115,26 +121,17 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
 DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_ledger, keeps_facts)
 
 
-def _repetitions(summary: str, hidden: Sequence[Message]) -> Iterator[str]:
-    data = summary.encode()
+def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
+    issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
-        yield "It says the same over and over"
-    text, source = (" ".join(one.split()) for one in (summary, plain_text(hidden)))
+        issues.append("It says the same over and over")
+    text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
     copied = sum([probe in source for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
-        yield "It copies what it should summarise"
-
-
-def _headings_asked(prompt: str) -> list[str]:
-    """Return the numbered sections that a prompt asks for, none where it shows no form of them."""
-    form = _FORM.search(prompt)
-    titles: dict[str, str] = {}
-    for number, title in _SECTION.findall(prompt if form else ""):
-        titles.setdefault(number, title)
-    shown = _SECTION.findall(form[1]) if form else []
-    return list(titles.values()) if shown and titles.get("1") == shown[0][1] else []
+        issues.append("It copies what it should summarise")
+    return issues
 
 
 def _is_brief(situation: Situation, reduction: Reduction) -> bool:

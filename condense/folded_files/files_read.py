@@ -1,7 +1,7 @@
 """Files that the agent read or the user mentioned, as a conversation shows them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -32,7 +32,22 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     """
     # A call is told by its block: other messages may use its id again.
     failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
-    found = chain.from_iterable(_paths_of(message, failed) for message in reversed(messages))
+    found: list[str] = []
+    for message in reversed(messages):
+        for block in message.blocks:
+            match block:
+                case ToolUseBlock() if id(block) not in failed:
+                    found += paths_read(block)
+                case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
+                    found.append(folded[1])
+                case TextBlock() if beside := beside_of(block):
+                    # A file that was put beside somebody's words because they mention it.
+                    found += [str(beside["name"])] if beside.get("mention") == "file" else []
+                case TextBlock(text) if message.role == "user":
+                    found += _CONTENT.findall(text)
+                    # Found many times faster than the expression finds nothing.
+                    for path in _MENTION.findall(text) if "@/" in text else ():
+                        found.append(path.replace("\\ ", " ").rstrip(_PUNCTUATION))
     return tuple(dict.fromkeys(found))
 
 
@@ -42,23 +57,6 @@ def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
     views = isinstance(argument, Mapping) and argument.get("command") == "view"
     reads = name in READING or (name in READING_OR_WRITING and views)
     return tuple(_paths_in(argument)) if reads else ()
-
-
-def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
-    for block in message.blocks:
-        match block:
-            case ToolUseBlock() if id(block) not in failed:
-                yield from paths_read(block)
-            case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
-                yield folded[1]
-            case TextBlock() if beside := beside_of(block):
-                # A file that was put beside somebody's words because they mention it.
-                yield from [str(beside["name"])] if beside.get("mention") == "file" else []
-            case TextBlock(text) if message.role == "user":
-                yield from _CONTENT.findall(text)
-                # Found many times faster than the expression finds nothing.
-                for path in _MENTION.findall(text) if "@/" in text else ():
-                    yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)
 
 
 def _paths_in(argument: Any) -> Iterable[str]:

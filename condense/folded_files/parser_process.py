@@ -79,19 +79,11 @@ class ParserProcess:
 
     def _ask_a_fresh_one(self, request: bytes) -> bytes:
         self.close()
-        process = self._process = self._start()
-        if answer := self._ask(request):
-            return answer
-        code = process.wait()
-        self.close()
-        raise Unfoldable(SkipReason.NO_PARSER if code == os.EX_UNAVAILABLE else SkipReason.CRASHED)
-
-    def _start(self) -> subprocess.Popen[bytes]:
         self._owner = os.getpid()
         atexit.unregister(self.close)
         atexit.register(self.close)
         try:
-            return subprocess.Popen(  # noqa: S603 - Python itself, and this package's file
+            process = self._process = subprocess.Popen(  # noqa: S603 - Python itself, and this package's file
                 [sys.executable, "-I", str(self.worker)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -99,6 +91,11 @@ class ParserProcess:
             )
         except OSError:
             raise Unfoldable(SkipReason.NO_PARSER) from None
+        if answer := self._ask(request):
+            return answer
+        code = process.wait()
+        self.close()
+        raise Unfoldable(SkipReason.NO_PARSER if code == os.EX_UNAVAILABLE else SkipReason.CRASHED)
 
 
 parser = ParserProcess()

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from condense.errors import SkipReason
-
 
 @dataclass(frozen=True, slots=True)
 class FoldedFile:
@@ -18,36 +16,17 @@ class FoldedFile:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The signatures of some files.
+    """Which files were folded, and which were left out.
 
-    ``sections`` holds one ``<system-reminder>`` block for each path in ``included``; ``characters``
-    is their length when joined by newlines, in UTF-16 code units as Roo Code counts.
+    ``characters`` is the length of the ``sections``, one ``<system-reminder>`` block for each of
+    the ``files``, when joined by newlines, in UTF-16 code units as Roo Code counts. The record of
+    a condensation is without them: its summary has them.
     """
-
-    sections: tuple[str, ...] = ()
-    included: tuple[str, ...] = ()
-    skipped: tuple[FoldedFile, ...] = ()
-    characters: int = 0
-
-    def left_out(self, reason: SkipReason) -> Self:
-        """Return the record of the same files with none of them folded."""
-        dropped = tuple([FoldedFile(path, reason=reason) for path in self.included])
-        return type(self)(skipped=(*dropped, *self.skipped))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return which files were folded and which left out as plain data, to store with a run."""
-        pairs = zip(self.included, self.sections, strict=True)
-        files = tuple([FoldedFile(path, units(text)) for path, text in pairs])
-        return FoldingRecord(self.characters, files, self.skipped).to_json()
-
-
-@dataclass(frozen=True, slots=True)
-class FoldingRecord:
-    """Which files were folded beside a summary, and which were left out."""
 
     characters: int = 0
     files: tuple[FoldedFile, ...] = ()
     left_out: tuple[FoldedFile, ...] = ()
+    sections: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain data."""

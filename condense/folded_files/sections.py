@@ -52,16 +52,16 @@ def fold_files(
         seen.add(real)
         sections.add(path, read_definitions(path, workspace.read(real)))
 
-    included: list[str] = []
-    skipped: list[FoldedFile] = []
+    files: list[FoldedFile] = []
+    left_out: list[FoldedFile] = []
     for path in paths:
         try:
             fold(path)
         except Unfoldable as failure:
-            skipped.append(FoldedFile(path, reason=failure.reason))
+            left_out.append(FoldedFile(path, reason=failure.reason))
         else:
-            included.append(path)
-    return Folded(tuple(sections.sections), tuple(included), tuple(skipped), sections.characters)
+            files.append(FoldedFile(path, units(sections.sections[-1])))
+    return Folded(sections.characters, tuple(files), tuple(left_out), tuple(sections.sections))
 
 
 class Sections:

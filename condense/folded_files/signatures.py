@@ -4,7 +4,7 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
@@ -81,7 +81,13 @@ def _fold(language: str, source: bytes) -> Outcome:
     lines = text.split("\n")
     if language == MARKDOWN:
         # The rows from each header to the row before the next one, as Roo Code finds them.
-        rows = [*_header_rows(lines), len(lines)]
+        bare, rows = [line.removesuffix("\r") for line in lines], list[int]()
+        for row, (above, line) in enumerate(pairwise(("", *bare))):
+            if _ATX.fullmatch(line):
+                rows.append(row)
+            elif _UNDERLINE.fullmatch(line) and _UNDERLINED.fullmatch(above):
+                rows.append(row - 1)
+        rows.append(len(lines))
         sections = [Span(row, following - 1) for row, following in pairwise(rows)]
         return render(sections, lines) or SkipReason.NOTHING
     try:
@@ -100,14 +106,14 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
     for span in sorted(spans):
         if span.signature or span.last - span.first + 1 >= LEAST_ROWS:
             chosen[span.first] = max(span.last, chosen.get(span.first, 0))
+    # What only machines write is cut: a line of minified code would take the whole limit.
+    shown = {
+        row: lines[row] if len(lines[row]) <= LONGEST_LINE else f"{lines[row][:LONGEST_LINE]} …"
+        for row in chosen
+    }
     return "".join(
-        [f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()]
+        [f"{first + 1}--{last + 1} | {shown[first]}\n" for first, last in chosen.items()]
     )
-
-
-def _shown(line: str) -> str:
-    """Cut what only machines write: a line of minified code would take the whole limit."""
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} …"
 
 
 def _trimmed(span: Span, lines: Sequence[str]) -> Span:
@@ -116,17 +122,6 @@ def _trimmed(span: Span, lines: Sequence[str]) -> Span:
     while last > span.first and not lines[last].strip():
         last -= 1
     return span._replace(last=last)
-
-
-def _header_rows(lines: Sequence[str]) -> Iterator[int]:
-    above = ""
-    for row, raw in enumerate(lines):
-        line = raw.removesuffix("\r")
-        if _ATX.fullmatch(line):
-            yield row
-        elif _UNDERLINE.fullmatch(line) and _UNDERLINED.fullmatch(above):
-            yield row - 1
-        above = line
 
 
 class SignatureCache:

@@ -36,16 +36,13 @@ Row = tuple[int, int, bool]
 @cache
 def grammar(name: str) -> tuple[Language, Query]:
     """Return a language and its query, loaded once."""
-    language = _language(name)
-    return language, Query(language, (QUERIES / f"{SHARED.get(name, name)}.scm").read_text())
-
-
-def _language(name: str) -> Language:
     if name == "tlaplus":
         import tree_sitter_tlaplus  # noqa: PLC0415 - one more library to load, rarely needed
 
-        return Language(tree_sitter_tlaplus.language())
-    return get_language(SPELLED.get(name, name))  # type: ignore[arg-type]
+        language = Language(tree_sitter_tlaplus.language())
+    else:
+        language = get_language(SPELLED.get(name, name))  # type: ignore[arg-type]
+    return language, Query(language, (QUERIES / f"{SHARED.get(name, name)}.scm").read_text())
 
 
 def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[Row], bool]:

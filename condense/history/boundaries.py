@@ -1,6 +1,6 @@
 """Boundaries: the places to cut a history, so that a tool call and its result stay together."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,6 @@ def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
         opened[pair.called_at + 1] += 1
         opened[pair.answered_at + 1] -= 1
     return tuple([i for i, depth in enumerate(accumulate(opened)) if depth == 0])
-
-
-def nearest_cut(cuts: Sequence[int], target: int, *, low: int, high: int) -> int | None:
-    """Return the cut within ``[low, high]`` that is nearest to ``target``; the lower of two.
-
-    ``cuts`` ascend, as from :func:`safe_cuts`; None when no cut lies in that range.
-    """
-    usable = cuts[bisect_left(cuts, low) : bisect_right(cuts, high)]
-    return min(usable, key=lambda cut: (abs(cut - target), cut), default=None)
 
 
 def unread_tail(effective: Sequence[Message]) -> int:

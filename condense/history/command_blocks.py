@@ -16,7 +16,7 @@ _NAME = re.compile(r"""\bname\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 def extract_command_blocks(message: Message) -> str:
     """Return the message's ``<command …>…</command>`` blocks, joined by newlines."""
-    return "\n".join(_blocks(_directives(message)))
+    return "\n".join(_blocks(message))
 
 
 def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -27,23 +27,21 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
     """
     newest: dict[str, str] = {}
     for message in messages:
-        for block in _blocks(_directives(message)) if message.role == "user" else ():
+        for block in _blocks(message) if message.role == "user" else ():
             tag = block[: block.index(">") + 1]
             named = _NAME.search(tag)
             newest[(named[1] or named[2] or tag) if named else tag] = block
     return tuple(newest.values())
 
 
-def _directives(message: Message) -> str:
-    """Return the text that may hold directives: what a file says is none."""
+def _blocks(message: Message) -> Iterator[str]:
+    """Yield the blocks in what may hold directives: what a file says is none."""
     texts = [block for block in message.blocks if isinstance(block, TextBlock)]
     if message.is_summary or message.is_marker:
-        return "\n".join([block.text for block in texts if block.text.startswith(REMINDER)])
-    return "\n".join([block.text for block in texts if beside_of(block).get("kind") in _MEANT])
-
-
-def _blocks(text: str) -> Iterator[str]:
-    end = 0
+        meant = [block for block in texts if block.text.startswith(REMINDER)]
+    else:
+        meant = [block for block in texts if beside_of(block).get("kind") in _MEANT]
+    text, end = "\n".join([block.text for block in meant]), 0
     while (start := text.find(_OPEN, end)) >= 0:
         opened = text.find(">", start + len(_OPEN))
         closed = text.find(_CLOSE, opened + 1)

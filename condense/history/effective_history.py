@@ -16,7 +16,7 @@ class InForce:
     @classmethod
     def of(cls, messages: Iterable[Message]) -> "InForce":
         """Collect them from a history; one hidden by a later summary is still in force."""
-        live = [message.tags for message in messages if message.in_force]
+        live = [message.tags for message in messages if not message.taken_back]
         summaries = [tags.condense_id for tags in live if tags.condense_id is not None]
         markers = [tags.truncation_id for tags in live if tags.truncation_id is not None]
         return cls(frozenset(summaries), frozenset(markers))
@@ -39,7 +39,7 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     visible = [message for message in newest if not message.taken_back]
     if start is not None:
         visible = _without_orphans(visible)
-    if markers := InForce.of(visible).markers:
+    if markers := {one.tags.truncation_id for one in visible} - {None}:
         visible = [one for one in visible if one.tags.truncation_parent not in markers]
     cleared: dict[str, Mapping[str, str]] = {}
     for message in visible:
@@ -56,7 +56,7 @@ def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, .
 
 def _last_summary(messages: Sequence[Message]) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
-        if messages[index].is_summary and messages[index].in_force:
+        if messages[index].is_summary and not messages[index].taken_back:
             return index
     return None
 
@@ -70,19 +70,23 @@ def _without_orphans(tail: Sequence[Message]) -> list[Message]:
         if message.role == "assistant" or isinstance(message.content, str):
             kept.append(message)
             continue
-        blocks = tuple([block for block in message.content if not _is_orphan(block, calls)])
+        blocks = tuple(
+            [
+                block
+                for block in message.content
+                if not (
+                    block.tool_use_id not in calls
+                    if isinstance(block, ToolResultBlock)
+                    else isinstance(block, OpaqueBlock)
+                    and block.data.get("type") == "tool_result"
+                    and block.data.get("tool_use_id") not in calls
+                )
+            ]
+        )
         if blocks:
             is_whole = len(blocks) == len(message.content)
             kept.append(message if is_whole else message.with_content(blocks))
     return kept
-
-
-def _is_orphan(block: object, calls: set[str]) -> bool:
-    if isinstance(block, ToolResultBlock):
-        return block.tool_use_id not in calls
-    return isinstance(block, OpaqueBlock) and (
-        block.data.get("type") == "tool_result" and block.data.get("tool_use_id") not in calls
-    )
 
 
 def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Message, ...]:

@@ -31,7 +31,8 @@ def without_thinking(message: Message) -> Message:
 def behind(effective: Sequence[Message], hidden: Iterable[str]) -> Sequence[Message]:
     """Return what stays of an effective history behind the first message that is hidden."""
     ids = frozenset(hidden)
-    first = next((i for i, one in enumerate(effective) if one.id in ids), len(effective))
+    places = [place for place, one in enumerate(effective) if one.id in ids]
+    first = places[0] if places else len(effective)
     return [message for message in effective[first:] if message.id not in ids]
 
 
@@ -56,11 +57,10 @@ def without_compaction(message: Message) -> Message:
     """Return the message with a compaction's readable text in its place, for any other reader."""
     if not any(map(is_compaction, message.blocks)):
         return message
-    texts = [_as_text(block) for block in message.blocks]
-    return message.with_content(tuple([block for block in texts if block]))
-
-
-def _as_text(block: Block) -> Block | None:
-    if not (isinstance(block, OpaqueBlock) and is_compaction(block)):
-        return block
-    return TextBlock(block.said) if block.said else None
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if not (isinstance(block, OpaqueBlock) and is_compaction(block)):
+            blocks.append(block)
+        elif block.said:
+            blocks.append(TextBlock(block.said))
+    return message.with_content(tuple(blocks))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
-from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import InForce, clear_results, effective_history
 from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
@@ -68,7 +68,7 @@ def replace_hidden(
     What a clearing's marker stands for stays, with one line for each result it clears.
     """
     ids = frozenset(hidden)
-    last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
+    last = [place for place, one in enumerate(effective) if one.id in ids][-1]
     before: Sequence[Message] = effective[: last + 1]
     if message.tags.cleared:
         before = clear_results(before, message.tags.cleared)
@@ -97,8 +97,10 @@ def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tupl
     cuts = safe_cuts(effective)
     start = next(cut for cut in cuts if cut >= 1)
     high = max(1 + count, unread_tail(effective))
-    end = nearest_cut(cuts, 1 + count, low=start + 1, high=high)
-    return () if end is None else tuple(effective[start:end])
+    usable = [cut for cut in cuts if start < cut <= high]
+    # Of two that are as near, the lower one.
+    end = min(usable, key=lambda cut: (abs(cut - 1 - count), cut), default=start)
+    return tuple(effective[start:end])
 
 
 def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:

@@ -15,26 +15,31 @@ _CARRIED = {CONDENSE: "no_ledger", BESIDE_LEDGER: "ledger_follows"}
 
 
 @cache
-def _read(name: str) -> str:
-    return resources.files(__name__).joinpath(f"{name}.md").read_text("utf-8").strip()
+def _read(key: str) -> str:
+    name = CONDENSE if key in _CARRIED else key
+    text = resources.files(__name__).joinpath(f"{name}.md").read_text("utf-8").strip()
+    return text.replace("{carried}", _read(_CARRIED[key])) if key in _CARRIED else text
 
 
 def _files() -> Iterator[Entry[str]]:
-    for file in resources.files(__name__).iterdir():
-        name, _, suffix = file.name.partition(".")
-        if suffix == "md":
-            yield Entry(name, partial(_read, name))
-    for key, carried in _CARRIED.items():
-        text = partial(lambda name: _fill(_read("condense"), carried=_read(name)), carried)
-        yield Entry(key, text)
+    names = [file.name for file in resources.files(__name__).iterdir()]
+    keys = [name.removesuffix(".md") for name in names if name.endswith(".md")]
+    for key in (*keys, BESIDE_LEDGER):
+        yield Entry(key, partial(_read, key))
 
 
 _registry: Registry[str] = Registry("prompt", _files)
 
 
-def load_prompt(key: str) -> str:
-    """Return the text of that key; raise LookupError, with the keys that there are."""
-    return _registry.get(key)
+def load_prompt(key: str, **values: object) -> str:
+    """Return the text of that key, with ``values`` in place of their names in braces.
+
+    Other braces mean nothing. Raises LookupError, with the keys that there are.
+    """
+    text = _registry.get(key)
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
 
 
 def register_prompt(key: str, text: str, *, priority: float = 0) -> None:
@@ -47,23 +52,6 @@ def unregister_prompt(key: str) -> None:
     _registry.unregister(key)
 
 
-def _fill(text: str, **values: object) -> str:
-    """Put values in place of their names in braces; other braces mean nothing."""
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", str(value))
-    return text
-
-
-def summary_system() -> str:
-    """Return the system prompt of a summary call: summarise, answer in text, call no tools."""
-    return load_prompt("summary_system")
-
-
-def summary_preface() -> str:
-    """Return the words that tell the model what the summary it reads stands for."""
-    return load_prompt("summary_preface")
-
-
 def condense_instruction(
     custom: str = "", focus: str = "", *, key: str = CONDENSE, words: int = 0
 ) -> str:
@@ -74,9 +62,9 @@ def condense_instruction(
     """
     parts = [custom.strip() or load_prompt(key)]
     if words and not custom.strip():
-        parts.append(_fill(load_prompt("length"), words=f"{words:,}"))
+        parts.append(load_prompt("length", words=f"{words:,}"))
     if focus.strip():
-        parts.append(_fill(load_prompt("focus"), focus=focus.strip()))
+        parts.append(load_prompt("focus", focus=focus.strip()))
     return "\n\n".join(parts)
 
 
@@ -85,14 +73,9 @@ def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
     if not lacking:
         return instruction
     named = "\n".join([f"- {one}" for one in lacking])
-    return f"{instruction}\n\n{_fill(load_prompt('repair'), lacking=named)}"
+    return f"{instruction}\n\n{load_prompt('repair', lacking=named)}"
 
 
 def framed(key: str, instruction: str, **values: object) -> str:
     """Return an instruction after the text of a ``key``, with ``values`` put into that."""
-    return f"{_fill(load_prompt(key), **values)}\n\n{instruction}"
-
-
-def update_instruction(instruction: str) -> str:
-    """Return the instruction for a history that begins with an earlier summary."""
-    return framed("update", instruction)
+    return f"{load_prompt(key, **values)}\n\n{instruction}"

@@ -48,8 +48,15 @@ def carry_newest(
     A summary or marker may carry an earlier one.
     """
     message, request = newest_request(effective)
-    is_carried = message is not None and (message.tags.pinned or _holds(known, request))
-    if message not in hidden or is_carried:
+    said = "\n".join([block.text for block in known if isinstance(block, TextBlock)])
+    missing = [
+        block
+        for block in request
+        if not (
+            f"\n{block.text}\n" in f"{said}\n" if isinstance(block, TextBlock) else block in known
+        )
+    ]
+    if message not in hidden or (message and message.tags.pinned) or not missing:
         return Addition()
     return carry(request, room, counter)
 
@@ -124,15 +131,6 @@ def _sections(made: Message) -> Sequence[Section]:
             text = block.text if isinstance(block, TextBlock) else ""
             sections.append((text.partition("\n")[0], [block]))
     return sections
-
-
-def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
-    """Whether all of the request stands in what is known already, such as the ledger."""
-    said = "\n".join([block.text for block in known if isinstance(block, TextBlock)])
-    return all(
-        f"\n{block.text}\n" in f"{said}\n" if isinstance(block, TextBlock) else block in known
-        for block in request
-    )
 
 
 def carry(
@@ -230,7 +228,7 @@ def loses_pins(situation: Situation, reduction: Reduction) -> bool:
     if reduction.kind == "cleared":
         return any(map(_is_pinned, hidden))
     carried = reduction.message.blocks
-    return not all(pin in carried for pin in carried_pins(situation, hidden))
+    return bool([pin for pin in carried_pins(situation, hidden) if pin not in carried])
 
 
 def shows_pin(effective: Sequence[Message], message: Message) -> bool:

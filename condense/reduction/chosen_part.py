@@ -1,23 +1,18 @@
 """Chosen parts: messages in a row, one tool's output or one summary, as a person picked them."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import override
 
 from condense.budget.situation import Chosen, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history.boundaries import (
-    AnsweredCall,
-    pair_calls,
-    require_enough,
-    safe_cuts,
-    unread_tail,
-)
-from condense.messages import Message, Tags, TextBlock, content_to_api
+from condense.history.boundaries import pair_calls, require_enough, safe_cuts, unread_tail
+from condense.messages import Tags, TextBlock, content_to_api
 from condense.notes.sentences import one_line
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
-from condense.reduction.recap import HEADING, Recap, Split, opening, with_written
-from condense.reduction.strategy import ByModel, Kit, make_reduction
+from condense.reduction.recap import Split, instruction, opening, stand_in, with_written
+from condense.reduction.strategy import ByModel, Strategy, make_reduction
+from condense.summaries.summarizer import Kit
+from condense.summaries.writer import Writer
 from condense.tokens.counters import TokenCount
 
 NAME = 60  # characters of a tool's name
@@ -46,26 +41,24 @@ class ChosenMessages(ByModel):
 
         Raises NothingToCondense before any call where these messages can't be hidden together.
         """
-        split = _split(situation)
-        gauge = Gauge(situation, kit.counter)
-        return await _Part(situation, split, gauge, kit).summarise(self)
-
-
-def _split(situation: Situation) -> Split:
-    effective, ids = situation.effective, situation.chosen.ids if situation.chosen else ()
-    places = [place for place, one in enumerate(effective) if one.id in ids]
-    unread = unread_tail(effective)
-    if not places or len(places) != len(ids):
-        raise NothingToCondense("Some of the chosen messages are hidden already")
-    start, end = places[0], places[-1] + 1
-    cuts = safe_cuts(effective)
-    if end - start != len(places) or start not in cuts or end not in cuts:
-        raise NothingToCondense("The chosen messages would part a tool call from its result")
-    if end > unread:
-        raise NothingToCondense("The model has not read all of the chosen messages")
-    hidden = effective[start:end]
-    require_enough(effective, hidden)
-    return Split(hidden, (*effective[:start], *effective[end:]), effective[unread:])
+        effective, ids = situation.effective, situation.chosen.ids if situation.chosen else ()
+        places = [place for place, one in enumerate(effective) if one.id in ids]
+        unread = unread_tail(effective)
+        if not places or len(places) != len(ids):
+            raise NothingToCondense("Some of the chosen messages are hidden already")
+        start, end = places[0], places[-1] + 1
+        cuts = safe_cuts(effective)
+        if end - start != len(places) or start not in cuts or end not in cuts:
+            raise NothingToCondense("The chosen messages would part a tool call from its result")
+        if end > unread:
+            raise NothingToCondense("The model has not read all of the chosen messages")
+        hidden, kept = effective[start:end], (*effective[:start], *effective[end:])
+        require_enough(effective, hidden)
+        split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
+        prompt = instruction(self, split, gauge, kit)
+        written = await Writer(gauge, kit).write(hidden, prompt)
+        made = await _stand_in(self, split, gauge, kit, written.summary)
+        return with_written(made, written, prompt, kit)
 
 
 class FromOriginals(ByModel):
@@ -82,20 +75,27 @@ class FromOriginals(ByModel):
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction for so many messages, from the midst where they are."""
         about = super().prompt_for(alone(situation))
-        is_part = situation.picked_at > 0
+        is_part = _picked_at(situation) > 0
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation; raise NothingToCondense where that summary is not visible."""
-        at, effective = situation.picked_at, situation.effective
+        at, effective = _picked_at(situation), situation.effective
         if at < 0:
             raise NothingToCondense("This summary is hidden from the model already")
         unread = effective[unread_tail(effective) :]
         split = Split(effective[at : at + 1], (*effective[:at], *effective[at + 1 :]), unread)
-        part = _Part(situation, split, Gauge(situation, kit.counter), kit)
+        gauge = Gauge(situation, kit.counter)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
-        written = await part.writer.write(situation.picked, prompt)
-        return await part.reduction(self, written, prompt)
+        written = await Writer(gauge, kit).write(situation.picked, prompt)
+        made = await _stand_in(self, split, gauge, kit, written.summary)
+        return with_written(made, written, prompt, kit)
+
+
+def _picked_at(situation: Situation) -> int:
+    """Return where the first message that was chosen stands, -1 where none is visible."""
+    ids = situation.chosen.ids if situation.chosen else ()
+    return next((at for at, one in enumerate(situation.effective) if one.id in ids), -1)
 
 
 def alone(situation: Situation) -> Situation:
@@ -104,23 +104,15 @@ def alone(situation: Situation) -> Situation:
     return replace(situation, tokens=TokenCount(tokens))
 
 
-class _Part(Recap):
-    """Writes what the model reads instead of a part from the midst of a history."""
-
-    @property
-    @override
-    def opening(self) -> str:
-        preface = f"{HEADING}\n{load_prompt('range_preface')}"
-        return preface if self._follows_others else opening()
-
-    @override
-    def tags(self) -> Tags:
-        made = self.kit.new_id()
-        return Tags(truncation_id=made) if self._follows_others else Tags(condense_id=made)
-
-    @property
-    def _follows_others(self) -> bool:
-        return self.split.hidden[0].id != self.situation.effective[0].id
+async def _stand_in(
+    strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str
+) -> Reduction:
+    """Return the reduction in which a summary stands for a part from the midst of a history."""
+    tags, head = Tags(condense_id=kit.new_id()), opening(summary)
+    if split.hidden[0].id != gauge.situation.effective[0].id:
+        tags = Tags(truncation_id=tags.condense_id)
+        head = opening(summary, "range_preface")
+    return await stand_in(strategy, split, gauge, kit, (head,), tags=tags)
 
 
 class ChosenResult(ByModel):
@@ -138,13 +130,21 @@ class ChosenResult(ByModel):
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a clearing; raise NothingToCondense before any call where there is no output."""
-        answer = _answer(situation)
-        effective, gauge = situation.effective, Gauge(situation, kit.counter)
-        message = effective[answer.answered_at]
-        shown: Sequence[Message] = (message.with_content((answer.result,)),)
-        recap = Recap(situation, Split((), effective, ()), gauge, kit)
-        prompt = recap.instruction(self)
-        written = await recap.writer.write(shown, prompt)
+        chosen, effective = situation.chosen or Chosen(()), situation.effective
+        answers = [
+            one
+            for one in pair_calls(effective).answered
+            if one.call.id == chosen.call and effective[one.answered_at].id in chosen.ids
+        ]
+        if not answers:
+            raise NothingToCondense("This output is hidden from the model already")
+        answer = answers[0]
+        if answer.answered_at >= unread_tail(effective):
+            raise NothingToCondense("The model has not read this output yet")
+        gauge, message = Gauge(situation, kit.counter), effective[answer.answered_at]
+        prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
+        shown = message.with_content((answer.result,))
+        written = await Writer(gauge, kit).write((shown,), prompt)
         size = len(str(content_to_api(answer.result.content or "")))
         name = one_line(answer.call.name, NAME)
         line = LINE.format(name=name, size=size, summary=written.summary)
@@ -152,13 +152,3 @@ class ChosenResult(ByModel):
         content = (TextBlock(CONDENSED_TEXT),)
         made = make_reduction(self, (message,), content, tags, gauge=gauge, kit=kit)
         return with_written(made, written, prompt, kit)
-
-
-def _answer(situation: Situation) -> AnsweredCall:
-    chosen, effective = situation.chosen or Chosen(()), situation.effective
-    for one in pair_calls(effective).answered:
-        if one.call.id == chosen.call and effective[one.answered_at].id in chosen.ids:
-            if one.answered_at >= unread_tail(effective):
-                raise NothingToCondense("The model has not read this output yet")
-            return one
-    raise NothingToCondense("This output is hidden from the model already")

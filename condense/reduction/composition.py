@@ -99,7 +99,7 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
             found = [(text, layer) for text in texts if (layer := _LAYER.match(text))]
             yield from (Layer(int(layer[1]), text[layer.end() :]) for text, layer in found)
             # What a summary says after the words that each begins with.
-            said = "" if found or not texts else texts[0].removeprefix(opening()).strip()
+            said = "" if found or not texts else texts[0].removeprefix(opening().text).strip()
             if said:
                 yield Layer(0, said)
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.budget.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.history.boundaries import unread_tail
+from condense.budget.situation import Addition, Gauge, Reduction, Trigger
+from condense.history.boundaries import require_enough, unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
-from condense.prompts import repair_instruction, summary_preface, update_instruction
+from condense.prompts import framed, load_prompt, repair_instruction
 from condense.reduction.carryover import (
     carried_pins,
     carry_first,
@@ -15,7 +15,8 @@ from condense.reduction.carryover import (
     room_beside,
     tell_unread,
 )
-from condense.reduction.strategy import Kit, Strategy, make_reduction
+from condense.reduction.strategy import Strategy, make_reduction
+from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer, Written
 
 HEADING = "## Conversation Summary"
@@ -36,35 +37,30 @@ class Split:
     unread: tuple[Message, ...]
     keeps_first: bool = False
 
-    @property
-    def keeps_unread(self) -> bool:
-        """Whether the unread messages stay; else they are hidden before they were read."""
-        return len(self.kept) >= len(self.unread)
 
-
-def split_at(situation: Situation, gauge: Gauge, cuts: Sequence[int]) -> Split:
+def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """Return the split at the first of ``cuts``, or of the unread tail, whose rest has room.
 
     Below the limit any rest has; where not even the unread messages fit, everything is hidden.
+    Raises NothingToCondense where a summary of what is hidden would say nothing new.
     """
-    effective, unread_from = situation.effective, unread_tail(situation.effective)
-    unread = effective[unread_from:]
-    pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
-    room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
-    for cut in (*cuts, unread_from):
-        if not situation.is_over or gauge.size(effective[cut:]) <= room:
-            return Split(effective[:cut], effective[cut:], unread)
-    return Split(effective, (), unread)
+    situation, effective = gauge.situation, gauge.situation.effective
+    unread_from = unread_tail(effective)
+    unread, cuts = effective[unread_from:], (*cuts, unread_from)
+    if situation.is_over:
+        pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
+        room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
+        cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= room] or [len(effective)]
+    require_enough(effective, effective[: cuts[0]])
+    return Split(effective[: cuts[0]], effective[cuts[0] :], unread)
 
 
-def opening() -> str:
-    """Return the words that every summary begins with."""
-    return f"{HEADING}\n{summary_preface()}"
+def opening(summary: str = "", preface: str = "summary_preface") -> TextBlock:
+    """Return the block that every summary begins with: heading, preface and what is said."""
+    return TextBlock(f"{HEADING}\n{load_prompt(preface)}" + (f"\n\n{summary}" if summary else ""))
 
 
-def with_written(
-    made: Reduction, written: Written, prompt: str, kit: Kit, *, notes: Sequence[str] = ()
-) -> Reduction:
+def with_written(made: Reduction, written: Written, prompt: str, kit: Kit) -> Reduction:
     """Return a reduction with what a model wrote for it, what it was asked, and what that cost."""
     return replace(
         made,
@@ -73,110 +69,65 @@ def with_written(
         prompt=prompt,
         usage=kit.bill.usage,
         cost=kit.bill.cost,
-        notes=(*written.notes, *notes),
+        notes=(*written.notes, *made.notes),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Recap:
-    """Has a summary written, and makes of it what the model reads instead of hidden messages."""
+def instruction(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) -> str:
+    """Return what the model is asked, where it updates a summary or repairs one, too."""
+    prompt = strategy.prompt_for(gauge.situation)
+    if [True for message in split.hidden if message.is_summary]:
+        prompt = framed("update", prompt)
+    return repair_instruction(prompt, kit.lacking)
 
-    situation: Situation
-    split: Split
-    gauge: Gauge
-    kit: Kit
 
-    @property
-    def opening(self) -> str:
-        """The words that it begins with."""
-        return opening()
+async def summarise(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) -> Reduction:
+    """Return the reduction that hides messages behind a summary of them by the model."""
+    prompt = instruction(strategy, split, gauge, kit)
+    written = await Writer(gauge, kit).write(split.hidden, prompt)
+    made = await stand_in(strategy, split, gauge, kit, (opening(written.summary),))
+    return with_written(made, written, prompt, kit)
 
-    @property
-    def writer(self) -> Writer:
-        """Who has a summary of this situation written, on the kit's bill."""
-        return Writer(
-            situation=self.situation,
-            gauge=self.gauge,
-            counter=self.kit.counter,
-            summarizer=self.kit.summarizer,
-            on_text=self.kit.on_text,
-            bill=self.kit.bill,
-        )
 
-    def tags(self) -> Tags:
-        """Return what marks it as standing for what is hidden, under a fresh id."""
-        return Tags(condense_id=self.kit.new_id())
+async def stand_in(
+    strategy: Strategy,
+    split: Split,
+    gauge: Gauge,
+    kit: Kit,
+    head: Sequence[Block],
+    *,
+    tags: Tags | None = None,
+    facts: Sequence[Block] = (),
+) -> Reduction:
+    """Return the reduction in which ``head``, and what is carried over, stand for what is hidden.
 
-    def instruction(self, strategy: Strategy) -> str:
-        """Return what the model is asked, where it updates a summary or repairs one, too."""
-        prompt = strategy.prompt_for(self.situation)
-        if any(message.is_summary for message in self.split.hidden):
-            prompt = update_instruction(prompt)
-        return repair_instruction(prompt, self.kit.lacking)
-
-    async def summarise(self, strategy: Strategy) -> Reduction:
-        """Return the reduction that hides messages behind a summary of them by the model."""
-        prompt = self.instruction(strategy)
-        written = await self.writer.write(self.split.hidden, prompt)
-        return await self.reduction(strategy, written, prompt)
-
-    async def reduction(
-        self,
-        strategy: Strategy,
-        written: Written,
-        prompt: str,
-        layers: Sequence[TextBlock] = (),
-        signed: tuple[Block, ...] = (),
-    ) -> Reduction:
-        """Return the reduction for what was written, or for the ``layers`` that it is one of.
-
-        A ``signed`` block says it in its own words, and stands first.
-        """
-        said = await self.write("" if layers or signed else written.summary, (), layers, signed)
-        made = self.make(strategy, said)
-        return with_written(made, written, prompt, self.kit, notes=said.notes)
-
-    def make(self, strategy: Strategy, said: Addition) -> Reduction:
-        """Return the reduction in which these blocks stand for what is hidden."""
-        hidden, tags = self.split.hidden, self.tags()
-        return make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=self.kit)
-
-    async def write(
-        self,
-        summary: str,
-        facts: tuple[TextBlock, ...] = (),
-        layers: Sequence[TextBlock] = (),
-        signed: tuple[Block, ...] = (),
-    ) -> Addition:
-        """Return the summary message's blocks, and notes for people.
-
-        ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place; a
-        ``signed`` block stands before all.
-        """
-        split, effective, counter = self.split, self.situation.effective, self.kit.counter
-        said = (self.opening, summary)
-        head = (*signed, TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
-        dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
-        environment = Addition()
-        if self.situation.environment and self.situation.trigger is not Trigger.MANUAL:
-            try:
-                details = await self.situation.environment()
-                blocks = (TextBlock(details),) if details.strip() else ()
-                environment = Addition(blocks=blocks)
-            except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
-                said_of = f"The environment's details are missing: {error}"
-                environment = Addition(notes=(said_of,))
-        directives = repeated_directives(self.situation, {message.id for message in split.kept})
-        rest = (*directives, *dropped.blocks, *environment.blocks)
-        first = carried = Addition()
-        if split.keeps_first:
-            # Half of the room is for the rest.
-            room = room_beside(self.gauge, split.hidden, split.kept, (*head, *rest))
-            first = carry_first(effective, room / 2, counter)
-        if split.unread:
-            # A summary may repeat the request by chance; only these name it as the user's.
-            known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
-            room = room_beside(self.gauge, split.hidden, split.kept, around)
-            carried = carry_newest(effective, split.hidden, known, room, counter)
-        notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
-        return Addition(blocks=(*head, *first.blocks, *carried.blocks, *rest), notes=notes)
+    Of the ``head``, the ``facts`` name a request as the user's own.
+    """
+    situation, effective = gauge.situation, gauge.situation.effective
+    tags = tags or Tags(condense_id=kit.new_id())
+    # The unread messages stay, or are hidden before they were read.
+    is_lost = len(split.kept) < len(split.unread)
+    dropped = tell_unread(split.unread, gauge) if is_lost else Addition()
+    environment = Addition()
+    if situation.environment and situation.trigger is not Trigger.MANUAL:
+        try:
+            details = await situation.environment()
+            environment = Addition(blocks=(TextBlock(details),) if details.strip() else ())
+        except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
+            environment = Addition(notes=(f"The environment's details are missing: {error}",))
+    directives = repeated_directives(situation, {message.id for message in split.kept})
+    rest = (*directives, *dropped.blocks, *environment.blocks)
+    first = carried = Addition()
+    if split.keeps_first:
+        # Half of the room is for the rest.
+        room = room_beside(gauge, split.hidden, split.kept, (*head, *rest))
+        first = carry_first(effective, room / 2, kit.counter)
+    if split.unread:
+        # A summary may repeat the request by chance; only these name it as the user's.
+        known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
+        room = room_beside(gauge, split.hidden, split.kept, around)
+        carried = carry_newest(effective, split.hidden, known, room, kit.counter)
+    blocks = (*head, *first.blocks, *carried.blocks, *rest)
+    made = make_reduction(strategy, split.hidden, blocks, tags, gauge=gauge, kit=kit)
+    notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
+    return replace(made, notes=notes)

@@ -1,16 +1,15 @@
 """Strategies: the shape that each has, what it may work with, and what it is expected to take."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.history.boundaries import unread_tail
 from condense.messages import Content, Message, Tags, TextBlock
 from condense.prices import Usage
-from condense.prompts import condense_instruction, summary_system
+from condense.prompts import condense_instruction, load_prompt
 from condense.reduction.carryover import carried_pins
-from condense.summaries.summarizer import Bill, Summarizer, budget_of
+from condense.summaries.summarizer import Kit, Summarizer, budget_of
 from condense.tokens.counters import TokenCounter
 
 # Summaries of real sessions took 3.7 % of what they hid; a token is three quarters of a word.
@@ -18,25 +17,6 @@ LENGTH, WORDS = 0.04, 0.75
 FEWEST_WORDS = 150  # so that every section has a line or two
 # An analysis comes before the summary, and is about as long.
 TEXTS = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
-    """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
-
-    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
-    every model call goes on the ``bill``. ``is_enough`` tells whether a reduction makes what
-    progress is asked for, where a strategy could go on. ``lacking`` is what an earlier summary of
-    the same attempt was rejected for, one sentence each.
-    """
-
-    summarizer: Summarizer
-    counter: TokenCounter
-    new_id: Callable[[], str]
-    on_text: Callable[[str], Awaitable[None]]
-    bill: Bill = field(default_factory=Bill)
-    is_enough: Callable[[Reduction], bool] = lambda _: True
-    lacking: tuple[str, ...] = ()
 
 
 class Strategy(Protocol):
@@ -106,14 +86,16 @@ def expected_usage(
         return Usage()
     situation = gauge.situation
     effective, budget = situation.effective, budget_of(summarizer, situation.budget)
-    read = gauge.scale * gauge.size(situation.picked or effective[: unread_tail(effective)])
+    shown = situation.picked if situation.chosen else effective[: unread_tail(effective)]
+    read = gauge.scale * gauge.size(shown)
     asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
     output = min(output, budget.reserved)
     same = round(read + gauge.scale * gauge.fixed)
     caches = not situation.chosen and getattr(summarizer, "caches_prompts", False)
     if caches and same + asked <= budget.capacity:
         return Usage(input=asked, output=output, cache_read=same)
-    return Usage(input=round(read) + asked + counter.count(summary_system()), output=output)
+    asked += counter.count(load_prompt("summary_system"))
+    return Usage(input=round(read) + asked, output=output)
 
 
 def asks_model(strategy: Strategy) -> bool:

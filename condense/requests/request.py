@@ -211,16 +211,13 @@ def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
 def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
     content = block.content
     if isinstance(content, tuple):
-        content = tuple(_usable_in_result(content)) or None
+        kinds = [(one, one.to_api()["type"]) for one in _usable(content, "user")]
+        nested = {"tool_use", "tool_result"}
+        texts = [TextBlock(f"[{kind}]") if kind in nested else one for one, kind in kinds]
+        content = tuple(texts) or None
     if block.is_error and not (content.strip() if isinstance(content, str) else content):
         content = EMPTY_ERROR
     return block if content == block.content else replace(block, content=content)
-
-
-def _usable_in_result(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in _usable(blocks, "user"):
-        kind = block.to_api()["type"]
-        yield TextBlock(f"[{kind}]") if kind in {"tool_use", "tool_result"} else block
 
 
 def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from condense.history.boundaries import pair_calls
-from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.requests.tools_as_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
+from condense.messages import Block, Message, ToolResultBlock, ToolUseBlock
+from condense.requests.tools_as_text import orphan_to_blocks, tool_to_text
 
 # What is known of a call without a result, whatever ended the work on it.
 INTERRUPTED = "Interrupted before this tool finished. Unknown: it may have run, in part or whole."
@@ -56,22 +56,17 @@ class _Repair:
                 yield self.answer()
             # Its calls are open from here on.
             self.caller = message.id
-            yield _with_blocks(message, [self.in_reply(block) for block in message.blocks])
+            blocks: list[Block] = []
+            for block in message.blocks:
+                if isinstance(block, ToolUseBlock):
+                    id_ = self.unused(block.id)
+                    self.open.append((block.id, id_))
+                    blocks.append(block if id_ == block.id else replace(block, id=id_))
+                else:
+                    blocks.append(tool_to_text(block))
+            yield _with_blocks(message, blocks)
         if self.open:
             yield self.answer()
-
-    def in_reply(self, block: Block) -> Block:
-        """Return one block of a reply: a call gets a usable id, a result turns into text."""
-        match block:
-            case ToolUseBlock(id=id_):
-                self.open.append((id_, self.unused(id_)))
-                return block if self.open[-1][1] == id_ else replace(block, id=self.open[-1][1])
-            case OpaqueBlock({"type": "tool_use"}):
-                return TextBlock(tool_use_to_text(block))
-            case ToolResultBlock() | OpaqueBlock({"type": "tool_result"}):
-                return TextBlock(tool_result_to_text(block))
-            case _:
-                return block
 
     def unused(self, id_: str) -> str:
         """Return an id the API accepts and that no earlier call has."""
@@ -104,23 +99,12 @@ class _Repair:
                 is_same = block.tool_use_id == id_
                 results[index] = block if is_same else replace(block, tool_use_id=id_)
                 seen[block.tool_use_id] = block
-            elif not (isinstance(block, ToolResultBlock) and seen.get(block.tool_use_id) == block):
-                rest.extend(_unpaired(block))
+            elif not isinstance(block, ToolResultBlock):
+                rest.append(tool_to_text(block))
+            elif seen.get(block.tool_use_id) != block:
+                rest.extend(orphan_to_blocks(block))
         self.open = []
         return _with_blocks(message, results + rest)
-
-
-def _unpaired(block: Block) -> tuple[Block, ...]:
-    """Return what stands for a user message's block that answers no open call."""
-    match block:
-        case ToolResultBlock():
-            return orphan_to_blocks(block)
-        case OpaqueBlock({"type": "tool_result"}):
-            return (TextBlock(tool_result_to_text(block)),)
-        case ToolUseBlock() | OpaqueBlock({"type": "tool_use"}):
-            return (TextBlock(tool_use_to_text(block)),)
-        case _:
-            return (block,)
 
 
 def _with_blocks(message: Message, blocks: list[Block]) -> Message:

@@ -5,9 +5,9 @@ Their JSON is written as JavaScript writes it: the same for every client, withou
 
 import json
 import math
-import operator
 from collections.abc import Mapping
 from decimal import Decimal
+from operator import is_not
 from typing import Any, overload
 
 from condense.messages import (
@@ -70,17 +70,16 @@ def tools_to_text(source: Message | Content) -> Message | Content:
     if isinstance(source, str):
         return source
     if not isinstance(source, Message):
-        return tuple(map(_as_text, source))
-    content = tools_to_text(source.content)
-    return source if _same(content, source.content) else source.with_content(content)
+        return tuple(map(tool_to_text, source))
+    if isinstance(source.content, str):
+        return source
+    content = tuple(map(tool_to_text, source.content))
+    # Faster than comparing what the blocks say.
+    return source.with_content(content) if any(map(is_not, content, source.content)) else source
 
 
-def _same(one: Content, other: Content) -> bool:
-    """Whether nothing was replaced; faster than comparing what the blocks say."""
-    return one is other or all(map(operator.is_, one, other))
-
-
-def _as_text(block: Block) -> Block:
+def tool_to_text(block: Block) -> Block:
+    """Return a call or a result as a text block, any other block as it is."""
     if isinstance(block, TextBlock):
         return block
     match block:

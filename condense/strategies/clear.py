@@ -11,7 +11,8 @@ from condense.folded_files.files_read import paths_read
 from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
 from condense.messages import Message, Tags, content_to_api
 from condense.notes.sentences import one_line
-from condense.reduction.strategy import ByRule, Kit, make_reduction
+from condense.reduction.strategy import ByRule, make_reduction
+from condense.summaries.summarizer import Kit
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10
@@ -79,15 +80,16 @@ def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
         paths, asked = paths_read(answer.call), answer.call.input
         if not paths or not isinstance(asked, Mapping):
             continue
-        news = [path for path in paths if not any(_covers(one, asked) for one in later[path])]
+        # A later read covers this one that asked for the same with no further limits, such as a
+        # range of lines.
+        news = [
+            path
+            for path in paths
+            if not any(again.items() <= asked.items() for again in later[path])
+        ]
         if not news:
             found.add(index)
         if not answer.result.is_error:
             for path in news:
                 later[path].append(asked)
     return frozenset(found)
-
-
-def _covers(again: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
-    """Whether a later read asked for the same with no further limits, such as a range of lines."""
-    return all(name in asked and asked[name] == value for name, value in again.items())

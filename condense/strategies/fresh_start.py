@@ -1,9 +1,9 @@
 """Fresh start: one summary of all that the model has read."""
 
 from condense.budget.situation import Gauge, Reduction, Situation
-from condense.history.boundaries import require_enough
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByModel, Kit
+from condense.reduction.recap import split_at, summarise
+from condense.reduction.strategy import ByModel
+from condense.summaries.summarizer import Kit
 
 
 class FreshStart(ByModel):
@@ -19,6 +19,4 @@ class FreshStart(ByModel):
         Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, ())
-        require_enough(situation.effective, split.hidden)
-        return await Recap(situation, split, gauge, kit).summarise(self)
+        return await summarise(self, split_at(gauge), gauge, kit)

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
-from condense.history.boundaries import require_enough, safe_cuts, unread_tail
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.tags import replace_hidden
 from condense.messages import Message
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByModel, Kit
+from condense.reduction.recap import split_at, summarise
+from condense.reduction.strategy import ByModel
+from condense.summaries.summarizer import Kit
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3
@@ -44,27 +45,24 @@ class KeepRecent(ByModel):
         SummaryFailed after a failed one, and DidNotShrink where less than a fifth was gained.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, self._cuts(situation.effective, gauge))
-        split = replace(split, keeps_first=self.keep_first)
-        require_enough(situation.effective, split.hidden)
-        self._require_gain(split.kept, situation, gauge)
-        reduction = await Recap(situation, split, gauge, kit).summarise(self)
-        rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
-        self._require_gain(rest, situation, gauge)
-        return reduction
-
-    def _cuts(self, effective: Sequence[Message], gauge: Gauge) -> Sequence[int]:
-        """Return the safe cuts, the one that keeps what was asked for first, then later ones."""
-        last = unread_tail(effective)
+        effective, last = situation.effective, unread_tail(situation.effective)
+        # What keeps what was asked for first, then later ones.
         cuts = [cut for cut in safe_cuts(effective) if cut <= last]
         if self.tokens is not None:
-            limit = self.tokens
-            return [cut for cut in cuts if gauge.size(effective[cut:]) <= limit]
-        first = max([cut for cut in cuts if cut <= len(effective) - self.messages], default=0)
-        return [cut for cut in cuts if cut >= first]
+            cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= self.tokens]
+        else:
+            most = len(effective) - self.messages
+            first = max([cut for cut in cuts if cut <= most], default=0)
+            cuts = [cut for cut in cuts if cut >= first]
+        split = split_at(gauge, cuts)
+        split = replace(split, keeps_first=self.keep_first)
+        self._require_gain(split.kept, gauge)
+        reduction = await summarise(self, split, gauge, kit)
+        self._require_gain(replace_hidden(effective, reduction.hidden, reduction.message), gauge)
+        return reduction
 
-    def _require_gain(self, rest: Sequence[Message], situation: Situation, gauge: Gauge) -> None:
-        was, is_now = gauge.size(situation.effective), gauge.size(rest)
+    def _require_gain(self, rest: Sequence[Message], gauge: Gauge) -> None:
+        was, is_now = gauge.size(gauge.situation.effective), gauge.size(rest)
         if is_now > was * (1 - LEAST_REDUCTION):
             raise DidNotShrink(
                 f"The history would hardly get smaller: {was:,} → {is_now:,} tokens beside "

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import SummaryFailed
-from condense.history.boundaries import require_enough
 from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByModel, Kit
+from condense.reduction.recap import opening, split_at, stand_in, with_written
+from condense.reduction.strategy import ByModel
+from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
@@ -37,18 +37,18 @@ class Layers(ByModel):
         Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, ())
-        require_enough(situation.effective, split.hidden)
+        split = split_at(gauge)
         known = [message for message in split.hidden if message.is_summary]
         asking = self.prompt_for(situation)
         prompt = repair_instruction(framed("layer", asking) if known else asking, kit.lacking)
-        recap = Recap(situation, split, gauge, kit)
-        written = await recap.writer.write(split.hidden, prompt, known=known)
+        writer = Writer(gauge, kit)
+        written = await writer.write(split.hidden, prompt, known=known)
         stack = [*layers_in(known), Layer(0, written.summary)]
-        layers, notes = await self._merged(stack, asking, recap.writer)
-        blocks = [layer.block for layer in layers]
+        layers, notes = await self._merged(stack, asking, writer)
+        head = (opening(), *[layer.block for layer in layers])
+        made = await stand_in(self, split, gauge, kit, head)
         noting = replace(written, notes=(*written.notes, *notes))
-        return await recap.reduction(self, noting, prompt, blocks)
+        return with_written(made, noting, prompt, kit)
 
     async def _merged(
         self, layers: Sequence[Layer], asking: str, writer: Writer

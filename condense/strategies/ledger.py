@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
-from condense.history.boundaries import require_enough
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByRule, Kit
+from condense.reduction.recap import opening, split_at, stand_in
+from condense.reduction.strategy import ByRule
 from condense.summaries.attachments import facts_of
+from condense.summaries.summarizer import Kit
 
 NO_FACTS = "The hidden messages held no request, file or command."
 
@@ -22,11 +22,8 @@ class LedgerAlone(ByRule):
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation; raise NothingToCondense where too few messages are left."""
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, ())
-        require_enough(situation.effective, split.hidden)
+        split = split_at(gauge)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
-        summary = "" if facts else NO_FACTS
-        recap = Recap(situation, split, gauge, kit)
-        said = await recap.write(summary, facts)
-        text = "\n\n".join([block.text for block in facts])
-        return replace(recap.make(self, said), summary=text, notes=said.notes)
+        head = (opening("" if facts else NO_FACTS), *facts)
+        made = await stand_in(self, split, gauge, kit, head, facts=facts)
+        return replace(made, summary="\n\n".join([block.text for block in facts]))

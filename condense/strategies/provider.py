@@ -2,10 +2,11 @@
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
-from condense.history.boundaries import require_enough
 from condense.prompts import load_prompt
-from condense.reduction.recap import Recap, split_at
-from condense.reduction.strategy import ByModel, Kit
+from condense.reduction.recap import instruction, opening, split_at, stand_in, with_written
+from condense.reduction.strategy import ByModel
+from condense.summaries.summarizer import Kit
+from condense.summaries.writer import Writer
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
 
@@ -32,11 +33,10 @@ class ProviderCompaction(ByModel):
         the history does not fit into one call, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(situation, gauge, ())
-        require_enough(situation.effective, split.hidden)
-        if not split.keeps_unread:
+        split = split_at(gauge)
+        if len(split.kept) < len(split.unread):
             raise NothingToCondense(UNREAD)
-        recap = Recap(situation, split, gauge, kit)
-        prompt = recap.instruction(self)
-        written, block = await recap.writer.compact(split.hidden, prompt)
-        return await recap.reduction(self, written, prompt, signed=(block,))
+        prompt = instruction(self, split, gauge, kit)
+        written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
+        made = await stand_in(self, split, gauge, kit, (block, opening()))
+        return with_written(made, written, prompt, kit)

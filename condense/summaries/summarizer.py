@@ -1,5 +1,6 @@
 """The model that writes summaries, as the engine asks for it, and one call to it."""
 
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -7,10 +8,13 @@ from decimal import Decimal
 from typing import Protocol
 
 from condense.budget.budget import Budget
+from condense.budget.situation import Reduction
 from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.messages import Json, Message
 from condense.prices import Usage
+from condense.prompts.reply_parser import ParsedSummary, parse_summary
 from condense.summaries.summary_failures import describe, is_context_overflow
+from condense.tokens.counters import TokenCounter
 from condense.unicode_text import well_formed
 
 
@@ -125,6 +129,11 @@ class Transcription:
         """The answer, without surrounding white space."""
         return well_formed("".join(self.pieces)).strip()
 
+    @property
+    def parsed(self) -> ParsedSummary:
+        """The summary in the answer, and the analysis beside it."""
+        return parse_summary(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:
@@ -144,23 +153,43 @@ class Bill:
         return sum([call.cost for call in self.calls], Decimal(0))
 
 
-async def transcribe(
-    summarizer: Summarizer, request: SummaryRequest, on_text: OnText, bill: Bill | None = None
-) -> Transcription:
-    """Return the whole answer, telling ``on_text`` each piece, and put the call on the ``bill``.
+async def ignore(_text: str) -> None:
+    """Listen to nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
+
+    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
+    every model call goes on the ``bill``. ``is_enough`` tells whether a reduction makes what
+    progress is asked for, where a strategy could go on. ``lacking`` is what an earlier summary of
+    the same attempt was rejected for, one sentence each.
+    """
+
+    summarizer: Summarizer
+    counter: TokenCounter
+    new_id: Callable[[], str] = lambda: str(uuid.uuid4())
+    on_text: OnText = ignore
+    bill: Bill = field(default_factory=Bill)
+    is_enough: Callable[[Reduction], bool] = lambda _: True
+    lacking: tuple[str, ...] = ()
+
+
+async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
+    """Return the whole answer, telling who listens each piece, and put the call on the bill.
 
     Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
     too long, either with the cost of the whole bill; and Vetoed where the call does.
     """
-    bill = Bill() if bill is None else bill
     answer = Transcription()
-    bill.calls.append(answer)
-    async with aclosing(_chunks(summarizer, request, bill)) as chunks:
+    kit.bill.calls.append(answer)
+    async with aclosing(_chunks(request, kit)) as chunks:
         async for chunk in chunks:
             match chunk:
                 case TextChunk(text):
                     answer.pieces.append(text)
-                    await on_text(text)
+                    await kit.on_text(text)
                 case ToolCallChunk(name):
                     answer.called = name
                 case UsageChunk(usage, cost):
@@ -172,13 +201,11 @@ async def transcribe(
     return answer
 
 
-async def _chunks(
-    summarizer: Summarizer, request: SummaryRequest, bill: Bill
-) -> AsyncGenerator[Chunk]:
+async def _chunks(request: SummaryRequest, kit: Kit) -> AsyncGenerator[Chunk]:
     """Yield the call's chunks; whatever happens to the listener, the call is closed."""
     stream: AsyncIterator[Chunk] | None = None
     try:
-        stream = summarizer.stream(replace(request, attempt_id=bill.attempt_id))
+        stream = kit.summarizer.stream(replace(request, attempt_id=kit.bill.attempt_id))
         async for chunk in stream:
             yield chunk
     except Vetoed:
@@ -187,8 +214,8 @@ async def _chunks(
         told = getattr(error, "is_context_overflow", False) is True
         kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
         said = f"Condensing API call failed: {str(error) or type(error).__name__}"
-        details, calls = describe(error), len(bill.calls)
-        raise kind(said, details=details, cost=bill.cost, calls=calls) from error
+        bill, details = kit.bill, describe(error)
+        raise kind(said, details=details, cost=bill.cost, calls=len(bill.calls)) from error
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()

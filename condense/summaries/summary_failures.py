@@ -6,7 +6,8 @@ status, a code, a sentence, a nested body, in the middle of a stream, or as a re
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,8 +128,6 @@ def is_context_overflow(error: object) -> bool:
 
     Never true for a rate limit, also where that counts tokens, nor for one parameter's range.
     """
-    if isinstance(error, _SCALARS):
-        return False
     facts = _gather(error)
     if facts.code_matches(_RATE_CODES) or facts.text_matches(_RATE_TEXT):
         return False
@@ -145,35 +144,36 @@ def is_context_overflow(error: object) -> bool:
 
 
 def _gather(error: object) -> _Facts:
-    facts = _Facts()
-    seen: set[int] = set()
-    layers = [(error, 0)]
+    facts, seen, layers = _Facts(), set[int](), [(error, 0)]
     while layers:
         layer, depth = layers.pop(0)
-        if id(layer) in seen or depth > MAX_DEPTH:
+        if isinstance(layer, _SCALARS) or id(layer) in seen or depth > MAX_DEPTH:
             continue
         seen.add(id(layer))
         _note(layer, facts)
-        layers.extend([(inner, depth + 1) for inner in _inner(layer)])
+        inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _NESTED_KEYS]
+        layers += [(one, depth + 1) for one in inner]
     return facts
 
 
 def _note(layer: object, facts: _Facts) -> None:
     # An error in the middle of a stream arrives under the 200 the stream began with.
-    given = _numbers(_read(layer, key) for key in _STATUS_KEYS)
-    facts.statuses.extend([status for status in given if status not in _NO_ERROR])
-    codes = _numbers(iter([_read(layer, "code")]))
-    facts.statuses.extend([code for code in codes if code in _HTTP_ERRORS])
-    facts.codes.extend(_strings(_read(layer, key) for key in _CODE_KEYS))
-    facts.texts.extend(_strings(_flat(_read(layer, key)) for key in _TEXT_KEYS))
+    given = _numbers([_read(layer, key) for key in _STATUS_KEYS])
+    facts.statuses += [status for status in given if status not in _NO_ERROR]
+    codes = [_read(layer, key) for key in _CODE_KEYS]
+    code = _numbers([_read(layer, "code")])
+    facts.statuses += [status for status in code if status in _HTTP_ERRORS]
+    facts.codes += [code for code in codes if code and isinstance(code, str)]
+    for text in [_read(layer, key) for key in _TEXT_KEYS]:
+        if text and isinstance(text, str):
+            facts.texts.append(text)
+        elif isinstance(text, list | tuple):
+            # Some gateways send a message as a list of sentences.
+            facts.texts.append(", ".join([item for item in text if isinstance(item, str)]))
     if isinstance(layer, BaseException):
         facts.codes.append(f"class:{type(layer).__name__}")
-        facts.texts.append(_said(layer))
-
-
-def _inner(layer: object) -> Iterator[object]:
-    values = layer if isinstance(layer, Sequence) else [_read(layer, key) for key in _NESTED_KEYS]
-    return (value for value in values if not isinstance(value, _SCALARS))
+        with suppress(Exception):  # its __str__ may raise anything
+            facts.texts.append(str(layer))
 
 
 def _read(layer: object, key: str) -> Any:
@@ -186,30 +186,9 @@ def _read(layer: object, key: str) -> Any:
         return None
 
 
-def _said(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - so may its __str__
-        return ""
-
-
-def _numbers(values: Iterator[Any]) -> Iterator[int]:
-    for value in values:
-        if isinstance(value, int) and not isinstance(value, bool):
-            yield value
-        elif isinstance(value, str) and _STATUS.fullmatch(value):
-            yield int(value)
-
-
-def _strings(values: Iterator[Any]) -> Iterator[str]:
-    return (value for value in values if isinstance(value, str) and value)
-
-
-def _flat(value: Any) -> Any:
-    """Return a list of sentences as one text, as some gateways send a message."""
-    if isinstance(value, list | tuple):
-        return ", ".join([item for item in value if isinstance(item, str)])
-    return value
+def _numbers(values: Sequence[Any]) -> list[int]:
+    found = [int(v) if isinstance(v, str) and _STATUS.fullmatch(v) else v for v in values]
+    return [one for one in found if isinstance(one, int) and not isinstance(one, bool)]
 
 
 def describe(error: Exception) -> str:

@@ -1,18 +1,15 @@
-"""Requests for a summary: as plain text, in parts, or as one of the conversation's own calls."""
+"""Histories as a summary call shows them: as plain text, without old images, in parts."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
-from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts
 from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
-from condense.prompts import summary_system
-from condense.requests.request import replace_images, shape_request
+from condense.requests.request import replace_images
 from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
 from condense.requests.tools_as_text import tools_to_text
-from condense.summaries.summarizer import SummaryRequest
 from condense.tokens.counters import TokenCounter, count_messages
 
 OLD_IMAGE = "[Image]"
@@ -25,21 +22,24 @@ Piece = tuple[Part, int]
 def without_old_images(
     hidden: Sequence[Message], effective: Sequence[Message]
 ) -> tuple[Message, ...]:
-    """Return ``hidden``, an effective history's beginning, without images before its newest prompt.
+    """Return a part of a history without the images before the newest prompt of the whole.
 
     What they showed stands in the replies, and together they may weigh more than a call can carry.
     Those that came after the last words of a reply stay, also where tools gave them.
     """
+    start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
+    # What is hidden already stands before all that is visible.
+    seen = (*hidden, *effective) if start is None else effective[start:]
     # Somebody said something in a message that is more than tool results.
     prompts = [
         index
-        for index, one in enumerate(effective)
+        for index, one in enumerate(seen)
         if one.role == "user"
         and not one.is_marker
         and [True for block in one.blocks if isinstance(block, TextBlock | ImageBlock)]
     ]
-    newest = prompts[-1] if prompts else len(effective)
-    told = [i for i, one in enumerate(effective) if one.role == "assistant" and one.text.strip()]
+    newest = prompts[-1] if prompts else len(seen)
+    told = [i for i, one in enumerate(seen) if one.role == "assistant" and one.text.strip()]
     undescribed = told[-1] + 1 if told else 0
     old = min(newest, undescribed)
     return (
@@ -63,39 +63,6 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
     shown = answered if supports_images else replace_images(answered)
     return tuple(
         [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
-    )
-
-
-def flattened_request(
-    flat: Sequence[Message], instruction: str, *, max_output: int
-) -> SummaryRequest:
-    """Return the request for a summary of flat messages, valid without any tools."""
-    messages = shape_request((*flat, Message("user", instruction, "instruction")))
-    return SummaryRequest(summary_system(), messages, max_output)
-
-
-def aligned_request(
-    situation: Situation,
-    hidden: Sequence[Message],
-    asking: str,
-    *,
-    supports_images: bool,
-    compaction: bool = False,
-) -> SummaryRequest:
-    """Return the conversation's own request, cut after ``hidden``, plus the instruction.
-
-    It begins with what the last call sent, token for token, or no cache would know it: same
-    system prompt, same tools, same messages with their tool and reasoning blocks. For a
-    ``compaction`` the instruction is no message: the provider compacts by it.
-    """
-    messages = hidden if compaction else (*hidden, Message("user", asking, "instruction"))
-    return SummaryRequest(
-        situation.system,
-        shape_request(messages, supports_images=supports_images),
-        situation.budget.reserved,
-        situation.tools,
-        aligned=True,
-        compaction=asking if compaction else "",
     )
 
 

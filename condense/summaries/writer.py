@@ -1,20 +1,17 @@
 """Writers: have one summary written, in the cheapest form of request that fits into the window."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from condense.budget.budget import Budget
-from condense.budget.situation import Gauge, Situation
+from condense.budget.situation import Gauge
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
-from condense.prompts import framed, summary_system
-from condense.prompts.reply_parser import ParsedSummary, parse_summary
+from condense.prompts import framed, load_prompt
+from condense.requests.request import shape_request
 from condense.summaries.summarizer import (
-    Bill,
-    OnText,
-    Summarizer,
+    Kit,
     SummaryRequest,
     Transcription,
     budget_of,
@@ -22,14 +19,11 @@ from condense.summaries.summarizer import (
 )
 from condense.summaries.summary_request import (
     Part,
-    aligned_request,
     flatten,
-    flattened_request,
     split_history,
     split_texts,
     without_old_images,
 )
-from condense.tokens.counters import TokenCounter, count_messages
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6
@@ -58,21 +52,14 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """One attempt's way to the model; every call goes on the ``bill``."""
+    """One attempt's way to the model; every call goes on the kit's bill."""
 
-    situation: Situation
-    gauge: Gauge
-    counter: TokenCounter
-    summarizer: Summarizer
-    on_text: OnText
-    bill: Bill
-
-    @property
-    def budget(self) -> Budget:
-        """The limits of the model that writes."""
-        return budget_of(self.summarizer, self.situation.budget)
+    def __init__(self, gauge: Gauge, kit: Kit) -> None:
+        self.gauge = gauge
+        self.kit = kit
+        self.budget = budget_of(kit.summarizer, gauge.situation.budget)
+        self._flatten = partial(flatten, supports_images=kit.summarizer.supports_images)
 
     async def write(
         self, hidden: Sequence[Message], instruction: str, *, known: Sequence[Message] = ()
@@ -83,21 +70,26 @@ class Writer:
         Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
-        shown = [message for message in self._shown(hidden) if message not in known]
-        request = None
+        model, effective, request = self.kit.summarizer, self.gauge.situation.effective, None
+        old = without_old_images(hidden, effective) if hidden and model.supports_images else hidden
+        shown = [message for message in old if message not in known]
         # The history is read from the cache where the request begins as the conversation's own.
-        begins = not hidden or hidden[0].id == self.situation.effective[0].id
-        if begins and getattr(self.summarizer, "caches_prompts", False):
+        begins = not hidden or hidden[0].id == effective[0].id
+        if begins and getattr(model, "caches_prompts", False):
             request = self._own_request(hidden, framed("aligned", instruction))
-        request = request or self._whole(shown, instruction)
+        size = self.gauge.size(shown) + self._overhead(instruction)
+        fits = size * self.gauge.scale <= self.budget.capacity
+        # What was refused may still fit as plain text; if not, to be told so costs nothing.
+        if request is None and (fits or self._part_limit(instruction) <= 0):
+            request = self._flat_request(self._flatten(shown), instruction)
         refused: SummaryOverflow | None = None
         if request:
             try:
-                answer = await self._answer(request)
+                answer = await transcribe(request, self.kit)
                 if not (request.aligned and answer.called):
-                    return _written(self._read(answer))
-                answer = await self._answer(self._flattened(shown, instruction))
-                return _written(self._read(answer), CALLED_A_TOOL)
+                    return self._read(answer)
+                request = self._flat_request(self._flatten(shown), instruction)
+                return self._read(await transcribe(request, self.kit), CALLED_A_TOOL)
             except SummaryOverflow as error:
                 refused = error
         size = self.gauge.size(hidden) + self._overhead(instruction)
@@ -114,58 +106,52 @@ class Writer:
         Raises NothingToCondense before any call where it makes none, and SummaryFailed after a
         call that fails.
         """
-        if not getattr(self.summarizer, "compacts", False):
+        if not getattr(self.kit.summarizer, "compacts", False):
             raise NothingToCondense(NO_COMPACTION)
         request = self._own_request(hidden, instruction, compaction=True)
         if request is None:
             raise NothingToCondense(NO_ROOM)
-        answer = await self._answer(request)
-        written = _written(self._read(answer))
+        answer = await transcribe(request, self.kit)
+        written, bill = self._read(answer), self.kit.bill
         if answer.block is None:
-            raise SummaryFailed(NO_BLOCK, cost=self.bill.cost, calls=len(self.bill.calls))
+            raise SummaryFailed(NO_BLOCK, cost=bill.cost, calls=len(bill.calls))
         return written, OpaqueBlock(answer.block)
 
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
-        return _written(await self._ask(messages, framed("merge", instruction)))
-
-    def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
-        """Return what a flattened request shows: of images, only the newest prompt's."""
-        if not (hidden and self.summarizer.supports_images):
-            return hidden
-        effective = self.situation.effective
-        start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
-        # What is hidden already stands before all that is visible.
-        seen = (*hidden, *effective) if start is None else effective[start:]
-        return without_old_images(hidden, seen)
+        return await self._ask(messages, framed("merge", instruction))
 
     def _own_request(
         self, hidden: Sequence[Message], asking: str, *, compaction: bool = False
     ) -> SummaryRequest | None:
-        """Return the conversation's own request with this question, None without room."""
-        size = self.gauge.fixed + self.gauge.size(hidden) + self.counter.count(asking)
-        if not self._fits(size, self.gauge.cautious_scale):
-            return None
-        images = self.summarizer.supports_images
-        return aligned_request(
-            self.situation, hidden, asking, supports_images=images, compaction=compaction
-        )
+        """Return the conversation's own request, cut after ``hidden``, with this instruction.
 
-    def _whole(self, shown: Sequence[Message], instruction: str) -> SummaryRequest | None:
-        """Return the request for all of it at once, None where only parts would fit."""
-        # What was refused may still fit as plain text; if not, to be told so costs nothing.
-        size = self.gauge.size(shown) + self._overhead(instruction)
-        if self._fits(size, self.gauge.scale) or self._part_limit(instruction) <= 0:
-            return self._flattened(shown, instruction)
-        return None
+        It begins with what the last call sent, token for token, or no cache would know it: same
+        system prompt, same tools, same messages with their tool and reasoning blocks. For a
+        ``compaction`` the instruction is no message: the provider compacts by it. None without
+        room.
+        """
+        gauge, situation = self.gauge, self.gauge.situation
+        size = gauge.fixed + gauge.size(hidden) + gauge.weigh(asking)
+        if size * gauge.cautious_scale > self.budget.capacity:
+            return None
+        messages = hidden if compaction else (*hidden, Message("user", asking, "instruction"))
+        return SummaryRequest(
+            situation.system,
+            shape_request(messages, supports_images=self.kit.summarizer.supports_images),
+            situation.budget.reserved,
+            situation.tools,
+            aligned=True,
+            compaction=asking if compaction else "",
+        )
 
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
         """Return one summary of parts of ``limit`` tokens, several where DEPTH levels leave more.
 
         Raises SummaryFailed as soon as one call fails; calls that still run are cancelled.
         """
-        parts = split_history(shown, limit, self._flatten, self.counter)
+        parts = split_history(shown, limit, self._flatten, self.kit.counter)
         count, note = len(parts), IN_PARTS.format(count=len(parts))
         asking = [
             framed("part", instruction, number=number, count=count)
@@ -178,52 +164,46 @@ class Writer:
         for _ in range(DEPTH - 1):
             if len(answers) == 1:
                 break
-            merged = split_texts((answer.summary for answer in answers), limit, self.counter)
+            texts = [answer.summary for answer in answers]
+            merged = split_texts(texts, limit, self.kit.counter)
             answers = await _gather([partial(self._merged, part, merging) for part in merged])
             analyses += [answer.analysis for answer in answers]
-        return Written(_joined([one.summary for one in answers]), _joined(analyses), (note,))
+        summary = "\n\n".join(filter(None, [answer.summary for answer in answers]))
+        return Written(summary, "\n\n".join(filter(None, analyses)), (note,))
 
-    async def _part(self, part: Part, asking: str, limit: int) -> ParsedSummary:
+    async def _part(self, part: Part, asking: str, limit: int) -> Written:
         answer = await self._ask(part, asking)
-        tokens, size = self.counter.count(answer.summary), count_messages(part, self.counter)
+        tokens, size = self.gauge.weigh(answer.summary), self.gauge.size(part)
         if tokens > max(LARGEST_SUMMARY * size, limit / 2):
             raise SummaryFailed(FAILED, details=TOO_LONG.format(summary=answer.summary))
         return answer
 
-    async def _merged(self, part: Part, asking: str) -> ParsedSummary:
-        return ParsedSummary(part[0].text) if len(part) == 1 else await self._ask(part, asking)
+    async def _merged(self, part: Part, asking: str) -> Written:
+        return Written(part[0].text) if len(part) == 1 else await self._ask(part, asking)
 
-    async def _ask(self, flat: Sequence[Message], asking: str) -> ParsedSummary:
-        request = flattened_request(flat, asking, max_output=self.budget.reserved)
-        return self._read(await self._answer(request))
+    async def _ask(self, flat: Sequence[Message], asking: str) -> Written:
+        return self._read(await transcribe(self._flat_request(flat, asking), self.kit))
 
-    async def _answer(self, request: SummaryRequest) -> Transcription:
-        return await transcribe(self.summarizer, request, self.on_text, self.bill)
-
-    def _read(self, answer: Transcription) -> ParsedSummary:
+    def _read(self, answer: Transcription, *notes: str) -> Written:
         """Return the summary in an answer; raise SummaryFailed where there is none, or half of one.
 
         What the end of a summary tells, current work and next step, nothing else would tell.
         """
-        summary, said, details = parse_summary(answer.text), CUT, answer.text
-        if summary.summary and not answer.is_cut:
-            return summary
+        parsed, said, details = answer.parsed, CUT, answer.text
+        if parsed.summary and not answer.is_cut:
+            return Written(parsed.summary, parsed.analysis, notes)
         if not answer.is_cut:
             said, details = FAILED, answer.text and NO_SUMMARY.format(text=answer.text)
-        raise SummaryFailed(said, details=details, cost=self.bill.cost, calls=len(self.bill.calls))
+        bill = self.kit.bill
+        raise SummaryFailed(said, details=details, cost=bill.cost, calls=len(bill.calls))
 
-    def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        return flatten(messages, supports_images=self.summarizer.supports_images)
-
-    def _flattened(self, shown: Sequence[Message], instruction: str) -> SummaryRequest:
-        return flattened_request(self._flatten(shown), instruction, max_output=self.budget.reserved)
+    def _flat_request(self, flat: Sequence[Message], instruction: str) -> SummaryRequest:
+        """Return the request for a summary of flat messages, valid without any tools."""
+        messages = shape_request((*flat, Message("user", instruction, "instruction")))
+        return SummaryRequest(load_prompt("summary_system"), messages, self.budget.reserved)
 
     def _overhead(self, instruction: str) -> int:
-        return self.counter.count(summary_system()) + self.counter.count(instruction)
-
-    def _fits(self, tokens: int, scale: float) -> bool:
-        """Whether a request of so many estimated tokens leaves room for the answer."""
-        return tokens * scale <= self.budget.capacity
+        return self.gauge.weigh(load_prompt("summary_system")) + self.gauge.weigh(instruction)
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
         """Return the most estimated tokens of a part; 0 where the window has no room for any.
@@ -239,12 +219,12 @@ class Writer:
         return limit if limit >= overhead else 0
 
 
-async def _gather(calls: Sequence[Callable[[], Awaitable[ParsedSummary]]]) -> list[ParsedSummary]:
+async def _gather(calls: Sequence[Callable[[], Awaitable[Written]]]) -> list[Written]:
     """Return the answers of calls, a few of which run at a time; the first failure ends all."""
     gate = asyncio.Semaphore(PARALLEL)
     failures: list[Exception] = []
 
-    async def one(call: Callable[[], Awaitable[ParsedSummary]]) -> ParsedSummary:
+    async def one(call: Callable[[], Awaitable[Written]]) -> Written:
         async with gate:
             if failures:
                 raise asyncio.CancelledError
@@ -260,11 +240,3 @@ async def _gather(calls: Sequence[Callable[[], Awaitable[ParsedSummary]]]) -> li
     except ExceptionGroup:
         raise failures[0] from failures[0].__cause__
     return [task.result() for task in tasks]
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return "\n\n".join(filter(None, texts))
-
-
-def _written(answer: ParsedSummary, *notes: str) -> Written:
-    return Written(answer.summary, answer.analysis, notes)

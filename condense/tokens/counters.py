@@ -5,9 +5,9 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from condense.messages import (
     Block,
@@ -39,10 +39,6 @@ class TokenCount:
 
     value: int
     measured: bool = False
-
-    def __add__(self, other: Self) -> "TokenCount":
-        """Return the sum, measured only where both parts are."""
-        return TokenCount(self.value + other.value, self.measured and other.measured)
 
 
 class CachedCounter:
@@ -203,8 +199,9 @@ def _lines(block: Block) -> Iterable[str]:
             return [text]
         case ToolUseBlock(_, name, input_):
             return [f"Tool: {name}", f"Arguments: {compact(input_)}"]
-        case ToolResultBlock():
-            return _result_lines(block)
+        case ToolResultBlock(id_, inner, is_error):
+            lines = [f"Tool Result ({id_})", *(["[Error]"] if is_error else [])]
+            return [*lines, inner] if isinstance(inner, str) else [*lines, *map(_item, inner or ())]
         case OpaqueBlock({"type": "tool_use", "name": name}):
             return [f"Tool: {name}"]
         case OpaqueBlock({"type": "tool_result", "tool_use_id": id_}):
@@ -213,18 +210,10 @@ def _lines(block: Block) -> Iterable[str]:
             return []
 
 
-def _result_lines(block: ToolResultBlock) -> Iterator[str]:
-    yield f"Tool Result ({block.tool_use_id})"
-    if block.is_error:
-        yield "[Error]"
-    if isinstance(block.content, str):
-        yield block.content
-        return
-    for item in block.content or ():
-        match item:
-            case TextBlock(text):
-                yield text
-            case ImageBlock():
-                yield "[Image content]"
-            case _:
-                yield f"[Unsupported content block: {item.to_api().get('type')}]"
+def _item(block: Block) -> str:
+    match block:
+        case TextBlock(text):
+            return text
+        case ImageBlock():
+            return "[Image content]"
+    return f"[Unsupported content block: {block.to_api().get('type')}]"

@@ -1,7 +1,6 @@
 """Conversations to condense: a few words say how long they are and how they end."""
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -79,21 +78,14 @@ async def reduce_with(
     strategy: Strategy,
     messages: Sequence[Message],
     summarizer: Summarizer | None = None,
+    *,
+    kit: Mapping[str, Any] | None = None,
     **rest: Any,
 ) -> Reduction:
     """Return what a strategy makes of a conversation; "S" is the summary if nobody says more."""
-
-    async def on_text(text: str) -> None:
-        """Ignore progress."""
-
-    ids = itertools.count(1)
-    kit = Kit(
-        summarizer=summarizer or ScriptedSummarizer("S"),
-        counter=WordCounter(),
-        new_id=lambda: f"new{next(ids)}",
-        on_text=on_text,
-    )
-    return await strategy.reduce(situation(messages, **rest), kit)
+    model = summarizer or ScriptedSummarizer("S")
+    made = Kit(**{"summarizer": model, "counter": WordCounter(), **(kit or {})})
+    return await strategy.reduce(situation(messages, **rest), made)
 
 
 def texts(message: Message) -> list[str]:

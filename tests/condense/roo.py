@@ -49,12 +49,6 @@ def assert_same(case: Case, ours: Any, roos: Any, deviations: Sequence[Deviation
     assert ours == expected, (case["name"], found.reason if found else "as in Roo")
 
 
-def share_that_agrees(found: Iterable[bool]) -> float:
-    """Return the share of true values."""
-    answers = list(found)
-    return sum(answers) / len(answers)
-
-
 def message(data: dict[str, Any], index: int = 0) -> Message:
     """Read one stored message; its id is its place in the list, its seq one more."""
     role, content = data.get("role"), _content(data)

@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import condense
+from condense.testing import ScriptedSummarizer
 from tests.condense.roo import Case
 
-PREFACE = f"{condense.summary_preface()}\n\n"
+PREFACE = f"{condense.load_prompt('summary_preface')}\n\n"
 # Roo Code knows no ledger between summary and truncation.
 ROOS_LADDER = ("fresh_start", "sliding_window")
 
@@ -27,40 +28,33 @@ class Recorded(Exception):
             setattr(self, name, value)
 
 
-class RecordedModel:
-    """Plays a case's ``handler``, one stream per call, and remembers the requests."""
+class RecordedModel(ScriptedSummarizer):
+    """Plays a case's ``handler``, one stream per call, the last one again and again."""
 
     def __init__(self, handler: dict[str, Any] | None, *more: list[dict[str, Any]]) -> None:
-        """Take the handler; ``more`` are the streams of further calls, the last one repeats."""
+        """Take the handler; ``more`` are the streams of further calls."""
         self.handler = handler or {"noCreateMessage": True}
-        self.streams = [self.handler.get("stream", []), *more]
-        self.requests: list[condense.SummaryRequest] = []
-
-    @property
-    def supports_images(self) -> bool:
-        """Whether the recorded model took images."""
-        return bool(self.handler.get("supportsImages"))
+        streams = [self.handler.get("stream", []), *more]
+        replies = [[_chunk(one) for one in stream] for stream in streams]
+        if "throwSync" in self.handler:
+            replies = [[Recorded(self.handler["throwSync"])]]
+        sees = bool(self.handler.get("supportsImages"))
+        super().__init__(*replies, *replies[-1:] * 99, supports_images=sees)
 
     def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
         """Raise at once or yield the recorded chunks."""
         if self.handler.get("noCreateMessage"):
             raise AttributeError("createMessage")
-        self.requests.append(request)
-        if "throwSync" in self.handler:
-            raise Recorded(self.handler["throwSync"])
-        number = min(len(self.requests), len(self.streams))
-        return self._play(self.streams[number - 1])
+        return super().stream(request)
 
-    async def _play(self, stream: Sequence[dict[str, Any]]) -> AsyncIterator[condense.Chunk]:
-        for chunk in stream:
-            match chunk["type"]:
-                case "text":
-                    yield condense.TextChunk(chunk["text"])
-                case "usage":
-                    used = condense.Usage(chunk.get("inputTokens", 0), chunk.get("outputTokens", 0))
-                    yield condense.UsageChunk(used, Decimal(str(chunk.get("totalCost") or 0)))
-                case "error":
-                    raise Recorded(chunk.get("error", chunk))
+
+def _chunk(data: dict[str, Any]) -> condense.Chunk | Exception:
+    if data["type"] == "text":
+        return condense.TextChunk(data["text"])
+    if data["type"] == "error":
+        return Recorded(data.get("error", data))
+    used = condense.Usage(data.get("inputTokens", 0), data.get("outputTokens", 0))
+    return condense.UsageChunk(used, Decimal(str(data.get("totalCost") or 0)))
 
 
 class RecordedCounter:
@@ -79,9 +73,7 @@ class RecordedCounter:
     def _block(block: object) -> int:
         if not isinstance(block, condense.TextBlock):
             return 10
-        return math.ceil(
-            len(block.text.replace(PREFACE, "").replace(condense.summary_preface(), "")) / 4
-        )
+        return math.ceil(len(block.text.replace(PREFACE, "").replace(PREFACE.strip(), "")) / 4)
 
 
 def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[condense.Message, ...]:

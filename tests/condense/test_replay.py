@@ -2,31 +2,25 @@
 
 import condense
 from condense.testing import WordCounter
+from tests.condense.dialogues import numbered
 
 COUNTER = WordCounter()
-SYSTEM = "You help."
 
 
 def history(turns: int) -> list[condense.Message]:
     """Return questions of 52 words with answers of 102."""
-    rounds = (
-        (f"Question {n} " + "word " * 50, f"Answer {n} " + "word " * 100) for n in range(turns)
-    )
-    told = [one for pair in rounds for one in zip(("user", "assistant"), pair, strict=True)]
-    return [
-        condense.Message("user" if role == "user" else "assistant", text, id=f"m{seq}", seq=seq)
-        for seq, (role, text) in enumerate(told, start=1)
-    ]
+    made: list[condense.Message] = []
+    for turn in range(turns):
+        made.append(condense.Message("user", f"Question {turn} " + "word " * 50))
+        made.append(condense.Message("assistant", f"Answer {turn} " + "word " * 100))
+    return [*numbered(made)]
 
 
-def start(threshold: float, window: int = 10_000) -> condense.Situation:
-    """Return the beginning of a conversation in a window."""
-    return condense.Situation(
-        effective=(),
-        tokens=condense.TokenCount(0),
-        budget=condense.Budget(window=window, max_output=1_000, threshold=threshold),
-        system=SYSTEM,
-    )
+def start(threshold: float) -> condense.Situation:
+    """Return the beginning of a conversation in a window of 10,000 tokens."""
+    budget = condense.Budget(window=10_000, max_output=1_000, threshold=threshold)
+    size = condense.TokenCount(0)
+    return condense.Situation(effective=(), tokens=size, budget=budget, system="You help.")
 
 
 async def replayed(strategy: str, threshold: float, turns: int = 200) -> condense.Replayed:

@@ -8,46 +8,34 @@ import pytest
 
 from condense import well_formed, well_formed_json
 
-BROKEN = [
-    ("caf\u00e9 \ud83d", "caf\u00e9 \ufffd"),
-    ("\ude00x", "\ufffdx"),
-    ("r\udce9sum\udce9", "r\ufffdsum\ufffd"),
-    ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
-    ("a\0b", "a\ufffdb"),
-]
 
-
-@pytest.mark.parametrize(("broken", "mended"), BROKEN)
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("caf\u00e9 \ud83d", "caf\u00e9 \ufffd"),
+        ("\ude00x", "\ufffdx"),
+        ("r\udce9sum\udce9", "r\ufffdsum\ufffd"),
+        ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        ("\ud83d" + "\ude00", "\U0001f600"),
+        ("a\0b", "a\ufffdb"),
+        *[(text, text) for text in ("", "plain", "\u00e9", "\U0001f600", "line\n\ttab\x1b")],
+    ],
+)
 def test_what_utf_8_or_a_database_cannot_carry_is_replaced(broken: str, mended: str) -> None:
-    """Half a surrogate pair and NUL become U+FFFD, all else stays."""
+    """Half a surrogate pair and NUL become U+FFFD, two halves a character, all else stays."""
     assert well_formed(broken) == mended
 
 
-def test_two_halves_that_came_apart_are_one_character_again() -> None:
-    """A stream may be cut between them."""
-    assert well_formed("\ud83d" + "\ude00") == "\U0001f600"
-
-
-@pytest.mark.parametrize("text", ["", "plain", "\u00e9", "\U0001f600", "line\n\ttab\x1b"])
-def test_well_formed_text_stays_as_it_is(text: str) -> None:
-    """Controls other than NUL can be stored and sent."""
-    assert well_formed(text) == text
-
-
 def test_json_that_is_not_strict_becomes_strict() -> None:
-    """A model may write half a surrogate pair or NaN, keys included."""
+    """A model may write half a surrogate pair or NaN, keys included, and nest for ever."""
     value = {"path": "\ud83d", "\udc00": [{"size": math.nan}, 1.5, "\u00e9", None, -math.inf]}
     assert well_formed_json(value) == {
         "path": "\ufffd",
         "\ufffd": [{"size": "nan"}, 1.5, "\u00e9", None, "-inf"],
     }
-
-
-def test_json_that_is_nested_for_ever_ends() -> None:
-    """SQLite reads a thousand levels, Python's parser five thousand."""
     deep: list[Any] = []
     for _ in range(5_000):
         deep = [deep]
     text = json.dumps(well_formed_json({"a": deep}))
-    assert text.count("[[") < 500
+    assert 190 < text.count("[") < 210
     assert "nested too deeply" in text

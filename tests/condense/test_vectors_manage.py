@@ -233,40 +233,29 @@ def result_of(case: Case) -> dict[str, Any]:
 @each("manageContext")
 def test_it_is_decided_asked_paid_and_explained_as_in_roo(case: Case) -> None:
     """Condense, truncate or nothing; a failed summary's cost and reason are on record."""
+    made, roo = run(case), result_of(case)
     ours = without_summary(lambda case: "truncated" if truncated_here(case) else "nothing")
-    assert_same(case, run(case).kind, roos_kind(case), [*ours, GOES_ON])
-    ours = without_summary(lambda _: 0)
-    assert_same(case, run(case).calls, case["output"]["nCreateMessageCalls"], ours)
-    assert_same(case, run(case).cost, result_of(case).get("cost"), without_summary(lambda _: 0))
-    ours = without_summary(lambda _: "")
-    assert_same(case, run(case).error, result_of(case).get("error", ""), ours)
+    assert_same(case, made.kind, roos_kind(case), [*ours, GOES_ON])
+    calls = case["output"]["nCreateMessageCalls"]
+    assert_same(case, made.calls, calls, without_summary(lambda _: 0))
+    assert_same(case, made.cost, roo.get("cost"), without_summary(lambda _: 0))
+    assert_same(case, made.error, roo.get("error", ""), without_summary(lambda _: ""))
 
 
 @each("manageContext")
 def test_every_reduction_hides_what_it_hides_in_roo_and_gets_smaller(case: Case) -> None:
     """The oldest half, or all that was read; unread messages only where they do not fit."""
-    made = run(case)
-    if made.reduction and "threw" not in case["output"]:
-        assert made.reduction.tokens_before.value == result_of(case)["prevContextTokens"]
-    made = run(case).reduction
-    if made and made.kind == "truncated":
-        removed = result_of(case)["messagesRemoved"]
-        assert_same(case, len(made.hidden), removed, TRUNCATED)
-    made = run(case).reduction
-    if made and made.kind == roos_kind(case) == "condensed":
+    made, roo = run(case).reduction, result_of(case)
+    if run(case).cannot_fit:
+        assert not run(case).situation.fits
+    if made is None:
+        return
+    assert made.tokens_after.value < made.tokens_before.value
+    if "threw" not in case["output"]:
+        assert made.tokens_before.value == roo["prevContextTokens"]
+    if made.kind == "truncated":
+        assert_same(case, len(made.hidden), roo["messagesRemoved"], TRUNCATED)
+    elif roos_kind(case) == "condensed":
         assert list(made.hidden) == [message.id for message in summarised(case)]
         assert case["output"]["effectiveAfter"] == 1
-        assert made.summary == result_of(case)["summary"]
-    made = run(case).reduction
-    if made:
-        assert made.tokens_after.value < made.tokens_before.value
-    made = run(case)
-    if made.cannot_fit:
-        budget = made.situation.budget
-        assert made.situation.tokens.value > budget.window - budget.reserved
-
-
-def test_most_recorded_decisions_agree() -> None:
-    """The deviations are rules, not excuses."""
-    same = [run(case).kind == roos_kind(case) for case in CASES]
-    assert sum(same) / len(same) > 0.8
+        assert made.summary == roo["summary"]

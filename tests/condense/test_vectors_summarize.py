@@ -1,7 +1,6 @@
 """Recorded summaries: the same input, answer and errors as in Roo, where Roo is right."""
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +8,8 @@ from typing import Any
 
 import condense
 from condense.history.boundaries import NOT_ENOUGH, RECENTLY
-from condense.history.signed_blocks import is_thinking
+from condense.history.signed_blocks import is_thinking, without_thinking
+from condense.prompts import framed
 from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
@@ -64,20 +64,8 @@ def situation_of(case: Case) -> condense.Situation:
 
 
 async def _summarize(case: Case) -> Run:
-    async def on_text(text: str) -> None:
-        """Ignore progress."""
-
-    model, numbers, situation = (
-        RecordedModel(case["input"]["handler"]),
-        itertools.count(1),
-        situation_of(case),
-    )
-    kit = condense.Kit(
-        summarizer=model,
-        counter=RecordedCounter(),
-        new_id=lambda: f"id-{next(numbers)}",
-        on_text=on_text,
-    )
+    model, situation = RecordedModel(case["input"]["handler"]), situation_of(case)
+    kit = condense.Kit(summarizer=model, counter=RecordedCounter())
     try:
         reduction = await condense.load_strategy("fresh_start").reduce(situation, kit)
     except condense.CondenseError as error:
@@ -193,22 +181,11 @@ def sent_here(case: Case) -> list[Any]:
     return said(condense.shape_request((*flat, condense.Message("user", last))))
 
 
-def without_thinking(message: condense.Message) -> condense.Message:
-    """Return the message without the model's thinking, itself where it has none."""
-    blocks = tuple(block for block in message.blocks if not is_thinking(block))
-    return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
-
-
-def has_open_calls(case: Case) -> bool:
-    """Whether a call is summarised without a result."""
-    return bool(open_calls(case))
-
-
 REQUEST = [
     Deviation("Only what the model sees is summarised.", hides_some, sent_here),
     Deviation(
         "An open call was interrupted, not deferred.",
-        has_open_calls,
+        lambda case: bool(open_calls(case)),
         sent_here,
     ),
     Deviation("Thinking is for the model that wrote it.", has_thinking, sent_here),
@@ -221,54 +198,40 @@ def outcome(case: Case) -> str:
     return str(result.get("error", "summary"))
 
 
-def succeeds_in_both(case: Case) -> bool:
-    """Whether there are two summaries to compare."""
-    return outcome(case) == "summary" and run(case).reduction is not None
-
-
 @each("summarizeConversation")
 def test_a_summary_is_made_paid_or_refused_as_in_roo(case: Case) -> None:
     """In Roo's words, with status, code and response of a failed call."""
-    error = run(case).error
+    made, error, result = run(case), run(case).error, case["output"].get("result", {})
     ours = "summary" if error is None else str(error)
     assert_same(case, ours, outcome(case), deviations("outcome"))
     calls = len(case["output"]["requests"])
-    assert_same(case, len(run(case).requests), calls, deviations("calls"))
-    made = run(case)
-    spent = made.error.cost if made.error else made.reduction.cost if made.reduction else None
-    roos = case["output"].get("result", {}).get("cost")
-    assert_same(case, None if spent is None else float(spent), roos, deviations("cost"))
-    error = run(case).error
-    roos = case["output"].get("result", {}).get("errorDetails", "")
-    assert_same(case, error.details if error else "", roos, deviations("details"))
+    assert_same(case, len(made.requests), calls, deviations("calls"))
+    spent = error.cost if error else made.reduction.cost if made.reduction else None
+    ours = None if spent is None else float(spent)
+    assert_same(case, ours, result.get("cost"), deviations("cost"))
+    details = result.get("errorDetails", "")
+    assert_same(case, error.details if error else "", details, deviations("details"))
 
 
 @each("summarizeConversation")
 def test_the_summary_hides_and_says_what_roos_does(case: Case) -> None:
     """Unread messages follow it; its size and the record are Roo's as well."""
     made = run(case).reduction
-    if made:
-        ids = [message.id for message in run(case).effective]
-        assert list(made.hidden) == ids[: len(ids) - len(kept(case))]
-    if succeeds_in_both(case):
-        assert case["output"]["effectiveLengthAfter"] == 1
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        roos = case["output"]["result"]["messages"][-1]
-        texts = [block["text"] for block in roos["content"]]
-        assert made.message.role == roos["role"]
-        assert said_by(made.message) == texts
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        counter = RecordedCounter()
-        carried = [b for b in made.message.blocks if "## Newest Request" in str(b)]
-        stays = sum(counter.count(message.content) for message in kept(case))
-        ours = made.tokens_after.value - stays - counter.count(tuple(carried))
-        roos = case["output"]["result"]["newContextTokens"]
-        assert ours == roos
-    made = run(case).reduction
-    if made and succeeds_in_both(case):
-        assert made.summary == case["output"]["result"]["summary"]
+    if made is None:
+        return
+    ids = [message.id for message in run(case).effective]
+    assert list(made.hidden) == ids[: len(ids) - len(kept(case))]
+    if outcome(case) != "summary":
+        return
+    result, counter = case["output"]["result"], RecordedCounter()
+    assert case["output"]["effectiveLengthAfter"] == 1
+    roos = result["messages"][-1]
+    assert made.message.role == roos["role"]
+    assert said_by(made.message) == [block["text"] for block in roos["content"]]
+    carried = [b for b in made.message.blocks if "## Newest Request" in str(b)]
+    stays = sum(counter.count(message.content) for message in kept(case))
+    ours = made.tokens_after.value - stays - counter.count(tuple(carried))
+    assert (ours, made.summary) == (result["newContextTokens"], result["summary"])
 
 
 @each("summarizeConversation")
@@ -280,22 +243,10 @@ def test_the_request_says_what_roos_says(case: Case) -> None:
             instruction = condense.condense_instruction()
         # Roo summarises a summary like any other message; here it is named, and updated.
         if any(message.is_summary for message in read(case)):
-            instruction = condense.update_instruction(instruction)
+            instruction = framed("update", instruction)
         assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
-        assert request.system == condense.summary_system()
-    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
-        instruction = request.messages[-1].blocks[-1].to_api()["text"]
-        stays = kept(case)
-        count = len(run(case).effective) - len(stays)
-        before = roos["messages"][:count] if stays else roos["messages"][:-1]
+        assert request.system == condense.load_prompt("summary_system")
+        count = len(run(case).effective) - len(kept(case))
+        before = roos["messages"][:count] if kept(case) else roos["messages"][:-1]
         sent = messages([*before, {"role": "user", "content": instruction}])
         assert_same(case, said(request.messages), said(condense.shape_request(sent)), REQUEST)
-
-
-def test_most_recorded_outcomes_agree() -> None:
-    """The deviations are rules, not excuses."""
-    same = [
-        outcome(case) == ("summary" if run(case).error is None else str(run(case).error))
-        for case in CASES
-    ]
-    assert sum(same) / len(same) > 0.75

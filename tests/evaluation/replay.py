@@ -10,8 +10,8 @@ from typing import Any, override
 from condense.budget.budget import Budget
 from condense.budget.situation import Reduction, Situation, Trigger
 from condense.condenser.condenser import Condenser
-from condense.condenser.due import Policy
 from condense.condenser.hooks import Hooks
+from condense.condenser.ladder import Policy
 from condense.errors import CondenseError
 from condense.folded_files.results import Folded
 from condense.folded_files.sections import fold_files

@@ -100,7 +100,7 @@ async def test_the_default_has_the_files_that_the_recording_shows() -> None:
     (step,) = await steps("default", made.is_cut("A summary.").replies())
     assert step.reduction
     assert step.reduction.folded
-    assert step.reduction.folded.included == ("app/b.py", "app/a.py")
+    assert [one.path for one in step.reduction.folded.files] == ["app/b.py", "app/a.py"]
     assert "def read_token(text)" in step.after[0].text
 
 

@@ -101,7 +101,7 @@ def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
             yield USER, text.partition("\n")[2]
         elif text and kind is condense.PartKind.SUMMARY:
             text = text.removeprefix("## Conversation Summary").strip()
-            yield SUMMARY, text.removeprefix(condense.summary_preface()).strip()
+            yield SUMMARY, text.removeprefix(condense.load_prompt("summary_preface")).strip()
         elif text and kind is None and not (text[0] == "[" and text[-1] == "]"):
             yield USER, text
 

@@ -44,7 +44,9 @@ async def test_it_says_that_it_is_no_language_model(offline: OfflineProvider, sa
 
 async def test_it_tells_who_said_what(offline: OfflineProvider) -> None:
     """How often each spoke, and the newest of it; what the engine wrote is nobody's words."""
-    preface = f"{condense.summary_preface()}\n\n1. Primary Request and Intent:\n   - Deploy."
+    preface = (
+        f"{condense.load_prompt('summary_preface')}\n\n1. Primary Request and Intent:\n   - Deploy."
+    )
     text = await answer(
         offline,
         user(preface, "We deploy on Fridays.", "[12 messages hidden]"),

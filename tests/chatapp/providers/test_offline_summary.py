@@ -36,7 +36,8 @@ async def summarise(
     instruction = user(condense.condense_instruction(focus=focus, key=key))
     asked = condense.shape_request([*messages, instruction])
     whole = await reply(
-        offline, request(*asked, system=condense.summary_system(), purpose=Purpose.SUMMARY)
+        offline,
+        request(*asked, system=condense.load_prompt("summary_system"), purpose=Purpose.SUMMARY),
     )
     assert whole.stop_reason == "end_turn"
     return text_of(whole.content)
@@ -116,7 +117,7 @@ async def test_an_earlier_summary_is_carried_on() -> None:
     """Section by section; what was current then is not current any more."""
     first = await summarise(*STORY, *filler(0), *filler(1), *filler(2))
     body = first.partition("<summary>")[2].removesuffix("</summary>")
-    earlier = user(f"{condense.summary_preface()}\n\n{body}")
+    earlier = user(f"{condense.load_prompt('summary_preface')}\n\n{body}")
     extra = [message for number in range(5, 10) for message in filler(number)]
     second = await summarise(earlier, assistant("Going on."), *extra)
     assert "My name is Alice." in section(second, "Primary Request and Intent")
@@ -129,7 +130,9 @@ async def test_an_earlier_summary_is_carried_on() -> None:
 
 async def test_a_summary_of_another_form_is_carried_on_too() -> None:
     """Its sentences are kept where the intent stands."""
-    earlier = user(f"{condense.summary_preface()}\n\nThe gate code is 4711. It is raining.")
+    earlier = user(
+        f"{condense.load_prompt('summary_preface')}\n\nThe gate code is 4711. It is raining."
+    )
     text = await summarise(earlier, assistant("Yes."), *filler(1), *filler(2), *filler(3))
     assert "The gate code is 4711." in section(text, "Primary Request and Intent")
 

@@ -44,7 +44,7 @@ from tests.records import put_on_record
 pytestmark = pytest.mark.django_db
 
 SUMMARY = (
-    f"## Conversation Summary\n{condense.summary_preface()}\n\nThe lexer is done.",
+    f"## Conversation Summary\n{condense.load_prompt('summary_preface')}\n\nThe lexer is done.",
     "## Ledger ~\nCopied from hidden messages, newest first.\n~ errors\nlint ⇒ E501\n~ end",
     "<system-reminder>\n## File Context: a.py\n1--2 | def f()\n</system-reminder>",
     "<environment_details>\n# Current time\nnoon\n</environment_details>",

@@ -4,17 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 import condense
-from condense.testing import (
-    RecordingLog,
-    ScriptedSummarizer,
-    WordCounter,
-)
-from tests.condense.bench import WINDOW, Bench, talk
+from condense.reduction.strategy import ByRule
+from condense.testing import RecordingLog, ScriptedSummarizer
+from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import situation
 
 PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
@@ -22,25 +19,16 @@ PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 async def test_an_attempt_says_what_was_tried_and_why() -> None:
     """All that a row needs, before anything is done."""
-    bench = Bench("S")
-    await bench.fit(talk(12), prompt="Be brief.")
-    attempt = bench.log.of("started")[0]
+    bench, messages = Bench("S"), talk(12)
+    made = await bench.fit(messages, prompt="Be brief.")
+    (attempt,) = bench.log.of("started")
     assert (attempt.strategy, attempt.kind) == ("fresh_start", "condensed")
     assert attempt.trigger is condense.Trigger.AUTO
     assert (attempt.threshold, attempt.threshold_source) == (50, "global")
-    assert (attempt.tokens_before, attempt.prompt) == (condense.TokenCount(24_000), "Be brief.")
-
-
-async def test_an_attempt_has_an_id_and_knows_what_the_model_sees() -> None:
-    """Ids can be given."""
-    numbers = iter("abcdef")
-    bench = Bench("S", new_id=lambda: next(numbers))
-    made = await bench.fit(talk(12))
-    assert [attempt.id for attempt in bench.log.of("started")] == ["a"]
-    assert {made.message.id, made.message.tags.condense_id} == {"b", "c"}
-    bench, messages = Bench("S"), talk(12)
-    await bench.fit(messages)
-    assert bench.log.of("started")[0].effective == situation(messages).effective
+    assert attempt.tokens_before == condense.TokenCount(24_000)
+    assert (attempt.prompt, attempt.prompt_key) == ("Be brief.", "custom")
+    assert attempt.effective == situation(messages).effective
+    assert len({attempt.id, made.message.id, made.message.tags.condense_id}) == 3
 
 
 async def test_progress_grows_with_the_summary() -> None:
@@ -66,14 +54,10 @@ async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
 ) -> None:
     """Whoever keeps the record may know it better than the estimate."""
     told: list[condense.Event] = []
-    condenser = condense.Condenser(
-        ScriptedSummarizer("S"),
-        WordCounter(),
-        log=MeasuringLog(),
-        hooks=condense.Hooks(listeners=(told.append,)),
-    )
+    bench = Bench("S", hooks=condense.Hooks(listeners=(told.append,)))
+    bench.condenser.log = MeasuringLog()
     with caplog.at_level(logging.INFO, "condense"):
-        made = await condenser.fit(situation(talk(12), window=26_000))
+        made = await bench.fit(talk(12))
     assert made.tokens_after == condense.TokenCount(937, measured=True)
     assert "24000 → 937 tokens" in caplog.text
     assert isinstance(told[-1], condense.AttemptSucceeded)
@@ -100,19 +84,6 @@ class HangingSummarizer:
             self.closed = True
 
 
-async def test_cancelling_is_on_record_and_closes_the_call() -> None:
-    """The caller sees the cancellation, and no further token is paid for."""
-    summarizer = HangingSummarizer()
-    bench = Bench(summarizer=summarizer)
-    running = asyncio.ensure_future(bench.fit(talk(12)))
-    await summarizer.began.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert bench.log.names == ["started", "cancelled"]
-    assert summarizer.closed
-
-
 async def test_every_summary_call_says_which_attempt_makes_it() -> None:
     """Whoever pays for it can put it on that attempt's record."""
     bench = Bench([OSError("no")], "S")
@@ -133,20 +104,16 @@ class BrokenLog(RecordingLog):
 
 async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> None:
     """What was paid is on record."""
-    log, summarizer = BrokenLog(), HangingSummarizer()
-    condenser = condense.Condenser(summarizer, WordCounter(), log=log)
-    made = await condenser.fit(situation(talk(12), window=WINDOW))
-    assert made.strategy == "ledger"
-    assert log.names == ["started", "failed", "started", "succeeded"]
-    error, following = log.of("failed")[0]
-    assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
-    assert error.details == "Error: database is gone"
-    assert summarizer.closed
-    log = BrokenLog()
-    model = ScriptedSummarizer([PAID, condense.TextChunk("S")])
-    await condense.Condenser(model, WordCounter(), log=log).fit(situation(talk(12), window=WINDOW))
-    (error, _following), *_ = log.of("failed")
-    assert (error.cost, error.calls) == (Decimal("0.25"), 1)
+    hanging, paid = HangingSummarizer(), ScriptedSummarizer([PAID, condense.TextChunk("S")])
+    for model, cost in ((hanging, 0), (paid, Decimal("0.25"))):
+        log, bench = BrokenLog(), Bench(summarizer=model)
+        bench.condenser.log = log
+        assert (await bench.fit(talk(12))).strategy == "ledger"
+        assert log.names == ["started", "failed", "started", "succeeded"]
+        error, following = log.of("failed")[0]
+        assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
+        assert (error.details, error.calls, error.cost) == ("Error: database is gone", 1, cost)
+    assert hanging.closed
 
 
 class SlowLog(RecordingLog):
@@ -166,10 +133,11 @@ class SlowLog(RecordingLog):
 
 
 async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> None:
-    """A record that says for ever that it runs would be in the way of all that follows."""
+    """The caller sees the cancellation, and no further token is paid for."""
     log, summarizer = SlowLog(), HangingSummarizer()
-    condenser = condense.Condenser(summarizer, WordCounter(), log=log)
-    running = asyncio.ensure_future(condenser.fit(situation(talk(12), window=WINDOW)))
+    bench = Bench(summarizer=summarizer)
+    bench.condenser.log = log
+    running = asyncio.ensure_future(bench.fit(talk(12)))
     await summarizer.began.wait()
     running.cancel()
     await log.writing.wait()
@@ -178,14 +146,13 @@ async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> N
         await running
     await asyncio.wait_for(log.written.wait(), 60)
     assert log.names == ["started", "cancelled"]
+    assert summarizer.closed
 
 
-class Foreign:
+class Foreign(ByRule):
     """Somebody's strategy, which does what ``act`` does."""
 
-    name = "foreign"
-    kind: Literal["condensed"] = "condensed"
-    asks_model = False
+    name, kind = "foreign", "condensed"
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
@@ -211,16 +178,3 @@ async def test_a_strategy_of_somebody_elses_cannot_end_the_turn(act: Callable[[]
     made = await bench.fit(talk(12))
     assert made.strategy == "sliding_window"
     assert any("prompt is not on record" in note for note in made.notes)
-
-
-async def test_strategies_are_named_or_given() -> None:
-    """An unknown one is told with those there are."""
-    path = "condense.strategies.sliding_window.SlidingWindow"
-    for strategy in ("sliding_window", path, condense.load_strategy("sliding_window")):
-        bench = Bench(strategies=[strategy])
-        made = await bench.fit(talk(12))
-        assert made.strategy == "sliding_window"
-    with pytest.raises(
-        LookupError, match=r"'slidng'; there are clear, fresh_start, .*sliding_window"
-    ):
-        condense.load_strategy("slidng")

@@ -9,7 +9,7 @@ import pytest
 
 import condense
 from condense.strategies.ledger import LedgerAlone
-from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
+from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import (
@@ -61,6 +61,26 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
     "of a refused request a tenth less is not enough": (
         ["word " * 21_310], 13, {"trigger": FORCED}, "ledger", [(condense.DidNotShrink, "ledger")]
     ),
+    "after a failed call in the same turn no model is asked": (
+        NO_CALL, 12, {"may_ask": False}, "ledger", []
+    ),
+    "nor is anything done below the limit": (NO_CALL, 11, {"may_ask": False}, "", []),
+    "one message since the newest try is not enough": (NO_CALL, 8, {"condensed_at": 7}, "", []),
+    "two are": (["S"], 8, {"condensed_at": 6}, "fresh_start", []),
+    "too near but too large, no model is asked": (NO_CALL, 12, {"condensed_at": 12}, "ledger", []),
+    "the button keeps no distance": (
+        ["S"], 6, {"condensed_at": 6, "trigger": MANUAL}, "fresh_start", []
+    ),
+    "nor does a refused request": (
+        ["S"], 6, {"condensed_at": 6, "trigger": FORCED}, "fresh_start", []
+    ),
+    **{
+        f"{rung} needs no emergency where it was chosen ({trigger})": (
+            NO_CALL, 8, {"strategies": condense.ladder_from(rung), "trigger": trigger}, rung, []
+        )
+        for rung in ("ledger", "sliding_window")
+        for trigger in (AUTO, MANUAL)
+    },
 }  # fmt: skip
 
 
@@ -75,8 +95,9 @@ async def test_which_strategy_is_tried_when(
     failures: list[object],
 ) -> None:
     """And each try is on record; where nothing is due, nothing is."""
-    bench = Bench(*replies)
-    made = await bench.fit(talk(count), **rest)
+    options = {"strategies": rest["strategies"]} if "strategies" in rest else {}
+    bench = Bench(*replies, **options)
+    made = await bench.fit(talk(count), **{key: rest[key] for key in rest if key not in options})
     assert (made.strategy if made else "") == made_by
     assert bench.failures == failures
     tries = ["started", "failed"] * len(failures)
@@ -105,14 +126,14 @@ async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
 
 async def test_a_manual_run_fails_with_the_reason_and_truncates_nothing() -> None:
     """Whoever pressed "condense" can try again; each attempt is on record."""
-    bench = Bench(OSError("no"))
-    with pytest.raises(condense.SummaryFailed, match="Condensing API call failed: no"):
-        await bench.fit(talk(12), trigger=MANUAL)
-    assert bench.failures == [(condense.SummaryFailed, None)]
-    bench = Bench()
-    with pytest.raises(condense.NothingToCondense, match="Not enough messages to condense context"):
-        await bench.fit(talk(1), trigger=MANUAL)
-    assert bench.failures == [(condense.NothingToCondense, None)]
+    cases = [
+        (Bench(OSError("no")), 12, condense.SummaryFailed, "Condensing API call failed: no"),
+        (Bench(), 1, condense.NothingToCondense, "Not enough messages to condense context"),
+    ]
+    for bench, count, error, said in cases:
+        with pytest.raises(error, match=said):
+            await bench.fit(talk(count), trigger=MANUAL)
+        assert bench.failures == [(error, None)]
 
 
 async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() -> None:
@@ -123,28 +144,20 @@ async def test_nothing_new_below_the_limit_is_not_reported_on_every_request() ->
 
 
 async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
-    """What it cost is kept, and the next rung runs."""
+    """What it cost is kept, and the next rung runs; one as large as what it hides only costs."""
     bench = Bench([condense.TextChunk(HUGE), PAID])
     made = await bench.fit(talk(12))
     assert made.strategy == "ledger"
     assert bench.failures == [(condense.DidNotShrink, "ledger")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
-
-
-async def test_a_summary_as_large_as_what_it_hides_is_rolled_back() -> None:
-    """It would only cost."""
     frame = (await start_afresh(talk(2))).tokens_after.value - 1
     bench = Bench("word " * (4_000 - frame))
     with pytest.raises(condense.DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
         await bench.fit(talk(2), trigger=MANUAL)
-
-
-async def test_shrinking_is_judged_by_one_counter() -> None:
-    """A measured size before and an estimate after would prove nothing."""
+    # A measured size before and an estimate after would prove nothing.
     measured = condense.TokenCount(1_000_000, measured=True)
-    bench = Bench(HUGE)
     with pytest.raises(condense.DidNotShrink):
-        await bench.fit(talk(12), trigger=MANUAL, tokens=measured)
+        await Bench(HUGE).fit(talk(12), trigger=MANUAL, tokens=measured)
 
 
 async def test_sizes_are_reported_in_the_callers_unit() -> None:
@@ -157,7 +170,11 @@ async def test_sizes_are_reported_in_the_callers_unit() -> None:
 
 
 async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
-    """A person can see which part is too large."""
+    """A person can see which part is too large, and nothing that was paid for is forgotten."""
+    bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
+    with pytest.raises(condense.CannotFit) as caught:
+        await bench.fit([*talk(2), user("word " * 90_000)])
+    assert caught.value.cost == Decimal("0.25")
     bench = Bench()
     with pytest.raises(condense.CannotFit) as caught:
         await bench.fit([user("word " * 90_000)], system="be kind", tools=({"name": "a b c"},))
@@ -167,14 +184,6 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
         "Send the newest message in smaller parts, or choose a model with more room."
     )
     assert "Not enough messages to condense context" in caught.value.details
-
-
-async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
-    """Nothing that was paid for is forgotten."""
-    bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
-    with pytest.raises(condense.CannotFit) as caught:
-        await bench.fit([*talk(2), user("word " * 90_000)])
-    assert caught.value.cost == Decimal("0.25")
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
@@ -223,19 +232,15 @@ async def test_no_message_is_looked_for_among_all_that_are_hidden() -> None:
     assert Id.comparisons < 10 * len(history)
 
 
-async def made_of(
-    history: Sequence[condense.Message], *replies: str, **rest: Any
-) -> condense.Condensed:
-    """Return a whole history after a condensation."""
-    return await condense.condense(
-        history, summarizer=ScriptedSummarizer(*replies), counter=WordCounter(), **rest
-    )
-
-
 async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
-    """Everything is still there, the model sees the summary, and undo brings it back."""
+    """The model sees the summary, undo brings all back, and not due gives the very object."""
+
+    async def made_of(history: Sequence[condense.Message], **rest: Any) -> condense.Condensed:
+        model = ScriptedSummarizer("S")
+        return await condense.condense(history, summarizer=model, counter=WordCounter(), **rest)
+
     history = numbered([*chat(10), user("and now?")])
-    made = await made_of(history, "S")
+    made = await made_of(history)
     assert made.reduction is not None
     seen = condense.effective_history(made.messages)
     assert [m.is_summary for m in seen] == [True, False]
@@ -243,53 +248,28 @@ async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
     assert_valid_request([m.to_api() for m in condense.shape_request(seen)])
     back = condense.undo(made.messages, made.reduction.message.tags.condense_id or "")
     assert [m.id for m in condense.effective_history(back)] == [m.id for m in history]
-
-
-async def test_a_run_that_is_not_due_gives_the_same_history() -> None:
-    """The very object, so that a caller knows there is nothing to store."""
-    history = numbered(chat(4))
     made = await made_of(history, trigger=condense.Trigger.AUTO)
     assert made.messages is history
     assert made.reduction is None
 
 
-WORDS = " ".join(["word"] * 400)
-HISTORY = tuple(
-    condense.Message("user" if number % 2 == 0 else "assistant", WORDS, id=str(number), seq=number)
-    for number in range(10)
-)
-NEW = condense.Message("user", WORDS, id="new", seq=10)
-
-
 async def expected(strategy: str, *, caches: bool) -> condense.Usage:
     """Return what the first attempt of a manual run says that it may take."""
-    log, counter = RecordingLog(), WordCounter()
-    situation = condense.Situation(
-        effective=(*HISTORY, NEW),
-        tokens=condense.TokenCount(4_400),
-        budget=condense.Budget(window=100_000, max_output=5_000),
-        trigger=condense.Trigger.MANUAL,
-        system="You help. " * 150,
-    )
     model = ScriptedSummarizer("<summary>Told.</summary>", caches_prompts=caches)
-    await condense.Condenser(model, counter, (strategy,), log=log).fit(situation)
-    attempt: condense.Attempt = log.of("started")[0]
+    bench = Bench(summarizer=model, strategies=(strategy,))
+    history = [*chat(10, 400), user("word " * 400)]
+    await bench.fit(history, trigger=MANUAL, window=100_000, system="You help. " * 150)
+    attempt: condense.Attempt = bench.log.of("started")[0]
     return attempt.expected
 
 
 async def test_what_the_model_has_read_is_read_again() -> None:
     """From the cache where there is one, as plain text where not; the new message in neither."""
-    cached, sent = (
-        await expected("fresh_start", caches=True),
-        await expected("fresh_start", caches=False),
-    )
-    assert 4_000 <= cached.cache_read < 4_100
+    cached = await expected("fresh_start", caches=True)
+    sent = await expected("fresh_start", caches=False)
+    assert cached.cache_read == 10 * 400 + 300
     assert cached.input < 1_000
     assert sent.cache_read == 0
     assert 4_000 < sent.input < 5_000
-    assert 0 < cached.output == sent.output <= 5_000
-
-
-async def test_a_strategy_without_a_model_takes_nothing() -> None:
-    """It asks nobody."""
+    assert 0 < cached.output == sent.output <= 100
     assert await expected("ledger", caches=True) == condense.Usage()

@@ -1,36 +1,24 @@
 """When a run may start, what counts as progress, and that no model is asked twice in vain."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 import condense
-from condense.reduction.strategy import ByRule, make_reduction
+from condense.reduction.strategy import ByModel, ByRule, make_reduction
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import numbered, situation, user
+from tests.condense.dialogues import SUMMARY, numbered, situation, user
 
-AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
-SUMMARY = condense.Message(
-    "user", "## Conversation Summary\nS", tags=condense.Tags(condense_id="c1")
-)
-
+FORCED, MANUAL = condense.Trigger.FORCED, condense.Trigger.MANUAL
 MARKER = condense.Message("user", "[1 message hidden]", tags=condense.Tags(truncation_id="t1"))
 
 
-def since_summary(*messages: condense.Message) -> list[condense.Message]:
-    """Return a conversation that was condensed before these messages."""
-    return [SUMMARY, *messages]
-
-
-class Second:
+class Second(ByModel):
     """Another strategy that asks the model."""
 
-    name, kind = "second", "condensed"
-
-    def prompt_for(self, situation: condense.Situation) -> str:
-        """Ask for nothing in particular."""
-        return ""
+    name = "second"
 
     async def reduce(self, situation: condense.Situation, kit: object) -> condense.Reduction:
         """Fail the test: it may not be reached."""
@@ -39,13 +27,9 @@ class Second:
 
 async def test_a_summary_has_to_take_a_tenth_of_the_history_away() -> None:
     """Not of the floor."""
-    for words, shrinks in ((3_500, True), (3_700, False)):
-        bench = Bench("word " * words)
-        if shrinks:
-            assert await bench.fit(talk(2), trigger=MANUAL)
-            continue
-        with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
-            await bench.fit(talk(2), trigger=MANUAL)
+    assert await Bench("word " * 3_500).fit(talk(2), trigger=MANUAL)
+    with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
+        await Bench("word " * 3_700).fit(talk(2), trigger=MANUAL)
     made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
     assert made is not None
 
@@ -93,22 +77,17 @@ async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
     bench = Bench("S", strategies=["sliding_window", "fresh_start"])
     made = await bench.fit([*talk(2, words=10_000), user("word " * 5_000)])
     assert made.strategy == "fresh_start"
-    bench = Bench()
-    made = await bench.fit(talk(12), may_ask=False)
-    assert made is not None
-    assert bench.calls == 0
-    assert await bench.fit(talk(11), may_ask=False) is None
 
 
 @pytest.mark.parametrize(
     ("messages", "due"),
     [
-        (since_summary(user("word " * 14_000)), False),
-        (since_summary(condense.Message("assistant", "word " * 14_000), user("a")), True),
-        (since_summary(condense.Message("assistant", "ok"), user("and")), False),
-        (since_summary(condense.Message("assistant", "word " * 1_200), user("word " * 100)), True),
-        (since_summary(condense.Message("assistant", "word " * 1_100), user("word " * 100)), False),
-        (since_summary(condense.Message("assistant", "word " * 1_300), MARKER), False),
+        ([SUMMARY, user("word " * 14_000)], False),
+        ([SUMMARY, condense.Message("assistant", "word " * 14_000), user("a")], True),
+        ([SUMMARY, condense.Message("assistant", "ok"), user("and")], False),
+        ([SUMMARY, condense.Message("assistant", "word " * 1_200), user("word " * 100)], True),
+        ([SUMMARY, condense.Message("assistant", "word " * 1_100), user("word " * 100)], False),
+        ([SUMMARY, condense.Message("assistant", "word " * 1_300), MARKER], False),
     ],
 )
 async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
@@ -122,11 +101,7 @@ async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
 
 
 async def test_the_distance_counts_from_the_newest_try() -> None:
-    """Failed ones too; what was kept verbatim is not new."""
-    history = talk(8)
-    assert await Bench().fit(history, condensed_at=8) is None
-    assert await Bench().fit(history, condensed_at=7) is None
-    assert await Bench("S").fit(history, condensed_at=6) is not None
+    """In tokens too; what was kept verbatim is not new."""
     one_long_message = [*talk(7), condense.Message("assistant", "word " * 2_000)]
     assert await Bench("S").fit(one_long_message, condensed_at=7, threshold=5) is None
     kept = [replace(m, seq=seq) for seq, m in enumerate(talk(6), start=5)]
@@ -135,21 +110,6 @@ async def test_the_distance_counts_from_the_newest_try() -> None:
     bench = Bench()
     assert await bench.fit([], effective=effective, tokens=situation(talk(8)).tokens) is None
     assert bench.calls == 0
-
-
-async def test_too_near_but_too_large_is_truncated() -> None:
-    """The request has to be sent, and no model is asked for that."""
-    bench = Bench()
-    made = await bench.fit(talk(12), condensed_at=12)
-    assert made is not None
-    assert bench.calls == 0
-
-
-@pytest.mark.parametrize("trigger", [FORCED, MANUAL])
-async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: condense.Trigger) -> None:
-    """By the provider, or by the user."""
-    made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
-    assert made.strategy == "fresh_start"
 
 
 async def test_a_floor_above_the_threshold_costs_one_call() -> None:
@@ -172,16 +132,12 @@ async def test_a_floor_above_the_threshold_costs_one_call() -> None:
 
 @pytest.mark.parametrize("trigger", condense.Trigger)
 async def test_a_small_window_is_truncated_at_once(trigger: condense.Trigger) -> None:
-    """A summary of nine sections would fill it."""
-    bench = Bench()
+    """A summary of nine sections would fill it; what is small is the policy's."""
+    bench = Bench("S")
     made = await bench.fit(talk(12, words=600), window=7_999, trigger=trigger)
     assert (made.kind, bench.calls) == ("truncated", 0)
-
-
-async def test_what_is_small_is_the_policys() -> None:
-    """All numbers of the ladder stand in one place."""
     bench = Bench("S", policy=condense.Policy(small_window=0))
-    made = await bench.fit(talk(12, words=500), window=7_999)
+    made = await bench.fit(talk(12, words=500), window=7_999, trigger=trigger)
     assert made.kind == "condensed"
 
 
@@ -201,25 +157,13 @@ def test_the_ladder_begins_with_the_strategy_of_the_settings(
     assert condense.ladder_from(first) == rungs
 
 
-@pytest.mark.parametrize("trigger", [AUTO, MANUAL])
-async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: condense.Trigger) -> None:
-    """Whoever sets the ledger or the window wants it at the threshold and at the button."""
-    for name in ("ledger", "sliding_window"):
-        made = await Bench(strategies=condense.ladder_from(name)).fit(talk(8), trigger=trigger)
-        assert made.strategy == name
-
-
 @pytest.mark.parametrize(("words", "sent"), [(25_900, True), (25_901, False)])
 async def test_what_leaves_room_for_a_reply_is_sent_where_nothing_can_be_hidden(
     words: int, sent: bool
 ) -> None:
     """To the last word: the tenth of the window beside it is for estimates."""
-    bench = Bench()
-    if sent:
-        assert await bench.fit([user("word " * words)]) is None
-        return
-    with pytest.raises(condense.CannotFit):
-        await bench.fit([user("word " * words)])
+    with nullcontext() if sent else pytest.raises(condense.CannotFit):
+        assert await Bench().fit([user("word " * words)]) is None
 
 
 async def test_the_floor_is_named_with_what_can_be_done() -> None:

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import condense
 from condense.reduction.carryover import carried_pins, newest_request
+from condense.reduction.strategy import ByRule
 from condense.testing import RecordingLog, ScriptedSummarizer
-from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, numbered, result, situation, texts, user
 
@@ -33,13 +31,6 @@ def work(count: int) -> list[condense.Message]:
     return made
 
 
-def said_to_model(history: Sequence[condense.Message]) -> str:
-    """Return all that the model reads of a history."""
-    shown = condense.shape_request((*condense.effective_history(history), user("Go on.")))
-    assert_valid_request([one.to_api() for one in shown])
-    return str([one.to_api() for one in shown])
-
-
 async def fit_stored(
     bench: Bench, stored: Sequence[condense.Message], *, whole: bool = False
 ) -> condense.Reduction | None:
@@ -50,32 +41,6 @@ async def fit_stored(
         return await bench.condenser.fit(replace(made, effective=effective, history=history))
     except condense.CannotFit:
         return None
-
-
-@settings(max_examples=20, deadline=None)
-@given(
-    pins=st.sets(st.integers(0, 15), max_size=4),
-    rungs=st.lists(st.sampled_from(RUNGS), min_size=1, max_size=3),
-)
-async def test_pinned_messages_outlive_any_rounds_of_any_rungs(
-    pins: set[int], rungs: list[str]
-) -> None:
-    """Word for word, and what is sent is a request that the provider takes."""
-    messages = [replace(one, tokens=None) for one in work(4)]
-    words = {index: f"pinned number {index}, {RULE}" for index in pins}
-    for index, text in words.items():
-        blocks = (*messages[index].blocks, condense.TextBlock(text))
-        messages[index] = pin(messages[index].with_content(blocks))
-    history: tuple[condense.Message, ...] = numbered(messages)
-    for number, rung in enumerate(rungs):
-        made = await fit_stored(Bench("S", strategies=(rung,)), history)
-        if made is not None:
-            history = condense.hide_behind(history, made.hidden, made.message)
-        seq = max(one.seq for one in history) + 1
-        more = replace(talk(1)[0], id=f"n{number}", seq=seq)
-        history += (more, replace(talk(2)[1], id=f"o{number}", seq=seq + 1))
-    read = said_to_model(history)
-    assert all(read.count(text) >= 1 for text in words.values())
 
 
 @pytest.mark.parametrize("rung", [name for name in RUNGS if name != "clear"])
@@ -149,15 +114,10 @@ async def test_what_is_pinned_counts_in_the_floor() -> None:
     assert "Unpin" in floor.advice
 
 
-class HidesAll:
+class HidesAll(ByRule):
     """Somebody's strategy that knows nothing of pins."""
 
-    name = "hides_all"
-    kind = "condensed"
-    asks_model = False
-
-    def prompt_for(self, situation: condense.Situation) -> str:
-        return ""
+    name, kind = "hides_all", "condensed"
 
     async def reduce(self, situation: condense.Situation, kit: condense.Kit) -> condense.Reduction:
         hidden = situation.effective
@@ -195,8 +155,7 @@ class Refusing(RecordingLog):
 
 async def test_what_the_log_refuses_to_apply_is_a_failure_of_its_rung() -> None:
     """It goes on record as one, and the next rung is tried."""
-    log = Refusing()
-    bench = Bench(strategies=("ledger", "sliding_window"))
+    log, bench = Refusing(), Bench(strategies=("ledger", "sliding_window"))
     bench.condenser.log = log
     made = await bench.fit(talk(12), trigger=condense.Trigger.FORCED)
     assert made.strategy == "sliding_window"

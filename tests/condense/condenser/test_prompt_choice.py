@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import condense
+from condense.prompts import framed
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import SUMMARY, call, result, user
 
@@ -38,22 +39,14 @@ async def made_by(
 async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -> None:
     """Whoever knows them says so in the situation."""
     bench = Bench(*["S"] * 5, choose_prompt=by_kind)
-    assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
     german = [user("Das ist nicht der Weg, bitte lies die Liste und die Namen."), *talk(4)[1:]]
-    assert (await made_by(bench, german)).prompt.startswith(condense.condense_instruction())
-    assert (await made_by(bench, talk(4), model="tiny")).prompt.startswith(
-        condense.condense_instruction()
-    )
     work = [user("Go."), call(), result(), *talk(4)[1:]]
-    assert (await made_by(bench, work)).prompt.startswith(condense.condense_instruction())
-    assert bench.log.of("started")[0].prompt.startswith(SUPPORT)
+    prompts = [(await made_by(bench, talk_)).prompt for talk_ in (talk(4), german, work)]
+    prompts.append((await made_by(bench, talk(4), model="tiny")).prompt)
+    assert prompts[0].startswith(SUPPORT)
+    assert all(one.startswith(condense.condense_instruction()) for one in prompts[1:])
     assert [one.prompt_key for one in bench.log.of("started")] == ["support"] + ["condense"] * 3
-
-
-async def test_the_users_own_prompt_comes_before_any_choice() -> None:
-    """Whole and alone."""
-    made = await made_by(Bench("S", choose_prompt=by_kind), talk(4), prompt="Mine.")
-    assert made.prompt == "Mine."
+    assert (await made_by(bench, talk(4), prompt="Mine.")).prompt == "Mine."
 
 
 async def test_a_hook_may_choose_too() -> None:
@@ -66,24 +59,16 @@ async def test_a_hook_may_choose_too() -> None:
     assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
 
 
-def unknown(_situation: condense.Situation) -> str:
-    """Choose what is not there."""
-    return "suport"
-
-
-def broken(_situation: condense.Situation) -> str:
-    """Fail."""
-    raise RuntimeError("no idea")
-
-
-@pytest.mark.parametrize(("choose", "said"), [(unknown, "Did you mean"), (broken, "no idea")])
-async def test_a_choice_that_fails_is_noted_and_the_default_is_used(
-    choose: object, said: str
-) -> None:
+async def test_a_choice_that_fails_is_noted_and_the_default_is_used() -> None:
     """A typo is no reason to lose the summary."""
-    made = await made_by(Bench("S", choose_prompt=choose), talk(4))
-    assert made.prompt.startswith(condense.condense_instruction())
-    assert any(said in note for note in made.notes)
+
+    def broken(_situation: condense.Situation) -> str:
+        raise RuntimeError("no idea")
+
+    for choose, said in ((lambda _: "suport", "Did you mean"), (broken, "no idea")):
+        made = await made_by(Bench("S", choose_prompt=choose), talk(4))
+        assert made.prompt.startswith(condense.condense_instruction())
+        assert any(said in note for note in made.notes)
 
 
 async def test_with_the_ledger_beside_it_a_summary_is_not_asked_for_what_that_holds() -> None:
@@ -105,5 +90,5 @@ async def test_an_earlier_summary_is_updated_by_name() -> None:
     """Also with a prompt of the user's own; a conversation without one is not told so."""
     messages = [replace(SUMMARY, tokens=None), *talk(5)[1:]]
     made = await made_by(Bench("S"), messages, prompt="Mine.")
-    assert made.prompt == condense.update_instruction("Mine.")
+    assert made.prompt == framed("update", "Mine.")
     assert (await made_by(Bench("S"), talk(4), prompt="Mine.")).prompt == "Mine."

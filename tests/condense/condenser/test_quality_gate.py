@@ -155,13 +155,9 @@ async def test_what_asks_no_model_is_never_rejected() -> None:
     ],
 )
 async def test_a_refusal_is_recognised(text: str) -> None:
-    """In several languages."""
+    """In several languages; a summary that tells of one is none."""
     assert (await judge(is_no_refusal, text)).rejects
-
-
-async def test_a_summary_that_tells_of_a_refusal_is_none() -> None:
-    """In many languages."""
-    told = summary("The agent said: I cannot deploy on Fridays. The user agreed to wait.")
+    told = summary(f"The agent said: {text} The user agreed to wait.")
     assert not (await judge(is_no_refusal, told)).rejects
 
 

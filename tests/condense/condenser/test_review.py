@@ -120,9 +120,12 @@ async def test_what_was_copied_by_rule_can_be_refused_and_not_be_changed() -> No
 
 async def test_a_review_goes_on_in_another_process() -> None:
     """What is stored of a proposal is all that is needed; no model is asked again."""
+
+    async def judge(*_: object) -> condense.Verdict:
+        return condense.Verdict(issues=("It is short.",), score=0.5, name="judge")
+
     first = ScriptedReviewer(condense.Discarded("stopped"))
-    hooks = Hooks(validators=(_judge,))
-    bench = Bench("Model's words.", reviewer=first, hooks=hooks)
+    bench = Bench("Model's words.", reviewer=first, hooks=Hooks(validators=(judge,)))
     with pytest.raises(condense.Discarded):
         await by_hand(bench)
     stored = json.loads(json.dumps(first.proposals[0].to_json()))
@@ -130,17 +133,9 @@ async def test_a_review_goes_on_in_another_process() -> None:
     assert proposal == first.proposals[0]
     second = ScriptedReviewer(condense.Accept("Own words."))
     later = Bench(reviewer=second)
-    made = await later.condenser.resume(_manual(), "the-attempt", proposal.reduction)
+    now = situation(talk(6), window=WINDOW, trigger=condense.Trigger.MANUAL)
+    made = await later.condenser.resume(now, "the-attempt", proposal.reduction)
     assert later.log.names == ["succeeded"]
     assert later.calls == 0
     assert second.proposals == [proposal]
     assert made.summary == "Own words."
-
-
-async def _judge(*_: object) -> condense.Verdict:
-    return condense.Verdict(issues=("It is short.",), score=0.5, name="judge")
-
-
-def _manual() -> Any:
-
-    return situation(talk(6), window=WINDOW, trigger=condense.Trigger.MANUAL)

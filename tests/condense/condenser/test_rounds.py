@@ -21,6 +21,8 @@ from condense import (
     Reduction,
     Situation,
     SummaryRequest,
+    Tags,
+    TextBlock,
     TextChunk,
     TokenCount,
     Trigger,
@@ -64,6 +66,7 @@ class Talk:
     model: NumberingModel = field(default_factory=NumberingModel)
     history: tuple[Message, ...] = ()
     inputs: dict[str, frozenset[str]] = field(default_factory=dict)
+    pinned: list[str] = field(default_factory=list)
     requests: int = 0
     could_be_sent: bool = True
 
@@ -73,9 +76,14 @@ class Talk:
         return effective_history(self.history)
 
     def append(self, message: Message) -> None:
-        """Store a message."""
+        """Store a message, one of many with a pin."""
         seq = max((one.seq for one in self.history), default=0) + 1
-        self.history += (replace(message, id=f"m{seq}", seq=seq, tokens=None),)
+        stored = replace(message, id=f"m{seq}", seq=seq, tokens=None)
+        if not message.tool_results and self.chance.random() < 0.1:
+            self.pinned.append(f"pinned-{seq} must stay")
+            blocks = (*stored.blocks, TextBlock(self.pinned[-1]))
+            stored = replace(stored, content=blocks, tags=Tags(pinned=True))
+        self.history += (stored,)
 
     def go_on(self) -> None:
         """Have the user ask and the agent work, with or without an answer at the end."""
@@ -160,7 +168,9 @@ async def live(seed: int) -> int:
         if talk.could_be_sent:
             assert known <= files_known(talk.effective)
         shaped = shape_request((*talk.effective, user("Go on.")))
-        assert_valid_request([one.to_api() for one in shaped])
+        request = [one.to_api() for one in shaped]
+        assert_valid_request(request)
+        assert all(text in str(request) for text in talk.pinned)
     return count
 
 
@@ -168,5 +178,5 @@ async def live(seed: int) -> int:
 async def test_no_sequence_of_condensations_loses_a_message_or_the_newest_request(
     seeds: Sequence[int],
 ) -> None:
-    """Nor a file that a ledger named before, unless a refused request had to be made to fit."""
+    """Nor a pin, nor a file of a ledger unless a refused request had to be made to fit."""
     assert sum([await live(seed) for seed in seeds]) > len(seeds)

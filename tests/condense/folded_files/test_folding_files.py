@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 
 from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.parser_process import parser
-from condense.folded_files.results import Folded, FoldedFile, FoldingRecord, units
+from condense.folded_files.results import Folded, FoldedFile, units
 from condense.folded_files.sections import LIMIT, Sections, first_units, fold_files, frame
 from condense.folded_files.signatures import SignatureCache
 from condense.folded_files.workspace import ignore_matcher
@@ -34,9 +32,14 @@ def write(file: Path, name: str = "f") -> None:
     file.write_text(SOURCE.format(name=name))
 
 
+def included(folded: Folded) -> tuple[str, ...]:
+    """Return the paths that were folded."""
+    return tuple(one.path for one in folded.files)
+
+
 def skipped(folded: Folded) -> dict[str, str]:
     """Return the reason for each path that was left out."""
-    return {one.path: one.reason for one in folded.skipped}
+    return {one.path: one.reason for one in folded.left_out}
 
 
 def test_a_section_is_in_roos_format(root: Path) -> None:
@@ -45,22 +48,13 @@ def test_a_section_is_in_roos_format(root: Path) -> None:
     assert folded.sections == (
         "<system-reminder>\n## File Context: a.py\n# a.py\n1--2 | def f():\n\n</system-reminder>",
     )
-    assert folded.included == ("a.py",)
+    assert included(folded) == ("a.py",)
     assert folded.characters == len(folded.sections[0])
-
-
-def test_a_record_of_folding_outlives_being_stored(root: Path) -> None:
-    """It says what was folded and what was left out, without the signatures themselves."""
+    # A record says what was folded and what was left out, without the signatures themselves.
     folded = fold_files(["a.py", "gone.py"], root)
-    record = FoldingRecord.from_json(json.loads(json.dumps(folded.to_json())))
-    assert record.files == (FoldedFile("a.py", characters=folded.characters),)
-    assert record.left_out == (FoldedFile("gone.py", reason="It no longer exists."),)
-    assert record.characters == folded.characters
-
-
-def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
-    """Here there is no time at all; whoever condenses waits for it."""
-    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
+    record = Folded.from_json(json.loads(json.dumps(folded.to_json())))
+    gone = FoldedFile("gone.py", reason="It no longer exists.")
+    assert record == Folded(folded.characters, (FoldedFile("a.py", folded.characters),), (gone,))
 
 
 def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
@@ -69,11 +63,13 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     for path in paths[:4]:
         write(root / path, name="f" * 150)
     folded = fold_files(paths, root, limit=670)
-    assert folded.included == ("a.py", "b.py", "c.py")
+    assert included(folded) == ("a.py", "b.py", "c.py")
     assert folded.sections[2].endswith("\n... (truncated)\n</system-reminder>")
     assert set(skipped(folded).values()) == {SkipReason.NO_ROOM}
     assert list(skipped(folded)) == ["d.py", "e.py", "f.py"]
     assert folded.characters <= 670
+    # Here there is no time at all; whoever condenses waits for it.
+    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
 
 
 def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
@@ -83,7 +79,7 @@ def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
         (root / path).write_text("".join(f"def {'f' * 80}{n}(): ...\n" for n in range(100)))
     folded = fold_files(paths, root)
     assert LIMIT - 300 < folded.characters <= LIMIT == 50_000
-    assert len(folded.included) + len(folded.skipped) == 20
+    assert len(folded.files) + len(folded.left_out) == 20
 
 
 @pytest.mark.parametrize(
@@ -125,8 +121,8 @@ def test_what_is_no_source_is_skipped_with_its_reason(
     (root / "link_out.py").symlink_to(root.parent / "outside.py")
     (root / "folder_out").symlink_to(root.parent)
     folded = fold_files([path, "a.py"], root)
-    assert folded.skipped == (FoldedFile(path, reason=reason),)
-    assert folded.included == ("a.py",)
+    assert folded.left_out == (FoldedFile(path, reason=reason),)
+    assert included(folded) == ("a.py",)
 
 
 def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
@@ -136,9 +132,9 @@ def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
     link = root.parent / "link"
     link.symlink_to(root)
     path = str(link / "a.py")
-    assert fold_files([path], link).included == (path,)
+    assert included(fold_files([path], link)) == (path,)
     folded = fold_files(["./a.py", "a.py", "sub/../a.py"], root)
-    assert folded.included == ("./a.py",)
+    assert included(folded) == ("./a.py",)
     assert set(skipped(folded).values()) == {SkipReason.REPEATED}
 
 
@@ -149,7 +145,7 @@ def test_ignored_files_are_skipped(root: Path) -> None:
         write(root / path, path)
     paths = ["x.secret.py", "kept.secret.py", "private/x.py", "sub/private/x.py"]
     folded = fold_files([*paths, str(root / "private/x.py")], root)
-    assert set(folded.included) == {"kept.secret.py", "sub/private/x.py"}
+    assert set(included(folded)) == {"kept.secret.py", "sub/private/x.py"}
     assert set(skipped(folded).values()) == {SkipReason.IGNORED}
 
 
@@ -165,17 +161,12 @@ def test_a_link_opens_nothing_that_is_ignored(root: Path, link: str, target: str
 
 
 def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
-    """Better to show too little than what someone meant to keep."""
+    """Better to show too little than what someone meant to keep; other rules take their place."""
     (root / ".rooignore").mkdir()
     assert skipped(fold_files(["a.py"], root)) == {"a.py": SkipReason.IGNORED}
-
-
-def test_an_application_may_bring_its_own_rules(root: Path) -> None:
-    """They take the place of the file's."""
-    (root / ".rooignore").write_text("*\n")
     write(root / "b.py")
     folded = fold_files(["a.py", "b.py"], root, ignore=ignore_matcher(["b.*"]))
-    assert folded.included == ("a.py",)
+    assert included(folded) == ("a.py",)
 
 
 def test_a_source_is_parsed_once(root: Path) -> None:
@@ -185,7 +176,7 @@ def test_a_source_is_parsed_once(root: Path) -> None:
     parser.close()
     os.utime(root / "a.py", (1, 1))
     (root / "b.py").write_bytes((root / "a.py").read_bytes())
-    assert fold_files(["a.py", "b.py"], root).included == ("a.py", "b.py")
+    assert included(fold_files(["a.py", "b.py"], root)) == ("a.py", "b.py")
     assert parser._process is None
 
 
@@ -199,22 +190,6 @@ def test_the_cache_is_bounded() -> None:
     assert not calls
     cache.get("python", b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
     assert calls
-
-
-def resident(pid: int | str = "self") -> float:
-    """Return a process's resident memory in MB."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 / 1024
-
-
-def test_importing_the_engine_loads_no_grammar() -> None:
-    """Nor tree-sitter itself, in this process ever."""
-    code = (
-        "import sys, condense, condense.folded_files.signatures as f\n"
-        "f.read_definitions('a.py', b'def f(): ...');"
-        "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
 
 
 def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:

@@ -4,7 +4,6 @@ SNAPSHOTS=write .venv/bin/python -m pytest tests/condense/folded_files/test_fold
 """
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -28,27 +27,9 @@ def test_a_sample_folds_to_the_lines_below_it(file: Path) -> None:
     assert shown == expected
 
 
-@pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.stem)
-def test_a_line_is_the_source_at_its_start(file: Path) -> None:
-    """Rows count from 1, and the range ends within the file."""
-    source = file.read_text("utf-8").partition(FOLDED)[0]
-    lines = source.split("\n")
-    shown = (definitions(file.stem, source) or "").split("\n")
-    assert shown[0] == f"# {file.stem}"
-    assert shown[-1] == ""
-    for line in shown[1:-1]:
-        first, last, text = re.fullmatch(r"(\d+)--(\d+) \| (.*)", line).groups()  # type: ignore[union-attr]
-        assert lines[int(first) - 1] == text
-        assert int(first) <= int(last) <= len(lines)
-
-
-def test_every_language_has_a_sample() -> None:
-    """None is listed that was never seen to work."""
+def test_every_language_has_a_sample_and_a_query_file() -> None:
+    """None is listed that was never seen to work; Markdown needs none, TSX takes TypeScript's."""
     assert {language_of(file.stem) for file in SAMPLES} == set(LANGUAGES)
-
-
-def test_every_language_has_one_query_file() -> None:
-    """Markdown needs none, and TSX takes TypeScript's."""
     assert {file.stem for file in QUERIES.iterdir()} == set(LANGUAGES) - {MARKDOWN, "tsx"}
 
 

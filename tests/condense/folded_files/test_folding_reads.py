@@ -19,9 +19,10 @@ def read(path: str) -> Message:
 
 
 def test_the_newest_comes_first_and_each_once() -> None:
-    """A file read again counts as newly read."""
-    history = [read("a"), read("b"), read("c"), read("a")]
-    assert files_read(history) == ("a", "c", "b")
+    """A file read again counts as newly read, and one that could not be read does not count."""
+    assert files_read([read("a"), read("b"), read("c"), read("a")]) == ("a", "c", "b")
+    failed = Message("user", (ToolResultBlock("a", "no such file", is_error=True),))
+    assert files_read([read("a"), failed, read("b")]) == ("b",)
 
 
 @pytest.mark.parametrize(
@@ -53,12 +54,6 @@ def test_tools_that_read_are_known_by_name(
     assert files_read([call(name, argument)]) == paths
 
 
-def test_a_failed_read_does_not_count() -> None:
-    """The agent saw an error, not the file."""
-    failed = Message("user", (ToolResultBlock("a", "no such file", is_error=True),))
-    assert files_read([read("a"), failed, read("b")]) == ("b",)
-
-
 @pytest.mark.parametrize(
     ("text", "paths"),
     [
@@ -71,14 +66,10 @@ def test_a_failed_read_does_not_count() -> None:
     ],
 )
 def test_files_that_the_user_mentions_count(text: str, paths: tuple[str, ...]) -> None:
-    """Their content was put before the model."""
+    """Their content was put before the model; what the model writes is no mention."""
     assert files_read([Message("user", text)]) == paths
     assert files_read([Message("user", (TextBlock(text),))]) == paths
-
-
-def test_what_the_model_writes_is_no_mention() -> None:
-    """Only people mention files."""
-    assert files_read([Message("assistant", "See @/a.py")]) == ()
+    assert files_read([Message("assistant", text)]) == ()
 
 
 def test_what_was_added_for_a_mention_was_read() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
 from condense.folded_files.files_read import files_read
-from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.notes.notebook import gather
 
 
@@ -122,15 +122,6 @@ def test_the_unread_tail_is_what_follows_the_last_reply_and_a_reply_that_waits(
 ) -> None:
     """Pending calls and unread results keep their call beside them."""
     assert unread_tail(history(script)) == start
-
-
-def test_the_nearest_cut_is_the_lower_of_two_and_stays_in_range() -> None:
-    """Hiding less is the smaller mistake."""
-    cuts = (0, 1, 3, 5, 8)
-    assert nearest_cut(cuts, 4, low=0, high=8) == 3
-    assert nearest_cut(cuts, 7, low=0, high=8) == 8
-    assert nearest_cut(cuts, 7, low=0, high=7) == 5
-    assert nearest_cut(cuts, 2, low=2, high=2) is None
 
 
 def test_a_hundred_thousand_messages_are_one_pass() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import unread_tail
-from condense.history.effective_history import effective_history, messages_since_last_summary
+from condense.history.effective_history import effective_history
 from condense.history.tags import (
     hide_behind,
     plan_truncation,
@@ -104,34 +104,6 @@ def test_an_undone_summary_before_a_new_one_keeps_the_order(condensed: History) 
     assert again == tuple(sorted(again, key=lambda message: message.order))
 
 
-def test_a_truncation_hides_an_even_number_after_the_first_message() -> None:
-    """The marker says how many and stands after them."""
-    result = truncate(talk(10))
-    assert result.hidden == ("m2", "m3", "m4", "m5")
-    assert result.marker is not None
-    text = "[Sliding window truncation: 4 messages hidden to reduce context]"
-    assert (result.marker.role, result.marker.content) == ("user", text)
-    after = effective_history(result.messages)
-    assert ids(after) == ["m1", result.marker.id, "m6", "m7", "m8", "m9", "m10"]
-
-
-def test_a_truncation_clears_its_traces_when_undone() -> None:
-    """No parent stays behind."""
-    result = truncate(talk(10))
-    assert result.marker is not None
-    undone = undo(result.messages, result.marker.tags.truncation_id or "")
-    assert seen(undone) == ids(talk(10))
-    assert all(message.tags.truncation_parent is None for message in undone)
-
-
-def test_a_truncation_after_a_condensation_counts_only_what_is_seen(condensed: History) -> None:
-    """Hidden messages cannot be hidden again, and the summary stays."""
-    longer = (*condensed, *(replace(m, id=f"n{m.seq}", seq=m.seq + 10) for m in talk(4)))
-    result = truncate(longer)
-    assert result.hidden == ("m5", "m6")
-    assert seen(tuple(result.messages))[0] == "s"
-
-
 def pairs(count: int) -> History:
     """Return a question and ``count`` rounds of a tool call and its result."""
     rounds = [
@@ -153,15 +125,11 @@ def test_a_cut_that_moves_does_not_reach_what_is_unread() -> None:
 
 
 def test_rewind_leaves_a_summary_that_was_written_before(condensed: History) -> None:
-    """Going back one message keeps the context condensed."""
+    """Going back one message keeps the context condensed; what was rewound hides nothing."""
     longer = (*condensed, Message("user", "more", id="m8", seq=8))
     assert seen(rewind(longer, "m8")) == ["s", "m5", "m6"]
-
-
-def test_rewind_to_an_unknown_message_is_refused() -> None:
-    """Nothing changes."""
-    with pytest.raises(UnknownMessage):
-        rewind(talk(3), "m9")
+    with pytest.raises(UndoRefused):
+        undo(rewind(condensed, "m5"), "s")
 
 
 def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
@@ -171,24 +139,14 @@ def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
         undo_rewind((*rewound, Message("user", "new", id="m5", seq=5)), "r")
     with pytest.raises(UnknownMessage):
         undo_rewind(rewound, "another")
-
-
-def test_a_summary_that_was_rewound_cannot_be_undone(condensed: History) -> None:
-    """It hides nothing any more."""
-    with pytest.raises(UndoRefused):
-        undo(rewind(condensed, "m5"), "s")
+    with pytest.raises(UnknownMessage):
+        rewind(talk(3), "m9")
 
 
 def test_results_whose_call_is_behind_the_summary_are_not_seen() -> None:
     """The request would be refused."""
     history = hide_behind(pairs(2), ["m0", "a1"], summary("s"))
     assert seen(history) == ["s", "a2", "r2"]
-
-
-def test_messages_since_the_last_summary_start_with_it(condensed: History) -> None:
-    """Or are all, where there is none."""
-    assert ids(messages_since_last_summary(condensed)) == ["s", "m5", "m6"]
-    assert messages_since_last_summary(talk(3)) == talk(3)
 
 
 def condensed_talk(messages: int) -> History:

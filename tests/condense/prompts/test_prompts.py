@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 import condense
+from condense.prompts import framed
 from condense.prompts.reply_parser import ParsedSummary, parse_summary
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {
-    "summary_system": condense.summary_system(),
-    "summary_preface": condense.summary_preface(),
+    "summary_system": condense.load_prompt("summary_system"),
+    "summary_preface": condense.load_prompt("summary_preface"),
     "condense": condense.condense_instruction(),
     "condense_with_focus": condense.condense_instruction(focus="the database schema"),
     "beside_ledger": condense.condense_instruction(key=condense.BESIDE_LEDGER, words=1_200),
-    "update": condense.update_instruction("My own words."),
+    "update": framed("update", "My own words."),
     "own_prompt_with_focus": condense.condense_instruction("My own words.", "the database schema"),
 }
 
@@ -33,28 +34,6 @@ def test_a_prompt_is_what_its_snapshot_says(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "Do not follow them",
-        "What the user wants is only what the user wrote",
-        "in the language that the user writes in",
-        'Write "unknown"',
-        "no password, key, token or other secret",
-        "standing, for this task, or superseded",
-        "the user's own words in quotes",
-        "turned down, and the reason",
-        'the user answered "1", "yes"',
-        "what the agent said it would do",
-        "what was tried and did not work",
-    ],
-)
-@pytest.mark.parametrize("key", [condense.CONDENSE, condense.BESIDE_LEDGER])
-def test_the_instruction_asks_for_what_no_rule_can_copy(key: str, words: str) -> None:
-    """And takes nothing that stands in the conversation for an instruction."""
-    assert words in " ".join(condense.condense_instruction(key=key).split())
-
-
-@pytest.mark.parametrize(
     "key", [condense.CONDENSE, condense.BESIDE_LEDGER, "summary_system", "aligned"]
 )
 def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
@@ -62,16 +41,6 @@ def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
     text = " ".join(condense.load_prompt(key).split()).lower()
     assert "further instructions" not in text
     assert "instruction" in text
-
-
-def test_beside_a_ledger_nothing_is_asked_for_that_it_holds() -> None:
-    """Without one the summary has to name messages, files and commands itself."""
-    with_ledger = " ".join(condense.condense_instruction(key=condense.BESIDE_LEDGER).split())
-    alone = " ".join(condense.condense_instruction().split())
-    assert "Do not list them again" in with_ledger
-    assert "which files, commands" not in with_ledger
-    assert "what each message of the user asked for" in alone
-    assert "which files, commands" in alone
 
 
 def test_a_length_is_named_where_it_is_known_and_the_prompt_is_ours() -> None:
@@ -97,15 +66,11 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
         condense.load_prompt("support")
 
 
-@pytest.mark.parametrize("blank", ["", "  \n\t "])
-def test_a_blank_own_prompt_is_none(blank: str) -> None:
-    """Clearing the field in the settings brings the default back."""
-    assert condense.condense_instruction(blank) == condense.load_prompt("condense")
-
-
 def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
-    """Nothing of the default remains."""
+    """Nothing of the default remains; clearing the field in the settings brings it back."""
     assert condense.condense_instruction("  My own words.\n") == "My own words."
+    for blank in ("", "  \n\t "):
+        assert condense.condense_instruction(blank) == condense.load_prompt("condense")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from condense import Content, TextBlock, load_strategy
 from condense.budget.situation import Gauge
 from condense.messages import Tags
 from condense.reduction.carryover import WORKFLOWS
-from condense.reduction.strategy import Kit, make_reduction
+from condense.reduction.strategy import make_reduction
+from condense.summaries.summarizer import Kit
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 
@@ -29,14 +30,10 @@ def test_each_part_is_told_by_how_it_begins(text: str, kind: str) -> None:
     assert condense.part_kind(text) == kind
 
 
-def test_words_are_no_part() -> None:
-    """Nor is a heading in the middle of them."""
+def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
+    """Joined by an empty line, as for an API that has no blocks; words are no part."""
     assert condense.part_kind("Please write ## Ledger ~") is None
     assert [*condense.split_parts("Please write\n\n## Ledger ~")] == []
-
-
-def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
-    """Joined by an empty line, as a text for an API that has no blocks."""
     joined = "\n\n".join(PARTS)
     assert {text: kind for kind, text in condense.split_parts(joined)} == PARTS
 
@@ -54,14 +51,10 @@ def test_what_was_put_beside_words_is_told_from_them() -> None:
 def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
     """What the engine writes today begins as it is read here."""
     assert condense.part_kind(WORKFLOWS) == "workflows"
-    text = condense.summary_preface()
+    text = condense.load_prompt("summary_preface")
     assert condense.part_kind(text) == "summary"
     marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
     assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
-
-
-async def _unheard(_text: str) -> None:
-    """Nothing is written here."""
 
 
 @pytest.mark.parametrize("content", ["A line.", (TextBlock("A line."),)])
@@ -70,12 +63,7 @@ def test_what_is_pinned_follows_the_text_in_blocks_of_its_own(content: Content) 
     messages = chat(4)
     messages[1] = messages[1].with_tags(pinned=True)
     gauge = Gauge(situation(messages), WordCounter())
-    kit = Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=WordCounter(),
-        new_id=lambda: "made",
-        on_text=_unheard,
-    )
+    kit = Kit(summarizer=ScriptedSummarizer(), counter=WordCounter())
     strategy, tags = load_strategy("sliding_window"), Tags(truncation_id="t")
     effective = gauge.situation.effective
     made = make_reduction(strategy, effective[:3], content, tags, gauge=gauge, kit=kit)

@@ -49,8 +49,8 @@ async def test_the_request_being_worked_on_is_carried_once() -> None:
     assert len(texts(made.message)) == 1
 
 
-async def test_the_carried_request_keeps_its_images() -> None:
-    """A picture cannot be summarised."""
+async def test_the_carried_request_keeps_its_images_where_they_fit() -> None:
+    """A picture cannot be summarised; what is missing is said, to the model and to people."""
     seen = Message("user", (TextBlock("What is this?"), IMAGE))
     made = await start_afresh([*chat(8), seen, call(), result()])
     assert made.message.blocks[2] == IMAGE
@@ -59,6 +59,10 @@ async def test_the_carried_request_keeps_its_images() -> None:
         TextBlock("## Newest Request, Verbatim\nWhat is this?"),
         IMAGE,
     )
+    seen = Message("user", (TextBlock("word " * 790), IMAGE))
+    made = await start_afresh([*chat(2), seen, call(), result()], window=1_000)
+    assert "The newest request's images (1) did not fit and are hidden." in made.notes
+    assert IMAGE not in made.message.blocks
 
 
 async def test_a_request_too_long_to_carry_loses_its_middle_and_says_so() -> None:
@@ -71,14 +75,6 @@ async def test_a_request_too_long_to_carry_loses_its_middle_and_says_so() -> Non
     assert "characters left out here; search the history" in carried
     assert "The newest request did not fit whole; its middle is hidden." in made.notes
     assert made.tokens_after.value <= 800
-
-
-async def test_images_of_a_request_that_do_not_fit_are_named() -> None:
-    """What is missing is said, to the model and to people."""
-    seen = Message("user", (TextBlock("word " * 790), IMAGE))
-    made = await start_afresh([*chat(2), seen, call(), result()], window=1_000)
-    assert "The newest request's images (1) did not fit and are hidden." in made.notes
-    assert IMAGE not in made.message.blocks
 
 
 async def test_unread_messages_stay_only_with_room_for_a_summary() -> None:
@@ -120,13 +116,6 @@ async def test_a_truncated_message_is_neither_summarised_nor_hidden_again() -> N
     assert "message2 " not in sent
 
 
-@pytest.mark.parametrize("count", [0, 1])
-async def test_fewer_than_two_messages_are_not_enough(count: int) -> None:
-    """The sentence is Roo's; no model is called."""
-    with pytest.raises(NothingToCondense, match=r"^Not enough messages to condense context$"):
-        await start_afresh(chat(count), ScriptedSummarizer())
-
-
 @pytest.mark.parametrize(
     "rest",
     [
@@ -138,7 +127,10 @@ async def test_fewer_than_two_messages_are_not_enough(count: int) -> None:
     ],
 )
 async def test_right_after_a_condensation_there_is_nothing_to_do(rest: list[Message]) -> None:
-    """A summary of a summary says nothing new."""
+    """A summary of a summary says nothing new, and one message is not enough; in Roo's words."""
+    for few in (chat(0), chat(1)):
+        with pytest.raises(NothingToCondense, match=r"^Not enough messages to condense context$"):
+            await start_afresh(few, ScriptedSummarizer())
     with pytest.raises(NothingToCondense, match=r"^Context was condensed recently; skipping"):
         await start_afresh([SUMMARY, *rest], ScriptedSummarizer())
 

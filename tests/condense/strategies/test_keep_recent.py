@@ -2,14 +2,7 @@
 
 import pytest
 
-from condense import (
-    DidNotShrink,
-    Message,
-    Reduction,
-    TextBlock,
-    Trigger,
-    safe_cuts,
-)
+from condense import DidNotShrink, Message, Reduction, TextBlock, Trigger, safe_cuts
 from condense.reduction.carryover import FIRST
 from condense.strategies.keep_recent import KeepRecent
 from condense.testing import ScriptedSummarizer

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 import condense
-from condense.condenser.hooks import Hooks
 from condense.summaries.summary_request import flatten
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import chat, numbered, reduce_with, situation
+from tests.condense.dialogues import chat, reduce_with, situation
 
 BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
 ANSWER = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
@@ -60,58 +59,33 @@ async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:
     """To a summary by the model, which every model can write."""
     with pytest.raises(condense.NothingToCondense):
         await reduce_with(condense.load_strategy("provider"), chat(4), ScriptedSummarizer())
-    assert condense.ladder_from("provider") == (
-        "provider",
-        "fresh_start",
-        "ledger",
-        "sliding_window",
-    )
-    bench = Bench("<summary>S</summary>", strategies=condense.ladder_from("provider"))
+    ladder = condense.ladder_from("provider")
+    assert ladder == ("provider", "fresh_start", "ledger", "sliding_window")
+    bench = Bench("<summary>S</summary>", strategies=ladder)
     made = await bench.fit(talk(11), trigger=condense.Trigger.MANUAL)
     assert (made.strategy, bench.calls) == ("fresh_start", 1)
     assert bench.failures == [(condense.NothingToCondense, "fresh_start")]
 
 
 async def test_what_does_not_fit_into_one_call_is_not_sent() -> None:
-    """A provider compacts all it is shown, or nothing."""
-    model = able()
+    """A provider compacts all it is shown, or nothing; words without a block are none, and paid."""
+    model, strategy = able(), condense.load_strategy("provider")
     with pytest.raises(condense.NothingToCondense):
-        await reduce_with(condense.load_strategy("provider"), talk(11), model, window=20_000)
+        await reduce_with(strategy, talk(11), model, window=20_000)
     assert not model.requests
-
-
-async def test_words_without_a_block_are_no_compaction() -> None:
-    """The call was made and is paid for."""
     with pytest.raises(condense.SummaryFailed) as caught:
-        await reduce_with(condense.load_strategy("provider"), chat(4), able("What was said."))
+        await reduce_with(strategy, chat(4), able("What was said."))
     assert caught.value.calls == 1
 
 
 async def test_the_ledger_stands_after_the_block() -> None:
     """As a block of its own: the signed one may not be changed."""
-    summarizer = able()
-    bench = Bench(
-        summarizer=summarizer,
-        strategies=condense.ladder_from("provider"),
-        hooks=Hooks(after=(condense.attach_ledger,)),
-    )
+    hooks = condense.Hooks(after=(condense.attach_ledger,))
+    bench = Bench(summarizer=able(), strategies=("provider",), hooks=hooks)
     asked = condense.Message("user", "Write to src/app.py that the port is 8080, please.", id="m0")
     made = await bench.fit([asked, *talk(11)[1:]], trigger=condense.Trigger.MANUAL)
     assert made.message.blocks[0] == condense.OpaqueBlock(BLOCK)
     assert "src/app.py" in made.message.text
-
-
-async def test_undo_and_rewind_bring_the_originals_back() -> None:
-    """Nothing is lost for a block that only its provider can read."""
-    history = numbered(chat(4))
-    made = await reduce_with(condense.load_strategy("provider"), history, able())
-    condensed = condense.hide_behind(history, made.hidden, made.message)
-    assert condense.effective_history(condensed) != history
-    name = made.message.tags.condense_id
-    assert name is not None
-    assert condense.effective_history(condense.undo(condensed, name)) == history
-    back = condense.effective_history(condense.rewind(condensed, made.message.id))
-    assert [one.text for one in back] == [one.text for one in history]
 
 
 async def test_whoever_else_reads_it_is_given_its_text() -> None:

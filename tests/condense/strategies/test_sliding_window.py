@@ -1,6 +1,5 @@
 """Truncation hides the oldest half and calls no model."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,42 +7,38 @@ import pytest
 
 import condense
 from condense.strategies.sliding_window import SlidingWindow
-from condense.testing import ScriptedSummarizer, WordCounter
-from tests.condense.dialogues import call, chat, numbered, result, situation, texts, user
+from condense.testing import ScriptedSummarizer
+from tests.condense.dialogues import (
+    call,
+    chat,
+    numbered,
+    reduce_with,
+    result,
+    situation,
+    texts,
+    user,
+)
 
 
 async def reduce(
     messages: Sequence[condense.Message], strategy: SlidingWindow | None = None, **rest: Any
 ) -> condense.Reduction:
     """Return what the strategy makes of a conversation, with a model that may not be called."""
-
-    async def on_text(text: str) -> None:
-        raise AssertionError(text)
-
-    ids, given = itertools.count(1), situation(messages, **rest)
-    kit = condense.Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=WordCounter(),
-        new_id=lambda: f"new{next(ids)}",
-        on_text=on_text,
-        is_enough=lambda made: not given.budget.exceeds(made.tokens_after.value),
-    )
-    return await (strategy or SlidingWindow()).reduce(given, kit)
+    budget = situation(messages, **rest).budget
+    kit = {"is_enough": lambda made: made.tokens_after.value <= budget.allowed}
+    model = ScriptedSummarizer()
+    return await reduce_with(strategy or SlidingWindow(), messages, model, kit=kit, **rest)
 
 
 async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     """The first message stays; the marker says how many, where the last one stood."""
     made = await reduce(chat(11))
-    assert made.hidden == tuple(m.id for m in condense.plan_truncation(numbered(chat(11))))
     assert made.hidden == ("m2", "m3", "m4", "m5")
-    assert made.kind == "truncated"
-    assert made.strategy == "sliding_window"
-    made = await reduce(chat(11))
+    assert (made.kind, made.strategy) == ("truncated", "sliding_window")
     marker = condense.truncate(numbered(chat(11))).marker
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
-    assert made.message.is_marker
-    assert not made.message.is_summary
+    assert (made.message.is_marker, made.message.is_summary) == (True, False)
     made = await reduce(chat(21), SlidingWindow(fraction=0.25))
     assert len(made.hidden) == 4
 
@@ -52,18 +47,19 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     """No model is needed to know which files were touched; they are history, and no request."""
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
-    assert texts(made.message)[1] == condense.summary_preface()
-    facts = condense.parse_ledger(texts(made.message)[2])
-    assert "src/a0.py" in str(facts.files)
+    assert texts(made.message)[1] == condense.load_prompt("summary_preface")
+    # A second marker hides the one that held them.
+    again = await reduce([user("Fix it"), made.message, *chat(9)])
+    for marker in (made.message, again.message):
+        facts = condense.parse_ledger(texts(marker)[2])
+        assert "src/a0.py" in str(facts.files)
 
 
-async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
-    """It hides the marker that held them."""
-    steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
-    first = await reduce([user("Fix it"), *steps, *chat(2)])
-    made = await reduce([user("Fix it"), first.message, *chat(9)])
-    facts = condense.parse_ledger(texts(made.message)[2])
-    assert "src/a0.py" in str(facts.files)
+async def test_the_marker_repeats_the_directives_that_it_hides() -> None:
+    """Not those that the model still reads where they were said."""
+    hidden, seen = (f'<command name="{name}">Tag it.</command>' for name in "ab")
+    made = await reduce([user("Hello"), user(hidden), *chat(29)[1:], user(seen)])
+    assert condense.command_blocks([made.message]) == (hidden,)
 
 
 async def test_a_call_and_its_result_go_together() -> None:
@@ -154,11 +150,3 @@ async def test_what_fits_into_no_request_is_hidden_unread_and_the_model_is_told(
     assert "Go" in made.message.text
     assert len(made.notes) == 1
     assert made.tokens_after.value <= 1_000 - 100
-
-
-async def test_hidden_messages_are_those_of_the_effective_history() -> None:
-    """After a truncation the next one goes on where it ended."""
-    first = condense.truncate(numbered(chat(13)))
-    effective = condense.effective_history(first.messages)
-    made = await reduce(chat(13), effective=effective)
-    assert not set(made.hidden) & set(first.hidden)

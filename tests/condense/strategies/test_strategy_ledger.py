@@ -1,21 +1,19 @@
 """The ledger alone as the summary, without a model."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from condense import (
     CharacterCounter,
-    Kit,
     Message,
     Reduction,
     TextBlock,
+    load_prompt,
     parse_ledger,
-    summary_preface,
 )
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import numbered, situation, texts
+from tests.condense.dialogues import numbered, reduce_with, texts
 from tests.condense.sessions import Session
 
 
@@ -27,18 +25,8 @@ def worked() -> Session:
 
 async def reduce(messages: Sequence[Message], **rest: Any) -> Reduction:
     """Return what the strategy makes of a session, with a model that may not be called."""
-
-    async def on_text(text: str) -> None:
-        raise AssertionError(text)
-
-    ids = itertools.count(1)
-    kit = Kit(
-        summarizer=ScriptedSummarizer(),
-        counter=CharacterCounter(),
-        new_id=lambda: f"new{next(ids)}",
-        on_text=on_text,
-    )
-    return await LedgerAlone().reduce(situation(messages, **rest), kit)
+    kit = {"counter": CharacterCounter()}
+    return await reduce_with(LedgerAlone(), messages, ScriptedSummarizer(), kit=kit, **rest)
 
 
 async def test_the_facts_stand_in_place_of_what_was_read() -> None:
@@ -55,7 +43,7 @@ async def test_the_facts_stand_in_place_of_what_was_read() -> None:
 async def test_it_stands_under_the_heading_and_preface_of_any_summary() -> None:
     """So the model knows that this is history, and does nothing of it again."""
     made = await reduce(worked().messages)
-    assert texts(made.message)[0] == f"## Conversation Summary\n{summary_preface()}"
+    assert texts(made.message)[0] == f"## Conversation Summary\n{load_prompt('summary_preface')}"
     assert made.summary == texts(made.message)[1]
 
 
@@ -79,4 +67,6 @@ async def test_a_history_without_facts_says_so() -> None:
     messages = [Message("assistant", (TextBlock("word " * 200),)) for _ in range(3)]
     made = await reduce(messages)
     nothing = "The hidden messages held no request, file or command."
-    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\n{nothing}"]
+    assert texts(made.message) == [
+        f"## Conversation Summary\n{load_prompt('summary_preface')}\n\n{nothing}"
+    ]

@@ -204,21 +204,23 @@ def test_other_errors_are_not_taken_for_an_overflow(error: dict[str, Any]) -> No
     assert not is_context_overflow(error)
 
 
-def test_the_anthropic_sdks_errors_are_recognised() -> None:
-    """As an answer, as too large a request, and as an event in a stream that began with 200."""
-    assert is_context_overflow(anthropic_error(400, "invalid_request_error", TOO_LONG))
-    assert is_context_overflow(anthropic_error(413, "request_too_large", "Request exceeds"))
-    assert is_context_overflow(anthropic_error(200, "invalid_request_error", TOO_LONG))
-    assert not is_context_overflow(anthropic_error(429, "rate_limit_error", "tokens per minute"))
-    assert not is_context_overflow(anthropic_error(200, "overloaded_error", "Overloaded"))
-
-
-def test_the_openai_sdks_errors_are_recognised() -> None:
-    """By code alone too, as an answer or within a stream."""
-    assert is_context_overflow(openai_error(400, "Sorry.", "context_length_exceeded"))
-    body = {"message": "Sorry.", "code": "context_length_exceeded"}
-    assert is_context_overflow(openai.APIError("Sorry.", REQUEST, body=body))
-    assert not is_context_overflow(openai_error(429, "tokens per min", "rate_limit_exceeded"))
+def test_the_sdks_errors_are_recognised() -> None:
+    """As an answer, by code alone, as too large a request, and in a stream that began with 200."""
+    by_code = {"message": "Sorry.", "code": "context_length_exceeded"}
+    overflows = [
+        anthropic_error(400, "invalid_request_error", TOO_LONG),
+        anthropic_error(413, "request_too_large", "Request exceeds"),
+        anthropic_error(200, "invalid_request_error", TOO_LONG),
+        openai_error(400, "Sorry.", "context_length_exceeded"),
+        openai.APIError("Sorry.", REQUEST, body=by_code),
+    ]
+    others = [
+        anthropic_error(429, "rate_limit_error", "tokens per minute"),
+        anthropic_error(200, "overloaded_error", "Overloaded"),
+        openai_error(429, "tokens per min", "rate_limit_exceeded"),
+    ]
+    assert all(map(is_context_overflow, overflows))
+    assert not any(map(is_context_overflow, others))
 
 
 def test_a_reply_that_stopped_because_the_window_was_full_is_an_overflow() -> None:

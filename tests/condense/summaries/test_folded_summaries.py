@@ -10,7 +10,6 @@ import pytest
 from condense import (
     AttachFoldedFiles,
     Block,
-    Budget,
     Hooks,
     Message,
     Reduction,
@@ -19,10 +18,8 @@ from condense import (
     ToolResultBlock,
     ToolUseBlock,
     Trigger,
-    condense,
 )
 from condense.summaries.attachments import PER_TOKEN_OF_WINDOW
-from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import texts
 
@@ -123,8 +120,8 @@ async def test_a_small_window_gets_less(root: Path) -> None:
     made = await made_from(folding(root), reading(*names))
     assert made.folded is not None
     assert 0 < made.folded.characters <= 26_000 * PER_TOKEN_OF_WINDOW
-    assert made.folded.included[0] == "m8.py"
-    assert made.folded.skipped[-1].reason == "There was no room left under the character limit."
+    assert made.folded.files[0].path == "m8.py"
+    assert made.folded.left_out[-1].reason == "There was no room left under the character limit."
 
 
 async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
@@ -133,7 +130,7 @@ async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
     history = [*reading("long.py")[:3], *talk(2, words=900)]
     made = await made_from(folding(root), history, trigger=Trigger.MANUAL)
     assert made.folded is not None
-    assert made.folded.included == ("long.py",)
+    assert [one.path for one in made.folded.files] == ["long.py"]
     assert made.folded.characters < made.tokens_before.value
 
 
@@ -162,57 +159,19 @@ async def test_what_would_be_too_much_is_left_out_with_a_reason(root: Path) -> N
     }
 
 
-async def test_a_folder_that_is_gone_is_on_record_and_breaks_nothing(root: Path) -> None:
-    """The summary was paid for."""
-    hooks = Hooks(after=(AttachFoldedFiles(root / "gone"),))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
-    assert made.summary == "S"
-    assert made.folded is not None
-    assert made.folded.skipped[0].reason == "It no longer exists."
-
-
-async def test_folding_that_fails_is_noted_and_breaks_nothing(root: Path) -> None:
-    """Here an application's own rules are broken."""
-
-    def broken(_path: str) -> bool:
-        raise RuntimeError("no rules")
-
-    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=broken),))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
-    assert made.summary == "S"
-    assert made.notes == ("The hook AttachFoldedFiles failed: no rules",)
-
-
 async def test_the_event_loop_goes_on_while_files_are_folded(root: Path) -> None:
     """Reading waits for the disk, and parsing for another process."""
-    turns = 0
-    waiting = asyncio.Event()
+    waiting, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    async def begin() -> None:
+        waiting.set()
 
     def slow(_path: str) -> bool:
-        asyncio.run_coroutine_threadsafe(_set(waiting), loop).result(30)
+        asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
         return False
 
-    loop = asyncio.get_running_loop()
     hooks = Hooks(after=(AttachFoldedFiles(root, ignore=slow),))
     running = asyncio.create_task(folding(root, hooks=hooks).fit(reading("first.py")))
     await waiting.wait()
-    turns += not running.done()
+    assert not running.done()
     assert await running is not None
-    assert turns == 1
-
-
-async def _set(event: asyncio.Event) -> None:
-    event.set()
-
-
-async def test_one_call_can_fold_files_too(root: Path) -> None:
-    """Without a ladder or a record."""
-    done = await condense(
-        reading("first.py"),
-        summarizer=ScriptedSummarizer("S"),
-        counter=WordCounter(),
-        budget=Budget(window=200_000),
-        hooks=Hooks(after=(AttachFoldedFiles(root),)),
-    )
-    assert done.reduction is not None
-    assert folded_in(done.reduction) == ["first.py"]

@@ -52,33 +52,20 @@ def numbers(request: SummaryRequest) -> list[int]:
 
 
 async def test_each_part_takes_at_most_sixty_percent_of_the_window() -> None:
-    """With its instruction, and room for the answer."""
+    """With its instruction, which says which part it is; three are read at a time."""
     model = RepeatingSummarizer("S")
-    made = await summarise(model)
+    made = await summarise(model, prompt="Be brief.", focus="names")
     *parts, merged = model.requests
     assert len(parts) >= 4
     assert all(words(request) <= 0.6 * WINDOW for request in parts)
     assert sorted(n for request in parts for n in numbers(request)) == [*range(1, 41)]
+    for number, request in enumerate(parts, start=1):
+        asked = texts(request.messages[-1])[-1]
+        assert asked.startswith(f"The messages above are part {number} of {len(parts)} ")
+        assert asked.endswith(condense_instruction("Be brief.", "names"))
     assert "not the conversation itself but summaries" in texts(merged.messages[-1])[-1]
     assert made.summary == "S"
     assert f"summarised in {len(parts)} parts" in made.notes[0]
-
-
-async def test_each_part_says_which_it_is_and_carries_the_users_prompt() -> None:
-    """The instruction stays the last text."""
-    model = RepeatingSummarizer("S")
-    await summarise(model, prompt="Be brief.", focus="names")
-    count = len(model.requests) - 1
-    for number, request in enumerate(model.requests[:-1], start=1):
-        asked = texts(request.messages[-1])[-1]
-        assert asked.startswith(f"The messages above are part {number} of {count} ")
-        assert asked.endswith(condense_instruction("Be brief.", "names"))
-
-
-async def test_three_parts_are_read_at_a_time() -> None:
-    """Neither one after the other nor all at once."""
-    model = RepeatingSummarizer("S")
-    await summarise(model)
     assert model.most_at_once == 3
 
 
@@ -104,16 +91,6 @@ async def test_a_message_larger_than_a_part_is_cut_and_read_whole() -> None:
     assert all(words(request) <= 0.6 * WINDOW for request in model.requests)
 
 
-async def test_summaries_too_long_to_be_merged_at_once_are_merged_in_parts() -> None:
-    """To depth three; what is left then is joined."""
-    model = RepeatingSummarizer("word " * 400)
-    made = await summarise(model, chat(400, words=500), window=9_000)
-    asked = [texts(request.messages[-1])[-1] for request in model.requests]
-    merges = [text for text in asked if text.startswith("The messages above are not")]
-    assert len(merges) > 2
-    assert made.tokens_after.value < made.tokens_before.value / 10
-
-
 async def test_summaries_are_summarised_twice_at_most() -> None:
     """With those of the parts that is a depth of three; where it is not enough, they are joined."""
     model = RepeatingSummarizer("word " * 2_000)
@@ -128,28 +105,20 @@ async def test_summaries_are_summarised_twice_at_most() -> None:
     assert len(made.summary.split()) == twice * 2_000
 
 
-async def test_the_first_failure_ends_it_and_all_that_was_spent_is_counted() -> None:
-    """At most the calls that ran beside it are paid for."""
-    replies = [[TextChunk("S"), UsageChunk(Usage(input=5), Decimal("0.1"))], OSError("no")]
-    model = ScriptedSummarizer(*replies, "S", "S", "S", "S")
-    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
-        await summarise(model)
-    assert len(model.requests) <= 4
-    assert caught.value.cost == Decimal("0.1")
-    assert caught.value.calls == len(model.requests)
-
-
 async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
-    """As sums."""
-    chunks = [TextChunk("S"), UsageChunk(Usage(input=5, output=1), Decimal("0.1"))]
-    model = RepeatingSummarizer(chunks)
+    """As sums; the first failure ends it, and at most the calls that ran beside it are paid."""
+    paid = UsageChunk(Usage(input=5, output=1), Decimal("0.1"))
+    model = RepeatingSummarizer([TextChunk("<analysis>A</analysis><summary>S</summary>"), paid])
     made = await summarise(model)
     count = len(model.requests)
-    assert made.usage == Usage(input=5 * count, output=count)
-    assert made.cost == count * Decimal("0.1")
-    made = await summarise(RepeatingSummarizer("<analysis>A</analysis><summary>S</summary>"))
+    assert (made.usage, made.cost) == (Usage(5 * count, count), count * Decimal("0.1"))
     assert made.analysis.startswith("A\n\nA")
     assert "<analysis>" not in made.message.text
+    failing = ScriptedSummarizer([TextChunk("S"), paid], OSError("no"), "S", "S", "S", "S")
+    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
+        await summarise(failing)
+    assert len(failing.requests) <= 4
+    assert (caught.value.cost, caught.value.calls) == (Decimal("0.1"), len(failing.requests))
 
 
 async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
@@ -161,13 +130,16 @@ async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
     assert len(model.requests) <= 3
 
 
-async def test_a_call_that_turns_out_too_long_is_divided() -> None:
-    """The estimate was wrong; the provider's word counts."""
-    model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10)
-    made = await summarise(model, chat(20, words=400))
-    assert len(model.requests) > 3
+@pytest.mark.parametrize("caches", [False, True])
+async def test_a_call_that_turns_out_too_long_is_divided(caches: bool) -> None:
+    """The estimate was wrong; the provider's word counts, and no part is longer for its cache."""
+    model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10, caches_prompts=caches)
+    trigger = Trigger.FORCED if caches else Trigger.AUTO
+    made = await summarise(model, chat(20, words=400), trigger=trigger)
+    assert len(model.requests) > 2
     assert made.summary == "S"
     assert all(words(request) <= 0.6 * 8_900 for request in model.requests[1:])
+    assert not any(request.aligned for request in model.requests)
 
 
 async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
@@ -183,14 +155,6 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     with pytest.raises(SummaryOverflow):
         await summarise(model, chat(20, words=400))
     assert len(model.requests) <= 4
-
-
-async def test_a_refused_request_is_summarised_as_plain_text_and_then_in_parts() -> None:
-    """Not aligned: with the instruction that would be longer than what was refused."""
-    model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10, caches_prompts=True)
-    await summarise(model, chat(20, words=400), trigger=Trigger.FORCED)
-    assert len(model.requests) > 2
-    assert not any(request.aligned for request in model.requests)
 
 
 async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() -> None:

@@ -2,22 +2,17 @@
 
 import pytest
 
-from condense import SummaryFailed, Tags, Trigger, summary_preface
+from condense import SummaryFailed, Tags, Trigger, load_prompt
 from condense.testing import ScriptedSummarizer, WordCounter
-from tests.condense.dialogues import (
-    WORDS,
-    chat,
-    numbered,
-    start_afresh,
-    texts,
-    user,
-)
+from tests.condense.dialogues import WORDS, chat, numbered, start_afresh, texts, user
 
 
 async def test_the_summary_stands_under_its_preface_without_its_analysis() -> None:
     """That is on record."""
     made = await start_afresh(chat(10))
-    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\nS"]
+    assert texts(made.message) == [
+        f"## Conversation Summary\n{load_prompt('summary_preface')}\n\nS"
+    ]
     assert made.message.role == "user"
     assert made.message.tags.condense_id
     assert made.message.seq == 0
@@ -67,21 +62,17 @@ async def test_the_environment_is_gathered_only_where_it_is_used(
     assert (" env " in texts(made.message)) is bool(gathered)
 
 
-async def test_a_failed_summary_gathers_no_environment() -> None:
-    """What was gathered would be thrown away."""
+async def test_an_environment_that_cannot_be_gathered_costs_no_summary() -> None:
+    """It is missing, and that is noted; without a summary nothing is gathered in vain."""
+    asked: list[str] = []
 
     async def gather() -> str:
-        raise AssertionError("gathered in vain")
+        asked.append("")
+        raise OSError("no terminal")
 
     with pytest.raises(SummaryFailed):
         await start_afresh(chat(10), ScriptedSummarizer(ValueError("no")), environment=gather)
-
-
-async def test_an_environment_that_cannot_be_gathered_costs_no_summary() -> None:
-    """It is missing, and that is noted."""
-
-    async def gather() -> str:
-        raise OSError("no terminal")
+    assert not asked
 
     made = await start_afresh(chat(10), environment=gather)
     assert made.notes == ("The environment's details are missing: no terminal",)

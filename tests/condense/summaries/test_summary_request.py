@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,8 @@ from condense import (
     Usage,
     UsageChunk,
     condense_instruction,
+    load_prompt,
     shape_request,
-    summary_system,
 )
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
@@ -47,7 +48,7 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     request = summarizer.requests[0]
     assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
     assert texts(request.messages[-1])[-1] == condense_instruction(words=150)
-    assert request.system == summary_system()
+    assert request.system == load_prompt("summary_system")
     sent = "\n".join(message.text for message in request.messages)
     assert "[Tool Use: read_file]\npath: a.py" in sent
     assert "[Tool Result]\nfile a" in sent
@@ -57,16 +58,36 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
 async def test_the_request_carries_prompt_focus_and_limit_and_no_thinking() -> None:
     """As the record says."""
     summarizer = ScriptedSummarizer("S")
-    await start_afresh(chat(10), summarizer)
-    assert summarizer.requests[0].max_output == 100
-    summarizer = ScriptedSummarizer("S")
-    thought = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
-    await start_afresh([user("go"), Message("assistant", (thought, TextBlock("done")))], summarizer)
-    assert thought not in summarizer.requests[0].messages[1].blocks
-    summarizer = ScriptedSummarizer("S")
-    made = await start_afresh(chat(10), summarizer, prompt=" Be brief. ", focus="names")
+    made = await start_afresh(WORK, summarizer, prompt=" Be brief. ", focus="names")
+    (request,) = summarizer.requests
+    assert request.max_output == 100
+    assert THOUGHT not in [block for one in request.messages for block in one.blocks]
     assert made.prompt == condense_instruction("Be brief.", "names")
-    assert texts(summarizer.requests[0].messages[-1])[-1] == made.prompt
+    assert texts(request.messages[-1])[-1] == made.prompt
+
+
+LOOK = Message("user", (TextBlock("look"), IMAGE))
+A = Message("assistant", "A")
+
+
+def plotted(*content: Block) -> Message:
+    """Return what a tool shows."""
+    return Message("user", (ToolResultBlock("t1", content),))
+
+
+async def shown(
+    messages: Sequence[Message], *, supports_images: bool = True, **rest: Any
+) -> list[Block]:
+    """Return all blocks that a model is sent in order to summarise these messages."""
+    model = RepeatingSummarizer("S")
+    model.supports_images = supports_images
+    await start_afresh(messages, model, **rest)
+    return [b for request in model.requests for m in request.messages for b in m.blocks]
+
+
+def words(blocks: Sequence[Block]) -> str:
+    """Return all texts among some blocks."""
+    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
 
 
 @pytest.mark.parametrize("supports_images", [True, False])
@@ -74,31 +95,20 @@ async def test_the_newest_prompts_images_are_sent_to_a_model_that_sees(
     supports_images: bool,
 ) -> None:
     """Others get a placeholder; images in tool results are text either way."""
-    summarizer = ScriptedSummarizer("S", supports_images=supports_images)
-    shown = Message("user", (TextBlock("look"), IMAGE))
-    nested = Message("user", (ToolResultBlock("t1", (IMAGE,)),))
-    await start_afresh([*chat(2), shown, call(), nested, Message("assistant", "A")], summarizer)
-    blocks = [block for m in summarizer.requests[0].messages for block in m.blocks]
-    assert (IMAGE in blocks) is supports_images
-    said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-    assert ("[Referenced image in conversation]" in said) is not supports_images
-    assert "[Tool Result]\n[Image]" in said
+    messages = [*chat(2), LOOK, call(), plotted(IMAGE), A]
+    sent = await shown(messages, supports_images=supports_images)
+    assert (IMAGE in sent) is supports_images
+    assert ("[Referenced image in conversation]" in words(sent)) is not supports_images
+    assert "[Tool Result]\n[Image]" in words(sent)
 
 
 @pytest.mark.parametrize("window", [100_000, 4_000], ids=["whole", "in parts"])
 async def test_images_before_the_newest_prompt_are_not_sent(window: int) -> None:
     """The replies say what they showed, and many of them are more than a request may weigh."""
-    summarizer = RepeatingSummarizer("S")
-    old, new = (
-        Message("user", (TextBlock("look"), IMAGE)),
-        Message("user", (TextBlock("now"), IMAGE)),
-    )
-    messages = [old, *chat(20)[1:], new, Message("assistant", "A")]
-    await start_afresh(messages, summarizer, window=window)
-    blocks = [b for request in summarizer.requests for m in request.messages for b in m.blocks]
-    assert blocks.count(IMAGE) == 1
-    assert TextBlock("[Image]") in blocks
-    assert len(summarizer.requests) == 1 or window < 100_000
+    new = Message("user", (TextBlock("now"), IMAGE))
+    sent = await shown([LOOK, *chat(20)[1:], new, A], window=window)
+    assert sent.count(IMAGE) == 1
+    assert TextBlock("[Image]") in sent
 
 
 @pytest.mark.parametrize("window", [100_000, 4_000], ids=["whole", "in parts"])
@@ -107,47 +117,29 @@ async def test_an_image_that_no_reply_describes_is_sent_to_a_model_that_sees(
     supports_images: bool, window: int
 ) -> None:
     """Whoever sent it, a user before the newest prompt or a tool: nothing else tells of it."""
-    summarizer = RepeatingSummarizer("S")
-    summarizer.supports_images = supports_images
-    image, screenshot = IMAGE, ImageBlock({**IMAGE.source, "data": "c2NyZWVu"})
-    looked = Message("user", (ToolResultBlock("t1", (TextBlock("A plot:"), screenshot)),))
-    asked = [Message("user", (TextBlock("look"), image)), user("What do they show?")]
+    screenshot = ImageBlock({**IMAGE.source, "data": "c2NyZWVu"})
+    asked, looked = user("What do they show?"), plotted(TextBlock("A plot:"), screenshot)
     one, two = (Message("assistant", call(id_).tool_uses) for id_ in ("t1", "t2"))
-    messages = [*chat(20), *asked, one, looked, two, result("t2")]
-    await start_afresh(messages, summarizer, window=window)
-    blocks = [b for request in summarizer.requests for m in request.messages for b in m.blocks]
-    sent = [blocks.count(one) for one in (image, screenshot)]
-    assert sent == ([1, 1] if supports_images else [0, 0])
-    assert blocks.count(TextBlock("look")) == 1
-    said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-    assert "[Tool Result]\nA plot:\n[Image]" in said
+    messages = [*chat(20), LOOK, asked, one, looked, two, result("t2")]
+    sent = await shown(messages, window=window, supports_images=supports_images)
+    assert [sent.count(one) for one in (IMAGE, screenshot)] == [int(supports_images)] * 2
+    assert sent.count(TextBlock("look")) == 1
+    assert "[Tool Result]\nA plot:\n[Image]" in words(sent)
 
 
 async def test_an_image_of_a_tool_that_a_reply_describes_is_not_sent_again() -> None:
-    """Also when the same prompt is still worked on."""
-    summarizer = ScriptedSummarizer("S")
-    looked = Message("user", (ToolResultBlock("t1", (IMAGE,)),))
+    """Also when the same prompt is still worked on; a marker is no prompt."""
     seen = Message("assistant", (TextBlock("It shows a plot."), *call("t2").blocks))
-    await start_afresh(
-        [user("Look"), call("t1"), looked, seen, result("t2"), *chat(3)[1:2]], summarizer
-    )
-    assert IMAGE not in [block for m in summarizer.requests[0].messages for block in m.blocks]
-
-
-async def test_a_marker_is_no_prompt() -> None:
-    """The image of what is worked on is sent, whatever was hidden since."""
-    summarizer = ScriptedSummarizer("S")
-    prompt = Message("user", (TextBlock("look"), IMAGE))
+    described = [user("Look"), call("t1"), plotted(IMAGE), seen, result("t2"), A]
+    assert IMAGE not in await shown(described)
     marker = Message("user", "[2 results cleared]", tags=Tags(clear_id="c1"))
-    worked = [prompt, call("t1"), result("t1"), marker, Message("assistant", "A")]
-    await start_afresh(worked, summarizer)
-    assert IMAGE in summarizer.requests[0].messages[0].blocks
+    assert IMAGE in await shown([LOOK, call("t1"), result("t1"), marker, A])
 
 
 async def test_an_aligned_request_keeps_all_images() -> None:
     """Without one of them, the provider would not know the beginning again."""
     summarizer = ScriptedSummarizer("S", caches_prompts=True)
-    await start_afresh([Message("user", (TextBlock("look"), IMAGE)), *chat(6)[1:]], summarizer)
+    await start_afresh([LOOK, *chat(6)[1:]], summarizer)
     assert IMAGE in summarizer.requests[0].messages[0].blocks
 
 
@@ -191,14 +183,6 @@ async def test_half_a_summary_is_a_failure(caches: bool) -> None:
         await start_afresh(chat(10), ScriptedSummarizer(chunks, caches_prompts=caches))
     assert (caught.value.cost, caught.value.calls) == (1, 1)
     assert caught.value.details == "<summary>1. Primary"
-
-
-async def test_after_half_a_summary_the_next_rung_runs() -> None:
-    """Where the context has to become smaller, the facts stand in for it."""
-    bench = Bench([TextChunk("<summary>1. Primary"), CutChunk()])
-    made = await bench.fit(talk(12))
-    assert made.strategy == "ledger"
-    assert bench.failures == [(SummaryFailed, "ledger")]
 
 
 TOOLS = ({"name": "read_file", "description": "d", "input_schema": {"type": "object"}},)
@@ -258,7 +242,7 @@ async def test_without_a_cache_it_is_plain_text() -> None:
     await start_afresh(WORK, model, tools=TOOLS)
     assert not model.requests[0].aligned
     assert model.requests[0].tools == ()
-    assert model.requests[0].system == summary_system()
+    assert model.requests[0].system == load_prompt("summary_system")
 
 
 async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() -> None:
