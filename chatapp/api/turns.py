@@ -31,6 +31,7 @@ from chatapp.api.schemas import (
     page,
 )
 from chatapp.condensation import summary_reviews
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Question, Review, Turn
@@ -145,8 +146,8 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: Call, pk: Pk, wanted: Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
-    command = incoming_frames.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
-    _wait_for(actions.condense_now(conversation, command))
+    wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
+    _wait_for(actions.condense_now(conversation, wish))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 

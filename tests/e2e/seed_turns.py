@@ -115,6 +115,6 @@ def _attempt(talk: Conversation, status: str, **fields: object) -> None:
 
 def _again(talk: Conversation, how: str, seq: int = 0) -> Turn:
     """Take a turn up again."""
-    turn = turn_retries.take_up(conversation=talk, how=how, nonce=uuid.uuid4(), seq=seq)
-    assert turn
-    return turn
+    run = turn_retries.take_up(conversation=talk, how=how, nonce=uuid.uuid4(), seq=seq)
+    assert run
+    return run.turn

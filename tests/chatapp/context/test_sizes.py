@@ -240,8 +240,7 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
     summarise(conversation, tokens=3_000)
     conversation.refresh_from_db()
     size = sizes.context_size(conversation, profile, message_store.read_effective(conversation.pk))
-    tools = toolbox.offered(conversation, profile)
-    overhead = budgets.overhead_for(profile.provider, tools, SYSTEM_PROMPT).total
+    overhead = sum(budgets.overhead_of(conversation, profile, SYSTEM_PROMPT))
     assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
     other = sizes.context_size(
         conversation,

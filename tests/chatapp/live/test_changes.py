@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,19 +117,17 @@ class Street:
     async def wait(self, seconds: int) -> None:
         self.clock.now += seconds
 
-    async def snapshot(self, place: Place) -> Sequence[outgoing_frames.Frame]:
+    async def snapshot(self, place: Place) -> outgoing_frames.Frame:
         """Return what a page begins with: all that was sent."""
-        return [
-            outgoing_frames.snapshot(
-                place,
-                revision=1,
-                turn="",
-                status=str(self.sent),
-                articles=(),
-                streamed=None,
-                panel={},
-            )
-        ]
+        return outgoing_frames.snapshot(
+            place,
+            revision=1,
+            turn="",
+            status=str(self.sent),
+            articles=(),
+            streamed=None,
+            panel={},
+        )
 
 
 @given(STEPS)

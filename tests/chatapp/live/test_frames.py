@@ -28,7 +28,7 @@ BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 def encoded(frame: outgoing_frames.Frame) -> list[dict[str, Any]]:
     """Return what is sent for a frame, none of it too large."""
-    texts = [outgoing_frames.encode(part) for part in outgoing_frames.parts(frame)]
+    texts = outgoing_frames.encode(frame)
     assert all(len(text.encode()) <= outgoing_frames.LARGEST_FRAME for text in texts)
     return [json.loads(text) for text in texts]
 
@@ -49,7 +49,7 @@ def test_a_stored_row_that_does_not_fit_is_fetched(letter: str) -> None:
 def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
     """The words of an answer that could not be saved."""
     frame = outgoing_frames.article_upserted("unsaved-1", "x" * 1_000_000)
-    assert [*outgoing_frames.parts(frame)] == [frame]
+    assert [json.loads(text) for text in outgoing_frames.encode(frame)] == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", OWL])

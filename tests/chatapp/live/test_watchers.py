@@ -11,9 +11,9 @@ from chatapp.live.watchers import BACKLOG, KEPT, Watchers
 PATIENCE = 60
 
 
-async def nothing_yet(_place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
+async def nothing_yet(_place: outgoing_frames.Place) -> outgoing_frames.Frame:
     """Return a snapshot of one frame."""
-    return [outgoing_frames.status_changed("", turn="")]
+    return outgoing_frames.status_changed("", turn="")
 
 
 @pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (KEPT // 9)] * 9])

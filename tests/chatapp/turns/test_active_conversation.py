@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from chatapp import errors
 from chatapp.context.turn_context import TurnContext
+from chatapp.turns import follow_ups
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import ActiveConversations
 from chatapp.turns.ports import RunningTurn
@@ -28,7 +29,7 @@ class Resting(ActiveConversation):
 
     begun = 0
 
-    async def open(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
+    async def begin(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         self.begun += 1
         return None
 
@@ -42,5 +43,5 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
     room = Resting(uuid.uuid4(), conversations := ActiveConversations())
     conversations.closing = bool(closing)
     room.running = cast(RunningTurn, object()) if running else None
-    await room._condense_idle()
+    await follow_ups.condense_idle(room)
     assert room.begun == begun

@@ -97,7 +97,7 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """What holds turns in the place of what runs them."""
     runner = Runner()
-    monkeypatch.setattr(active, "runner", runner)
+    monkeypatch.setattr(active, "runner", runner.start)
     yield runner
     # What a test that failed left running would be waited for in the next one.
     active.rooms.clear()
@@ -181,7 +181,7 @@ async def test_a_condensation_that_is_asked_for_while_the_turn_ends_begins(
     async def vacate() -> None:
         turn.end()
 
-    command = incoming_frames.StartCondensing(uuid.uuid4())
+    command = CondenseRequest(uuid.uuid4())
     await asyncio.gather(actions.condense_now(conversation, command), vacate())
     assert [held.run.turn.condenses for held in runner.held] == [False, True]
     (await runner.finish()).end()

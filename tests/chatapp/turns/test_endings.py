@@ -25,10 +25,10 @@ def failing(error: BaseException) -> Coroutine[None, None, None]:
 
 
 async def ended(error: BaseException) -> tuple[Ending, str, str]:
-    """Return how such work ended, and the text and details of what is said at the composer."""
+    """Return how such work ended, and the text and details of what its row does not say."""
     ending = await ending_of(failing(error))
-    notice = ending.notice
-    return ending, notice.text if notice else "", notice.details if notice else ""
+    said = (ending.reason, ending.details)
+    return ending, *(("", "") if ending.on_record else said)
 
 
 async def test_work_that_is_done_needs_no_notice() -> None:
@@ -46,9 +46,8 @@ async def test_what_the_user_stopped_is_no_failure() -> None:
 async def test_a_limit_that_was_reached_is_told_and_no_failure() -> None:
     """So that the user can decide to go on."""
     ending, text, _details = await ended(StepLimitReached(7))
-    assert ending.turn == Turn.Status.SUCCEEDED
-    assert ending.notice is not None
-    assert (ending.notice.kind, text) == ("info", str(StepLimitReached(7)))
+    assert (ending.turn, ending.reached_limit) == (Turn.Status.SUCCEEDED, True)
+    assert text == str(StepLimitReached(7))
 
 
 async def test_cancelling_what_the_turn_needed_stops_it() -> None:

@@ -221,7 +221,7 @@ async def test_another_runner_can_take_the_place_of_tasks(
 ) -> None:
     """A page sends and stops as ever: what is sent is stored, and handed over once."""
     workers = Workers()
-    monkeypatch.setattr(active, "runner", workers)
+    monkeypatch.setattr(active, "runner", workers.start)
     async with open_page(conversation, alice) as page:
         nonce = await page.say("Hello.")
         await page.until("message.accepted")

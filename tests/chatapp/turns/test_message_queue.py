@@ -14,7 +14,7 @@ import condense
 from chatapp import errors
 from chatapp.composer import attachments
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.turns import active_conversation, message_queue
+from chatapp.turns import follow_ups, message_queue
 from chatapp.turns.message_queue import MOST_QUEUED
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
@@ -117,7 +117,7 @@ async def test_what_waits_is_sent_once_the_database_can_be_written_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By itself; until then the page says why it is not."""
-    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
+    monkeypatch.setattr(follow_ups, "AGAIN", 0.0)
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply("Two."))
     async with open_page(conversation, alice) as page:
@@ -233,11 +233,12 @@ def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
     """A message that waits may be changed while its paths are read, which takes its time."""
     nonce = uuid.uuid4()
     message_queue.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
-    brought = attachments.Brought.by("Read @a.py", (condense.TextBlock("print()"),))
+    brought = attachments.Brought("Read @a.py", (condense.TextBlock("print()"),), 9)
     message_queue.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
-    started = message_queue.send_queued(conversation, nonce, brought)
-    assert started
-    assert started[1].text == "Never mind"
+    begun = message_queue.start_queued(conversation, nonce, brought)
+    assert begun
+    assert begun.question
+    assert begun.question.text == "Never mind"
 
 
 async def test_a_message_that_is_queued_twice_waits_once_and_is_sent_once(

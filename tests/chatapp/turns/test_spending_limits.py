@@ -22,9 +22,8 @@ from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
 from chatapp.models.budgets import Scope, Spending, month_start, read_spending
 from chatapp.spending_limits import check_budget, say
-from chatapp.turns import turn_retries
 from tests.chatapp.claude import converse
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
@@ -121,10 +120,8 @@ def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
 Start = Callable[[Conversation], object]
 STARTS: dict[str, Start] = {
     "send": ask,
-    "retry": lambda one: turn_retries.retry_turn(conversation=one, nonce=uuid.uuid4()),
-    "regenerate": lambda one: turn_retries.regenerate_answer(
-        conversation=one, seq=2, nonce=uuid.uuid4()
-    ),
+    "retry": retry,
+    "regenerate": lambda one: regenerate(one, 2),
 }
 
 

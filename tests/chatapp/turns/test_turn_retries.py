@@ -101,17 +101,12 @@ def test_a_whole_answer_is_not_continued(conversation: Conversation) -> None:
 def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:
     """A lost connection sends everything twice."""
     end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    for begin in (turn_retries.continue_turn, turn_retries.retry_turn):
-        nonce = uuid.uuid4()
-        turn = begin(conversation=conversation, nonce=nonce)
-        assert turn
-        end(turn, status=STOPPED)
-        assert begin(conversation=conversation, nonce=nonce) is None
-    nonce = uuid.uuid4()
-    turn = turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce)
-    assert turn
-    end(turn, "Because.")
-    assert turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce) is None
+    for how in ("continue", "retry", "regenerate"):
+        asked = {"conversation": conversation, "how": how, "nonce": uuid.uuid4(), "seq": 2}
+        begun = turn_retries.take_up(**asked)
+        assert begun
+        end(begun.turn, status=STOPPED)
+        assert turn_retries.take_up(**asked) is None
 
 
 def test_an_answer_is_asked_for_again_and_the_old_one_kept(conversation: Conversation) -> None:
@@ -134,7 +129,7 @@ def test_an_imported_answer_can_be_asked_for_again(conversation: Conversation, s
     say("assistant", "Because.")
     assert regenerate(conversation, 2).question_seq == 1
     with pytest.raises(errors.Refused, match="can't be asked for again"):
-        turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=uuid.uuid4())
+        regenerate(conversation, 2)
 
 
 def test_an_answer_is_not_asked_for_while_a_turn_runs(conversation: Conversation) -> None:
