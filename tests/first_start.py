@@ -19,7 +19,12 @@ class FirstStart:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.data = self.once("first-start", _start)
+        self.data = self.once("first-start", self._start)
+
+    @property
+    def link(self) -> str:
+        """The line that the server printed at its first start."""
+        return (self.place / "first-link").read_text()
 
     def once(self, name: str, make: Callable[[Path], None]) -> Path:
         """Return a folder that the first of the run's processes makes for all of them."""
@@ -36,15 +41,16 @@ class FirstStart:
         """Put it into a folder, as the one that a server was started in before; return that."""
         return Path(shutil.copytree(self.data, data, dirs_exist_ok=True))
 
-
-def _start(data: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdout
-        assert server.stdout.readline(), "the server did not start"
-        server.terminate()
+    def _start(self, data: Path) -> None:
+        with subprocess.Popen(
+            [sys.executable, "manage.py", "serve"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"},
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as server:
+            assert server.stdout
+            link = server.stdout.readline()
+            assert link, "the server did not start"
+            (self.place / "first-link").write_text(link)
+            server.terminate()

@@ -115,7 +115,8 @@ def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterato
     One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
     is text else.
     """
-    kept_away, seen, room = ignored_in(workspace, MENTION_RULES), set(), MOST_TEXT
+    kept_away, room = ignored_in(workspace, MENTION_RULES), MOST_TEXT
+    seen: set[tuple[str, ...]] = set()
     for quoted, bare in _MENTION.findall(text):
         try:
             path = _path_in(workspace, quoted or bare)

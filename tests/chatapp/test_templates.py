@@ -1,5 +1,7 @@
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -10,63 +12,47 @@ from chatapp.live.context_bar import Segment
 from chatapp.templatetags import figures, records
 from chatapp.templatetags.page import icon
 
-AMOUNTS = [
-    ("0", "$0"),
-    ("0.004", "$0.004"),
-    ("0.0123", "$0.0123"),
-    ("0.00001234", "$0.0000123"),
-    ("0.5", "$0.50"),
-    ("0.9996", "$1.00"),
-    ("12.346", "$12.35"),
-    ("1234.5", "$1,234.50"),
-]
-SPANS = [
-    (0, "0.0 s"),
-    (0.03, "< 0.1 s"),
-    (8.42, "8.4 s"),
-    (59.97, "1 min 0 s"),
-    (72, "1 min 12 s"),
-    (timedelta(hours=2, minutes=5), "2 h 5 min"),
-]
+DASH = figures.NOTHING
 
 
-@pytest.mark.parametrize(("amount", "shown"), AMOUNTS)
-def test_costs_keep_their_significant_digits(amount: str, shown: str) -> None:
-    """$0.004 is never $0.00."""
-    assert figures.usd(Decimal(amount)) == shown
-
-
-@pytest.mark.parametrize(("span", "shown"), SPANS)
-def test_time_spans_are_shown_in_their_largest_units(span: float, shown: str) -> None:
-    """Nobody has to divide by sixty."""
-    assert figures.duration(span) == shown
-
-
-def test_estimated_tokens_are_marked() -> None:
-    """What was not measured has ≈ before it."""
-    assert figures.tokens(171808) == "171,808"
-    assert figures.tokens(171808, False) == "≈ 171,808"
-
-
-def test_what_is_not_known_is_a_dash() -> None:
-    """An empty cell would look like a mistake."""
-    dash = figures.NOTHING
-    assert figures.tokens(None) == figures.usd(None) == figures.duration(None) == dash
-    assert figures.percent(None) == figures.moment(None) == dash
-
-
-def test_a_small_share_is_not_rounded_to_nothing() -> None:
-    """A context that holds something is never 0 % full."""
-    assert figures.percent(0.3) == "< 1 %"
-    assert figures.percent(0) == "0 %"
-    assert figures.percent(89.9) == "89 %"
-
-
-def test_sizes_are_counted_in_characters() -> None:
-    """Long texts are rounded to a tenth of a thousand."""
-    assert figures.size(1) == "1 character"
-    assert figures.size(999) == "999 characters"
-    assert figures.size(12_400) == "12.4 k characters"
+@pytest.mark.parametrize(
+    ("show", "value", "shown"),
+    [
+        # $0.004 is never $0.00, a context that holds something never 0 % full.
+        (figures.usd, Decimal(0), "$0"),
+        (figures.usd, Decimal("0.004"), "$0.004"),
+        (figures.usd, Decimal("0.0123"), "$0.0123"),
+        (figures.usd, Decimal("0.00001234"), "$0.0000123"),
+        (figures.usd, Decimal("0.5"), "$0.50"),
+        (figures.usd, Decimal("0.9996"), "$1.00"),
+        (figures.usd, Decimal("12.346"), "$12.35"),
+        (figures.usd, Decimal("1234.5"), "$1,234.50"),
+        (figures.usd, None, DASH),
+        (figures.duration, 0, "0.0 s"),
+        (figures.duration, 0.03, "< 0.1 s"),
+        (figures.duration, 8.42, "8.4 s"),
+        (figures.duration, 59.97, "1 min 0 s"),
+        (figures.duration, 72, "1 min 12 s"),
+        (figures.duration, timedelta(hours=2, minutes=5), "2 h 5 min"),
+        (figures.duration, None, DASH),
+        (figures.tokens, 171808, "171,808"),
+        (lambda count: figures.tokens(count, False), 171808, "≈ 171,808"),
+        (figures.tokens, None, DASH),
+        (figures.percent, 0.3, "< 1 %"),
+        (figures.percent, 0, "0 %"),
+        (figures.percent, 89.9, "89 %"),
+        (figures.percent, None, DASH),
+        (figures.moment, None, DASH),
+        (figures.size, 1, "1 character"),
+        (figures.size, 999, "999 characters"),
+        (figures.size, 12_400, "12.4 k characters"),
+    ],
+)
+def test_figures_are_shown_as_people_read_them(
+    show: Callable[[Any], str], value: Any, shown: str
+) -> None:
+    """In their largest unit, with the digits that count; what is not known is a dash."""
+    assert show(value) == shown
 
 
 def test_numbers_in_attributes_ignore_the_locale(settings: LazySettings) -> None:

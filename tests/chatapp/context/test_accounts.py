@@ -23,10 +23,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -149,8 +146,7 @@ async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
     text = "A summary that is long enough to be sent in more than one piece. " * 30
     anthropic_standin.then(Reply("Noted."), Reply(f"<summary>{text}</summary>", gate=gate))
     async with open_page(conversation, alice) as page:
-        await page.say("Remember this. " * 300)
-        await page.until_idle()
+        await page.ask("Remember this. " * 300)
         await page.send("condense.start")
         await page.until("condensing.progressed")
         await page.send("condense.cancel")

@@ -209,60 +209,49 @@ async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, ali
 
 async def talk(page: Page) -> None:
     """Say something, and wait until nothing runs."""
-    await page.say("Hello")
-    await page.until_idle()
+    await page.ask("Hello")
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_ping_is_answered_with_the_last_number(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_a_ping_is_answered_with_the_last_number(page: Page) -> None:
     """So that a page knows that the line is alive, and whether it missed the end."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        await page.send("ping")
-        pong = await page.until("pong")
-        assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
+    await talk(page)
+    await page.send("ping")
+    pong = await page.until("pong")
+    assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_stop_that_comes_late_stops_nothing_else(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_a_stop_that_comes_late_stops_nothing_else(page: Page) -> None:
     """It names the turn it meant."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
-        await page.say("And again")
-        await page.send("turn.stop", turn=old)
-        await page.send("turn.stop", turn=str(uuid.uuid4()))
-        assert (await page.until_idle())["text"] == "Done."
+    await talk(page)
+    old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
+    await page.say("And again")
+    await page.send("turn.stop", turn=old)
+    await page.send("turn.stop", turn=str(uuid.uuid4()))
+    assert (await page.until_idle())["text"] == "Done."
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_was_just_sent_can_be_stopped_by_its_nonce(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_what_was_just_sent_can_be_stopped_by_its_nonce(page: Page) -> None:
     """Whoever sent it knows no other name of it until the first frame comes."""
-    async with open_page(conversation, alice) as page:
-        nonce = str(uuid.uuid4())
-        await page.send("message.send", text=LONG, nonce=nonce)
-        await page.send("turn.stop", turn=nonce)
-        assert (await page.until_idle())["text"] == "Stopped."
+    nonce = str(uuid.uuid4())
+    await page.send("message.send", text=LONG, nonce=nonce)
+    await page.send("turn.stop", turn=nonce)
+    assert (await page.until_idle())["text"] == "Stopped."
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_condensation_that_is_asked_for_twice_is_made_once(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """As a message is, by its nonce; each time the page learns that it was taken."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        nonce = str(uuid.uuid4())
-        for _ in range(3):
-            await page.send("condense.start", nonce=nonce)
-            await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    await talk(page)
+    nonce = str(uuid.uuid4())
+    for _ in range(3):
         await page.send("condense.start", nonce=nonce)
         await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
+    await page.send("condense.start", nonce=nonce)
+    await page.until("message.accepted", nonce=nonce)
     assert await conversation.condensations.acount() == 1

@@ -53,8 +53,7 @@ def asked(sent: Statements) -> list[str]:
 
 async def talk(page: Page) -> None:
     """Send a message, and wait for the end of its turn."""
-    await page.say("Hi")
-    await page.until_idle()
+    await page.ask("Hi")
 
 
 async def test_a_short_turn_takes_so_many_queries(
@@ -68,10 +67,9 @@ async def test_a_short_turn_takes_so_many_queries(
     assert len(asked(sent)) <= TO_SEND + TO_ANSWER, "\n".join(sent)
 
 
-async def test_an_answer_is_rendered_once(conversation: Conversation, alice: User) -> None:
+async def test_an_answer_is_rendered_once(page: Page) -> None:
     """With the turn's end, which says what it took; until then its words are there."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
+    await talk(page)
     told = [frame.get("id") or frame["type"] for frame in page.frames]
     assert told.count("message-2") == 1
     # What the user said made the context grow, and the answer did.
@@ -79,18 +77,15 @@ async def test_an_answer_is_rendered_once(conversation: Conversation, alice: Use
     assert told.index("message-2") == len(told) - 1 - told[::-1].index("streaming") + 1
 
 
-async def test_a_turn_takes_as_many_queries_in_a_long_conversation(
-    conversation: Conversation, alice: User, say: Say
-) -> None:
+async def test_a_turn_takes_as_many_queries_in_a_long_conversation(say: Say, page: Page) -> None:
     """What is stored costs nothing until it is looked at."""
-    async with open_page(conversation, alice) as page:
+    await talk(page)
+    with statements() as few:
         await talk(page)
-        with statements() as few:
-            await talk(page)
-        for number in range(20):
-            await sync_to_async(say)("user" if number % 2 else "assistant", "More")
-        with statements() as sent:
-            await talk(page)
+    for number in range(20):
+        await sync_to_async(say)("user" if number % 2 else "assistant", "More")
+    with statements() as sent:
+        await talk(page)
     assert len(asked(sent)) <= TO_SEND + TO_ANSWER, "\n".join(sent)
     assert set(asked(sent)) <= set(asked(few))
 

@@ -86,8 +86,7 @@ async def talk(conversation: Conversation, user: User, *said: str) -> list[dict[
     """Say one thing after the other, and return all frames."""
     async with open_page(conversation, user) as page:
         for words in said:
-            await page.say(words)
-            await page.until_idle()
+            await page.ask(words)
     return page.frames
 
 
@@ -165,8 +164,7 @@ async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
 ) -> None:
     """Every rung had too little to hide; that is on record, and needs no rows of its own."""
     async with open_page(tight, alice) as page:
-        await page.say("word " * 9_000)
-        await page.until_idle()
+        await page.ask("word " * 9_000)
     rows = (await sync_to_async(row_pages.page)(tight)).rows
     assert [type(row) for row in rows] == [MessageRow, TurnRow]
     assert isinstance(rows[1], TurnRow)
@@ -225,7 +223,7 @@ async def test_every_retry_of_a_summary_is_accounted_for(
 
 
 async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, standin: Standin, page: Page
 ) -> None:
     """With the whole history, where that fits; the attempt is on record with its cost."""
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(
@@ -233,13 +231,11 @@ async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
     )
     gate = Gate()
     standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), Reply("Heliotrope."))
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
-        await page.say(f"{LONG} Which word?")
-        await until_written(page)
-        await page.send("condense.cancel")
-        await page.until_idle()
+    await page.ask(LONG)
+    await page.say(f"{LONG} Which word?")
+    await until_written(page)
+    await page.send("condense.cancel")
+    await page.until_idle()
     assert texts(standin.requests[2])[0] == LONG
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.CANCELLED
@@ -247,7 +243,7 @@ async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
 
 
 async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, standin: Standin, page: Page
 ) -> None:
     """However much a tool adds: the next turn may try again."""
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(
@@ -258,16 +254,13 @@ async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
     gate, read = Gate(), Reply(tools=(ToolCall("read_file", {"path": "long.txt"}),))
     standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), read, Reply("Heliotrope."))
     standin.then(SUMMARY, Reply("Anything else?"))
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
-        await page.say(f"{LONG} Which word?")
-        await until_written(page)
-        await page.send("condense.cancel")
-        await page.until_idle()
-        assert [is_summary(request) for request in standin.requests] == [False, True, False, False]
-        await page.say("Thanks.")
-        await page.until_idle()
+    await page.ask(LONG)
+    await page.say(f"{LONG} Which word?")
+    await until_written(page)
+    await page.send("condense.cancel")
+    await page.until_idle()
+    assert [is_summary(request) for request in standin.requests] == [False, True, False, False]
+    await page.ask("Thanks.")
     assert [is_summary(request) for request in standin.requests[4:]] == [True, False]
 
 
@@ -288,17 +281,15 @@ async def test_a_call_without_a_result_was_interrupted_as_far_as_the_model_knows
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_ends(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, standin: Standin, page: Page
 ) -> None:
     """Nothing is asked, the message is kept, and the next one works."""
     standin.reply("Now?")
-    async with open_page(conversation, alice) as page:
-        # With fewer turns of the event loop between the two than a step takes.
-        await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
-        actions.stop(conversation.pk)
-        await page.until_idle()
-        await page.say("Again.")
-        await page.until_idle()
+    # With fewer turns of the event loop between the two than a step takes.
+    await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
+    actions.stop(conversation.pk)
+    await page.until_idle()
+    await page.ask("Again.")
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
     assert len(standin.requests) == 1

@@ -7,7 +7,6 @@ from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent.errors import TurnEnded
@@ -21,17 +20,12 @@ from chatapp.turns import lifecycle
 from chatapp.turns.active_conversations import ActiveConversations, active
 from chatapp.turns.ports import EventChannel
 from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
-from tests.chatapp.sockets import PATIENCE, open_page
+from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.test_interruptions import elsewhere
-from tests.chatapp.turns.test_storage_failures import allow_updates, refuse_updates
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,20 +100,6 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     assert turn.status == Turn.Status.INTERRUPTED
 
 
-async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -> None:
-    """It beats again when it can."""
-    turn = await sync_to_async(ask)(conversation)
-    heard = Heard(turn.pk)
-    await sync_to_async(refuse_updates)("chatapp_turn")
-    heard.start_heartbeat()
-    for _ in range(3):
-        await sync_to_async(Turn.objects.get)()
-    await sync_to_async(allow_updates)()
-    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert await heard.lost.get() == turn.pk
-    heard.stop_heartbeat()
-
-
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
     turn = await sync_to_async(ask)(conversation)
@@ -132,21 +112,18 @@ async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> 
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
-    alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """Its turn was ended with what was stored by then; the rest of the answer is let go."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     gate = Gate()
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Count.")
-        await page.until("text.streamed")
-        turn = await Turn.objects.aget()
-        await sync_to_async(lifecycle.finish_turn)(
-            turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
-        )
-        gate.open()
-        await page.until_idle()
+    await page.begin("Count.")
+    turn = await Turn.objects.aget()
+    await sync_to_async(lifecycle.finish_turn)(
+        turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
+    )
+    gate.open()
+    await page.until_idle()
     assert await Message.objects.filter(role="assistant").acount() <= 1
     await turn.arefresh_from_db()
     assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
@@ -217,20 +194,18 @@ class Workers:
 
 
 async def test_another_runner_can_take_the_place_of_tasks(
-    conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, page: Page
 ) -> None:
     """A page sends and stops as ever: what is sent is stored, and handed over once."""
     workers = Workers()
     monkeypatch.setattr(active, "runner", workers.start)
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("Hello.")
-        await page.until("message.accepted")
-        await page.say("And?")
-        assert "still running" in (await page.until("refused"))["reason"]
-        turn = await Turn.objects.aget()
-        assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
-        assert [run.turn for run in workers.begun] == [turn]
-        await page.send("turn.stop", turn=str(turn.pk))
-        await page.send("ping")
-        await page.until("pong")
-        assert not active.running_turns
+    nonce = await page.say("Hello.")
+    await page.until("message.accepted")
+    assert "still running" in await page.refusal("And?")
+    turn = await Turn.objects.aget()
+    assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
+    assert [run.turn for run in workers.begun] == [turn]
+    await page.send("turn.stop", turn=str(turn.pk))
+    await page.send("ping")
+    await page.until("pong")
+    assert not active.running_turns

@@ -104,19 +104,18 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
 
 
 def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversation) -> None:
-    """Only what it did not report is estimated."""
+    """Only what it did not report is estimated; a call that was only begun leaves no message."""
     turn = elsewhere(ask(conversation))
-    call = call_of(turn, wrote(WORDS), tokens_input=40, tokens_cache_read=7, tokens_output=1)
+    call = call_of(
+        turn,
+        {"type": "thinking", "text": ""},
+        tokens_input=40,
+        tokens_cache_read=7,
+        tokens_output=1,
+    )
     crash_recovery.close_interrupted()
     call.refresh_from_db()
-    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 6)
-
-
-def test_a_call_that_was_only_begun_leaves_no_message(conversation: Conversation) -> None:
-    """There is nothing of it to show."""
-    turn = elsewhere(ask(conversation))
-    call_of(turn, {"type": "thinking", "text": ""})
-    crash_recovery.close_interrupted()
+    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 1)
     assert last(conversation).role == "user"
 
 
@@ -166,8 +165,12 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
 
 
 def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversation) -> None:
-    """One has a result, one may have run, one was not begun; the texts are kept once."""
-    turn = elsewhere(ask(conversation))
+    """One has a result, one may have run, one was not begun; the texts are kept once.
+
+    A result of an earlier step answers no later call, also where a model uses the same id again.
+    """
+    turn, now = elsewhere(ask(conversation)), timezone.now()
+    ToolRun.objects.create(turn=turn, call_id="waiting", name="x", finished_at=now)
     asked_tools(turn, "done", "begun", "waiting")
     now = timezone.now()
     ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
@@ -179,15 +182,6 @@ def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversatio
     assert "may have run" in told["begun"]
     assert told["waiting"].startswith("Not run")
     assert not ToolRun.objects.exclude(text="").exists()
-
-
-def test_a_result_of_an_earlier_step_answers_no_later_call(conversation: Conversation) -> None:
-    """Also where a model uses the same id again."""
-    turn = elsewhere(ask(conversation))
-    ToolRun.objects.create(turn=turn, call_id="a", name="x", text="old", finished_at=timezone.now())
-    asked_tools(turn, "a")
-    crash_recovery.close_interrupted()
-    assert results(conversation)["a"].startswith("Not run")
 
 
 def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation) -> None:
@@ -264,26 +258,14 @@ def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conve
 def test_a_process_of_this_machine_that_ended_is_not_waited_for(
     conversation: Conversation,
 ) -> None:
-    """Its last sign of life may be a moment old; a living one with its number is another."""
+    """Its last sign of life may be a moment old; a living one with its number is another.
+
+    A zombie, whose exit code nobody has asked for, writes nothing any more either.
+    """
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    mine = turns.this_process()
+    mine, theirs = turns.this_process(), turns.describe(child.pid)
     machine, _pid, start = mine.rsplit("/", 2)
-    theirs = turns.describe(child.pid)
     assert not turns.has_ended(theirs)
-    child.communicate()
-    assert turns.has_ended(theirs)
-    assert not turns.has_ended(mine)
-    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
-    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
-    assert crash_recovery.close_interrupted() == {conversation.pk}
-
-
-def test_a_process_whose_exit_code_nobody_has_asked_for_has_ended(
-    conversation: Conversation,
-) -> None:
-    """A zombie writes nothing any more: what it wrote is there right after the next start."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    theirs = turns.describe(child.pid)
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
@@ -291,6 +273,9 @@ def test_a_process_whose_exit_code_nobody_has_asked_for_has_ended(
         assert crash_recovery.close_interrupted() == {conversation.pk}
     finally:
         child.communicate()
+    assert turns.has_ended(theirs)
+    assert not turns.has_ended(mine)
+    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
 
 
 def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
