@@ -50,11 +50,12 @@ class ActiveConversation:
         self._holders = 0
         self._changes: set[asyncio.Task[None]] = set()
 
-    @property
-    def idle(self) -> bool:
-        """Whether nobody watches and nothing runs."""
+    def close_idle(self) -> None:
+        """Have the process forget the conversation, if nobody watches and nothing runs."""
         held = self._holders or self._changes or self.resting or self.running
-        return not (held or self.watchers.count or self.starting.locked())
+        is_idle = not (held or self.watchers.count or self.starting.locked())
+        if is_idle and self.process.rooms.get(self.conversation_id) is self:
+            del self.process.rooms[self.conversation_id]
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Self]:
@@ -64,7 +65,7 @@ class ActiveConversation:
             yield self
         finally:
             self._holders -= 1
-            self.process.close_idle(self)
+            self.close_idle()
 
     async def send(self, conversation: Conversation, command: SendMessage) -> None:
         """Store a message and start its turn, or put it into the queue; raise Refused.
@@ -147,10 +148,10 @@ class ActiveConversation:
                 self.soon(follow_ups.name(self, run))
             if run.condenses_idle and not run.turn.condenses:
                 self.resting = asyncio.create_task(follow_ups.condense_idle(self))
-                self.resting.add_done_callback(lambda _task: self.process.close_idle(self))
+                self.resting.add_done_callback(lambda _task: self.close_idle())
         if background_drafts.is_being_written(self.conversation_id):
             self.soon(follow_ups.show_draft(self))
-        self.process.close_idle(self)
+        self.close_idle()
 
     def stir(self) -> None:
         """Stop waiting for the moment to condense while idle."""
@@ -232,4 +233,4 @@ class ActiveConversation:
         self._changes.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("something could not be done beside the turns", exc_info=error)
-        self.process.close_idle(self)
+        self.close_idle()

@@ -78,7 +78,7 @@ class ActiveConversations:
         for number in itertools.count():
             await asyncio.sleep(self.interval)
             try:
-                if turns := self.turns():
+                if turns := [running.run.turn.pk for running in self.running_turns]:
                     for turn in await sync_to_async(crash_recovery.keep_alive)(turns):
                         self.let_go(turn)
                 if number % 2:
@@ -89,10 +89,6 @@ class ActiveConversations:
             except Exception:
                 # Others would take this process for gone if it ended here.
                 log.exception("a sign of life could not be given; the next one is tried")
-
-    def turns(self) -> list[uuid.UUID]:
-        """Return the ids of the turns that run here."""
-        return [running.run.turn.pk for running in self.running_turns]
 
     def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
@@ -269,11 +265,6 @@ class ActiveConversations:
             reached.wait(LONGEST_LAG)
             lag = time.monotonic() - asked
         return Load(len(self.running_turns), watchers, lag)
-
-    def close_idle(self, room: ActiveConversation) -> None:
-        """Forget a conversation in which nothing happens."""
-        if room.idle and self.rooms.get(room.conversation_id) is room:
-            del self.rooms[room.conversation_id]
 
 
 active = ActiveConversations()

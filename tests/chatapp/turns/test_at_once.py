@@ -111,8 +111,7 @@ async def say(conversation: Conversation, text: str, *, queued: bool = False) ->
 
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
-    room = active.rooms.get(conversation.pk)
-    while room and not room.running and not room.idle:
+    while (room := active.rooms.get(conversation.pk)) and not room.running:
         await reading(list_queued)(conversation=conversation.pk)
 
 

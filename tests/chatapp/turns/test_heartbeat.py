@@ -3,7 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import Callable
-from typing import override
+from types import SimpleNamespace
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -18,7 +19,7 @@ from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.turns import lifecycle
 from chatapp.turns.active_conversations import ActiveConversations, active
-from chatapp.turns.ports import EventChannel
+from chatapp.turns.ports import EventChannel, RunningTurn
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
@@ -35,15 +36,16 @@ class Heard(ActiveConversations):
 
     interval = 0.0
 
-    def __init__(self, *turns: uuid.UUID) -> None:
+    def __init__(self, *turns: Turn) -> None:
         super().__init__()
-        self.own = list(turns)
+        self.own: Any = [SimpleNamespace(run=SimpleNamespace(turn=turn)) for turn in turns]
         self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.looked = asyncio.Event()
 
+    @property
     @override
-    def turns(self) -> list[uuid.UUID]:
+    def running_turns(self) -> list[RunningTurn]:
         return self.own
 
     @override
@@ -68,8 +70,9 @@ class Stumbling(Heard):
 
     fails = True
 
+    @property
     @override
-    def turns(self) -> list[uuid.UUID]:
+    def running_turns(self) -> list[RunningTurn]:
         if self.fails:
             self.fails = False
             raise ZeroDivisionError
@@ -79,7 +82,7 @@ class Stumbling(Heard):
 async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
     """And until then it is alive."""
     turn = await sync_to_async(ask)(conversation)
-    heard = Heard(turn.pk)
+    heard = Heard(turn)
     heard.start_heartbeat()
     assert heard.lost.empty()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
@@ -103,7 +106,7 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
     turn = await sync_to_async(ask)(conversation)
-    heard = Stumbling(turn.pk)
+    heard = Stumbling(turn)
     heard.start_heartbeat()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     async with asyncio.timeout(PATIENCE):
