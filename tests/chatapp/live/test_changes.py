@@ -207,15 +207,10 @@ async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, ali
         await again.disconnect(timeout=PATIENCE)
 
 
-async def talk(page: Page) -> None:
-    """Say something, and wait until nothing runs."""
-    await page.ask("Hello")
-
-
 @pytest.mark.django_db(transaction=True)
 async def test_a_ping_is_answered_with_the_last_number(page: Page) -> None:
     """So that a page knows that the line is alive, and whether it missed the end."""
-    await talk(page)
+    await page.ask("Hi")
     await page.send("ping")
     pong = await page.until("pong")
     assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
@@ -224,7 +219,7 @@ async def test_a_ping_is_answered_with_the_last_number(page: Page) -> None:
 @pytest.mark.django_db(transaction=True)
 async def test_a_stop_that_comes_late_stops_nothing_else(page: Page) -> None:
     """It names the turn it meant."""
-    await talk(page)
+    await page.ask("Hi")
     old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
     await page.say("And again")
     await page.send("turn.stop", turn=old)
@@ -246,7 +241,7 @@ async def test_a_condensation_that_is_asked_for_twice_is_made_once(
     conversation: Conversation, page: Page
 ) -> None:
     """As a message is, by its nonce; each time the page learns that it was taken."""
-    await talk(page)
+    await page.ask("Hi")
     nonce = str(uuid.uuid4())
     for _ in range(3):
         await page.send("condense.start", nonce=nonce)

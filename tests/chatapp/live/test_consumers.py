@@ -117,17 +117,6 @@ async def test_an_empty_message_is_refused_with_the_reason(
     assert not await Message.objects.filter(conversation=conversation).aexists()
 
 
-async def test_a_second_message_while_a_turn_runs_is_refused_and_can_be_sent_later(
-    page: Page,
-) -> None:
-    """The page keeps the text."""
-    await page.begin(LONG)
-    await page.say("And another")
-    refusal = await page.until("refused")
-    assert "still running" in refusal["reason"]
-    await page.stop()
-
-
 async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Page) -> None:
     """The turn is recorded as stopped, and the next message works."""
     await page.begin(LONG)
@@ -212,13 +201,6 @@ async def test_a_strategy_with_too_little_to_hide_is_on_record_and_no_failure(
     attempt = await Condensation.objects.aget()
     assert (attempt.status, attempt.outcome) == ("declined", "declined")
     assert attempt.error
-
-
-async def test_nonsense_is_answered_with_what_to_do(page: Page) -> None:
-    """An old page may speak an old protocol."""
-    await page.send("no.such.thing")
-    refusal = await page.until("refused")
-    assert "Reload" in refusal["reason"]
 
 
 async def test_editing_rewinds_and_sends_in_one_step(

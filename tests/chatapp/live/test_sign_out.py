@@ -114,15 +114,6 @@ async def test_a_session_that_another_process_ended_is_shown_nothing_more(
     assert (sent["type"], sent["code"]) == ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
 
 
-async def test_a_session_that_goes_on_may_send(
-    conversation: Conversation, alice: User, browser: Client
-) -> None:
-    """Nothing is asked of anybody."""
-    async with open_page(conversation, alice, browser.session) as page:
-        await page.ask("Hello")
-    assert await Message.objects.acount() == 2
-
-
 async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
     conversation: Conversation, browser: Client, anthropic_standin: Standin, page: Page
 ) -> None:
