@@ -2,7 +2,6 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, override
 
@@ -13,13 +12,12 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
-from chatapp.context.turn_context import TurnContext
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import ActiveConversations, active
-from chatapp.turns.ports import EventChannel, RunningTurn
+from chatapp.turns.active_conversations import ActiveConversations
+from chatapp.turns.ports import RunningTurn
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
@@ -161,54 +159,3 @@ async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Co
         await sync_to_async(turn.wait)()
     await turn.arefresh_from_db()
     assert (turn.status, turn.is_over) == ("interrupted", True)
-
-
-class Idle:
-    """Work that somebody else does: here nothing is known of it but that it began."""
-
-    def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
-        self.run = run
-        self.on_end = on_end
-
-    def stop(self) -> None:
-        self.on_end(False)
-
-    def leave(self, reason: str) -> None:
-        self.on_end(False)
-
-    def cancel_condensing(self) -> None:
-        pass
-
-    async def ended(self) -> None:
-        pass
-
-
-class Workers:
-    """A runner whose turns run elsewhere."""
-
-    def __init__(self) -> None:
-        self.begun: list[TurnContext] = []
-
-    def start(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
-    ) -> Idle:
-        self.begun.append(run)
-        return Idle(run, on_end)
-
-
-async def test_another_runner_can_take_the_place_of_tasks(
-    monkeypatch: pytest.MonkeyPatch, page: Page
-) -> None:
-    """A page sends and stops as ever: what is sent is stored, and handed over once."""
-    workers = Workers()
-    monkeypatch.setattr(active, "runner", workers.start)
-    nonce = await page.say("Hello.")
-    await page.until("message.accepted")
-    assert "still running" in await page.refusal("And?")
-    turn = await Turn.objects.aget()
-    assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
-    assert [run.turn for run in workers.begun] == [turn]
-    await page.send("turn.stop", turn=str(turn.pk))
-    await page.send("ping")
-    await page.until("pong")
-    assert not active.running_turns
