@@ -72,20 +72,6 @@ async def test_the_model_reads_what_is_attached(
     assert "a.py" in shown
 
 
-async def test_sent_twice_it_is_one_message(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """A page that does not know whether it arrived sends it again, attachments and all."""
-    ids = await attach(conversation)
-    anthropic_standin.reply("Nice.")
-    nonce = str(uuid.uuid4())
-    await tell(page, "Look", ids, nonce=nonce)
-    await page.say("Look", attachments=ids, nonce=nonce)
-    await page.until("message.accepted", nonce=nonce)
-    assert await conversation.messages.filter(role="user").acount() == 1
-    assert len((await said(conversation)).content) == 3
-
-
 async def test_a_file_alone_is_a_message(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:

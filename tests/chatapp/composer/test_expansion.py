@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp.models import Conversation, Message, SavedCommand, Turn, message_store
+from chatapp.models import Conversation, Message, SavedCommand, message_store
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.composer.conftest import EVERY_DOOR, said, tell
 from tests.chatapp.sockets import Page
@@ -67,20 +67,6 @@ async def test_a_command_and_a_path_go_with_the_message(
     assert "Review a.py closely." in shown
     await conversation.arefresh_from_db()
     assert conversation.title == "/review a.py with @a.py"
-
-
-async def test_sent_twice_it_is_expanded_once(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """The command may have changed since; what was sent has not."""
-    anthropic_standin.reply("Fine.")
-    nonce = str(uuid.uuid4())
-    await tell(page, "/review a.py", nonce=nonce)
-    put_command(workspace_of(conversation), "review", "Something else.")
-    await page.say("/review a.py", nonce=nonce)
-    await page.until("message.accepted", nonce=nonce)
-    assert await Turn.objects.acount() == 1
-    assert texts_of(await said(conversation)) == ["/review a.py", REVIEW]
 
 
 async def test_an_edit_is_expanded_anew_and_another_answer_is_not(

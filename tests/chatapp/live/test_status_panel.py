@@ -24,11 +24,6 @@ NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summari
 LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
 
 
-async def ask(page: Page, text: str) -> None:
-    """Say something and wait until nothing runs any more."""
-    await page.ask(text)
-
-
 def values(frames: list[dict[str, Any]], type_: str, name: str) -> list[Any]:
     """Return what a field of a type's frames became, one after the other, repeats left out."""
     found: list[Any] = []
@@ -46,15 +41,17 @@ def moment(html: str, name: str) -> float:
 
 
 async def test_the_band_is_the_same_until_it_goes_and_its_figures_come_beside_it(
-    anthropic_standin: Standin, page: Page
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
-    """Shown anew twice a second, it would take the focus from its button."""
+    """Shown anew twice a second, it would take the focus from its button; a late page has it."""
     gate = Gate()
     anthropic_standin.then(Reply("Noted."), Reply(SUMMARY, gate=gate))
-    await ask(page, LONG)
+    await page.ask(LONG)
     known = len(page.frames)
     await page.send("condense.start")
     await page.until("condensing.progressed")
+    async with open_page(conversation, alice) as late:
+        assert "Condensing context…" in late.frames[0]["panel"]["condensing"]
     gate.open()
     await page.until_idle()
     before, band, after = values(page.frames[known - 1 :], "panel.changed", "condensing")
@@ -68,7 +65,7 @@ async def test_start_and_end_of_condensing_are_announced_once(
 ) -> None:
     """In the status line alone: the band is not read out."""
     anthropic_standin.then(Reply("Noted."), Reply(SUMMARY))
-    await ask(page, LONG)
+    await page.ask(LONG)
     known = len(page.frames)
     await page.condense()
     said = values(page.frames[known:], "status.changed", "text")
@@ -84,7 +81,7 @@ async def test_one_band_stays_while_one_attempt_follows_another(
     anthropic_standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
     async with open_page(tight, alice) as page:
         for words in ("Good morning.", LONG, f"{LONG} Which word?"):
-            await ask(page, words)
+            await page.ask(words)
     bands = values(page.frames, "panel.changed", "condensing")
     assert [bool(band) for band in bands] == [False, True, False]
     said = values(page.frames, "status.changed", "text")
@@ -115,7 +112,7 @@ async def test_a_retry_of_the_summary_is_counted_down_until_its_first_words(
     """The band stays beside the notice."""
     gate = Gate()
     anthropic_standin.then(Reply("Noted."), rate_limited(0), Reply(SUMMARY, gate=gate))
-    await ask(page, LONG)
+    await page.ask(LONG)
     await page.send("condense.start")
     while not (panel := await page.until("panel.changed"))["notice"]:
         pass
