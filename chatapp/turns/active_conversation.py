@@ -134,7 +134,6 @@ class ActiveConversation:
         """Let a run begin here."""
         self.stir()
         self.running = self.process.runner(run, self.view, functools.partial(self._vacate, run))
-        self.process.start_heartbeat()
 
     def _vacate(self, run: TurnContext, succeeded: bool) -> None:
         """Let begin what follows a turn; after a plain one that is nothing."""

@@ -178,7 +178,8 @@ class ActiveConversations:
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
 
-        Done once; nothing begins here before. Where it failed, the next call does it again.
+        Done once; nothing begins here before, and signs of life are given from then on. Where it
+        failed, the next call does it again.
         """
         async with self._clearing:
             if self.cleared_up:
@@ -187,6 +188,7 @@ class ActiveConversations:
             await sync_to_async(crash_recovery.close_interrupted)()
             await sync_to_async(crash_recovery.close_left)()
             self.cleared_up = True
+            self.start_heartbeat()
             await self.take_over()
 
     async def take_over(self) -> None:
