@@ -156,6 +156,16 @@ def allow_updates() -> None:
 
 
 @asynccontextmanager
+async def refused_updates(table: str) -> AsyncIterator[None]:
+    """Let the database refuse every change of a table's rows meanwhile, for good."""
+    await sync_to_async(refuse_updates)(table)
+    try:
+        yield
+    finally:
+        await sync_to_async(allow_updates)()
+
+
+@asynccontextmanager
 async def broken(writes: str) -> AsyncIterator[None]:
     """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
     fails = "BEGIN INSERT INTO nowhere VALUES (1); END"
@@ -176,7 +186,7 @@ async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
 ) -> None:
     """It is closed by the next message; only one turn of a conversation may run."""
     anthropic_standin.then(Reply("First."), Reply("Second."))
-    async with broken("UPDATE ON chatapp_turn"):
+    async with refused_updates("chatapp_turn"):
         await page.ask("One.")
     assert "could not save" in page.frames[-1]["notice"]
     await page.ask("Two.")
@@ -240,7 +250,7 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
 ) -> None:
     """Nothing runs, whatever the record says, and whether or not a page is open."""
     anthropic_standin.then(Reply("First."))
-    async with broken("UPDATE ON chatapp_turn"):
+    async with refused_updates("chatapp_turn"):
         await page.ask("One.")
     assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()
