@@ -158,8 +158,8 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
     The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
     "answer". The same once more does no harm.
     """
-    status = _BECOMES.get(decision)
-    if status is None or (status == Question.Status.ANSWERED) != _wants_words(question):
+    status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER
+    if status is None or (status == Question.Status.ANSWERED) != wants_words:
         raise Refused(_("This is no answer to what was asked. Reload the page."))
     if decision == ANSWER and not words.strip():
         raise Refused(_("There is no answer yet. Choose one or type it first."))
@@ -169,22 +169,12 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
         asked = Question.objects.pending().filter(pk=question.pk)
         changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
         if changed and decision == ALWAYS:
-            _allow_always(question)
-    if not changed:
-        _refuse_unless_same(question, status)
-
-
-def _wants_words(question: Question) -> bool:
-    return question.kind == Question.Kind.ANSWER
-
-
-def _allow_always(question: Question) -> None:
-    conversation = Conversation.objects.select_for_update().get(pk=question.turn.conversation_id)
-    conversation.tool_policies = {**conversation.tool_policies, question.tool: Policy.ALLOW.value}
-    conversation.save(update_fields=["tool_policies"])
-
-
-def _refuse_unless_same(question: Question, status: Question.Status) -> None:
+            rows = Conversation.objects.select_for_update()
+            conversation = rows.get(pk=question.turn.conversation_id)
+            conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
+            conversation.save(update_fields=["tool_policies"])
+    if changed:
+        return
     question.refresh_from_db(fields=["status"])
     if question.status in {Question.Status.PENDING, Question.Status.WITHDRAWN}:
         raise Refused(_("Nobody waits for this any more: the turn was stopped."))

@@ -1,13 +1,11 @@
 """The chat page's WebSocket: decode a frame, hand it to ``turns``, pass on what is to be shown."""
 
 import asyncio
-import functools
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, cast, override
+from typing import Any, override
 
 from autobahn.exception import Disconnected
 from channels.consumer import get_handler_name
@@ -25,6 +23,7 @@ from django.utils.crypto import constant_time_compare
 
 from chatapp import errors
 from chatapp.composer import slash_commands
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation
 from chatapp.models.database import prepared, reading
@@ -76,6 +75,8 @@ LOOK_AGAIN = 30
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013
 
+OUT_OF_DATE = "This page is out of date. Reload it."
+
 
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One page that shows one conversation."""
@@ -95,44 +96,29 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
-        if not self._user.is_authenticated:
+        user = self.scope["user"]
+        if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)
-        conversation = await reading(self._find)()
+        pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
+        conversation = await reading(_own_conversation.first)(pk=pk, owner=user.pk)
         if conversation is None:
             return await self.close(incoming_frames.NOT_YOURS)
         self.conversation = conversation
         self.pump = asyncio.create_task(self._pump())
         return None
 
-    @property
-    def _user(self) -> User | AnonymousUser:
-        """Who opened the socket, as things were then."""
-        return cast("User | AnonymousUser", self.scope["user"])
-
-    @property
-    def _since(self) -> outgoing_frames.Place | None:
-        """What a page that comes back has already."""
-        asked = QueryDict(self.scope.get("query_string", b""))
-        return outgoing_frames.read_place(asked.get("since", ""))
-
-    def _find(self) -> Conversation | None:
-        pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        return _own_conversation.first(pk=pk, owner=self._user.pk)
-
-    async def _ended(self) -> int:
-        """Return the code to close with, 0 while session, user and conversation still stand."""
-        return await reading(self._look)()
-
     def _look(self) -> int:
+        """Return the code to close with, 0 while session, user and conversation still stand."""
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
         if session is not None and not session.exists(session.session_key or ""):
             return incoming_frames.SIGN_IN_REQUIRED
-        conversation = self._find()
+        then = self.conversation.owner
+        conversation = _own_conversation.first(pk=self.conversation.pk, owner=then.pk)
         if conversation is None:
             return incoming_frames.NOT_YOURS
         # A new password ends the sessions before it.
-        then, now = self.conversation.owner, conversation.owner
+        now = conversation.owner
         if not now.is_active or now.get_session_auth_hash() != then.get_session_auth_hash():
             return incoming_frames.SIGN_IN_REQUIRED
         self.conversation = conversation
@@ -149,12 +135,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(code or TRY_AGAIN_LATER)
 
     async def _show(self) -> int | None:
-        """Send every frame; return the code of ``_ended`` then, None where the page went away."""
+        """Send every frame; return the code of ``_look`` then, None where the page went away."""
         looked = time.monotonic()
-        async for text in await actions.front.watch(self.conversation.pk, self._since):
+        since = QueryDict(self.scope.get("query_string", b"")).get("since", "")
+        place = outgoing_frames.read_place(since)
+        async for text in await actions.front.watch(self.conversation.pk, place):
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:
-                if code := await self._ended():
+                if code := await reading(self._look)():
                     return code
                 looked = time.monotonic()
             try:
@@ -163,7 +151,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 return None
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
-        return await self._ended()
+        return await reading(self._look)()
 
     @override
     async def disconnect(self, code: int) -> None:
@@ -175,87 +163,64 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Carry out one command, or say why not."""
         if self.pump is None:
-            return
+            return None
         try:
-            await self._obey(incoming_frames.decode(text_data or ""))
+            command = incoming_frames.decode(text_data or "")
         except errors.BadFrame:
-            await self._reply(outgoing_frames.refused("This page is out of date. Reload it."))
+            return await self._reply(outgoing_frames.refused(OUT_OF_DATE))
+        pk = self.conversation.pk
+        match command:
+            case incoming_frames.StopTurn(turn):
+                actions.stop(pk, turn)
+            case incoming_frames.CancelCondensing(turn):
+                actions.cancel_condensing(pk, turn)
+            case incoming_frames.Ping():
+                await self._reply(outgoing_frames.pong(actions.front.newest(pk)))
+            case _:
+                await self._begin(command)
+        return None
 
     async def _reply(self, frame: outgoing_frames.Frame) -> None:
-        await self.send(outgoing_frames.encode(frame))
+        for text in outgoing_frames.encode(frame):
+            await self.send(text)
 
-    @functools.singledispatchmethod
-    async def _obey(self, command: incoming_frames.Command) -> None:
-        raise NotImplementedError(type(command))
-
-    @_obey.register
-    async def _(self, command: incoming_frames.SendMessage) -> None:
-        zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
-        told = replace(command, zone=zone)
-        if await self._start(lambda: actions.send_message(self.conversation, told), command.nonce):
-            await self._reply(outgoing_frames.message_accepted(command.nonce))
-            await self._note(command.text, literal=command.literal)
-
-    @_obey.register
-    async def _(self, command: incoming_frames.TakeUp) -> None:
-        if await self._start(lambda: actions.take_up(self.conversation, command), command.nonce):
-            await self._reply(outgoing_frames.message_accepted(command.nonce))
-
-    @_obey.register
-    async def _(self, command: incoming_frames.ChangeQueued) -> None:
-        work = functools.partial(actions.change_queued, self.conversation, command)
-        if await self._start(work, command.nonce):
-            await self._reply(outgoing_frames.message_accepted(command.nonce))
-            await self._note(command.text or "", literal=command.literal)
-
-    @_obey.register
-    async def _(self, command: incoming_frames.SendQueued) -> None:
-        work = functools.partial(actions.send_queued, self.conversation, command)
-        await self._start(work, command.nonce)
-
-    async def _note(self, text: str, *, literal: bool) -> None:
-        """Say which paths of a text that was taken are not there, unless it was meant as text."""
-        if literal or "@" not in text:
-            return
-        missing = await slash_commands.missing_from(self.conversation, text)
-        if missing:
-            await self._reply(outgoing_frames.noted(missing))
-
-    async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
+    async def _begin(self, command: incoming_frames.Command) -> None:
         """Let something begin, or say why it can't; nothing begins for who may not see it now."""
+        nonce = getattr(command, "nonce", None)
         try:
             with errors.saving():
-                if code := await self._ended():
-                    await self.close(code)
-                    return False
-                await work()
+                if code := await reading(self._look)():
+                    return await self.close(code)
+                await self._carry_out(command)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)
-            await self._reply(outgoing_frames.refused(str(reason), nonce=nonce, unclear=unclear))
-            return False
-        return True
+            refused = outgoing_frames.refused(str(reason), nonce=nonce, unclear=unclear)
+            return await self._reply(refused)
+        if nonce and not isinstance(command, incoming_frames.SendQueued):
+            await self._reply(outgoing_frames.message_accepted(nonce))
+        # A text that was taken may name paths that are not there, unless it was meant as text.
+        text = getattr(command, "text", None) or ""
+        if "@" in text and not getattr(command, "literal", False):
+            missing = await slash_commands.missing_from(self.conversation, text)
+            if missing:
+                await self._reply(outgoing_frames.noted(missing))
+        return None
 
-    @_obey.register
-    async def _(self, command: incoming_frames.StartCondensing) -> None:
-        work = functools.partial(actions.condense_now, self.conversation, command)
-        if await self._start(work, command.nonce):
-            await self._reply(outgoing_frames.message_accepted(command.nonce))
-
-    @_obey.register
-    async def _(self, command: incoming_frames.StopTurn) -> None:
-        actions.stop(self.conversation.pk, command.turn)
-
-    @_obey.register
-    async def _(self, command: incoming_frames.CancelCondensing) -> None:
-        actions.cancel_condensing(self.conversation.pk, command.turn)
-
-    @_obey.register
-    async def _(self, _command: incoming_frames.PutOffCondensing) -> None:
-        await self._start(lambda: actions.put_off_condensing(self.conversation), None)
-
-    @_obey.register
-    async def _(self, _command: incoming_frames.Ping) -> None:
-        await self._reply(outgoing_frames.pong(actions.front.newest(self.conversation.pk)))
+    async def _carry_out(self, command: incoming_frames.Command) -> None:
+        match command:
+            case incoming_frames.SendMessage():
+                zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
+                await actions.send_message(self.conversation, replace(command, zone=zone))
+            case incoming_frames.TakeUp():
+                await actions.take_up(self.conversation, command)
+            case incoming_frames.ChangeQueued():
+                await actions.change_queued(self.conversation, command)
+            case incoming_frames.SendQueued():
+                await actions.send_queued(self.conversation, command)
+            case CondenseRequest():
+                await actions.condense_now(self.conversation, command)
+            case incoming_frames.PutOffCondensing():
+                await actions.put_off_condensing(self.conversation)
 
 
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())

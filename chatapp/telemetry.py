@@ -32,11 +32,6 @@ class Tallies:
 tallies = Tallies()
 
 
-def note_turn(outcome: str) -> None:
-    """Count a turn that is over."""
-    tallies.add("turns", outcome)
-
-
 def note_condensation(trigger: str, kind: str, outcome: str) -> None:
     """Count an attempt to make a context smaller, by its record's trigger, kind and status."""
     tallies.add("condensations", trigger, kind, outcome)

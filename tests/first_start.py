@@ -16,7 +16,12 @@ class FirstStart:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.data = self.once("first-start", _start)
+        self.data = self.once("first-start", self._start)
+
+    @property
+    def link(self) -> str:
+        """The line that the server printed at its first start."""
+        return (self.place / "first-link").read_text()
 
     def once(self, name: str, make: Callable[[Path], None]) -> Path:
         """Return a folder that the first of the run's processes makes for all of them."""
@@ -33,7 +38,7 @@ class FirstStart:
         """Put it into a folder, as the one that a server was started in before; return that."""
         return Path(shutil.copytree(self.data, data, dirs_exist_ok=True))
 
-
-def _start(data: Path) -> None:
-    with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
-        assert link, "the server did not start"
+    def _start(self, data: Path) -> None:
+        with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
+            assert link, "the server did not start"
+            (self.place / "first-link").write_text(link)

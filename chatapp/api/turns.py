@@ -20,6 +20,7 @@ from chatapp.api import conversations, schemas
 from chatapp.api.auth import Call, Pk, own_conversation
 from chatapp.api.pagination import Part, by_moment
 from chatapp.condensation import summary_reviews
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Question, Review, Turn
@@ -134,8 +135,8 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
-    command = incoming_frames.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
-    _wait_for(actions.condense_now(conversation, command))
+    wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
+    _wait_for(actions.condense_now(conversation, wish))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 

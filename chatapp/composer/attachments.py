@@ -2,9 +2,9 @@
 
 import unicodedata
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -37,17 +37,11 @@ Weighed = tuple[condense.Block, int]
 
 
 class Brought(NamedTuple):
-    """The blocks that the command and the paths in a ``text`` stand for, with their tokens."""
+    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both."""
 
     text: str
     blocks: Sequence[condense.Block] = ()
     tokens: int = 0
-
-    @classmethod
-    def by(cls, text: str, blocks: Iterable[condense.Block]) -> Self:
-        """Return what a text brings, weighed."""
-        brought = tuple(blocks)
-        return cls(text, brought, sizes.COUNTER.count(brought) if brought else 0)
 
 
 NOTHING = Brought("")

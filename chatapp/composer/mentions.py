@@ -115,72 +115,58 @@ def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterato
     One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
     is text else.
     """
-    adding = _Adding(workspace)
+    kept_away, room = ignored_in(workspace, MENTION_RULES), MOST_TEXT
+    seen: set[tuple[str, ...]] = set()
     for quoted, bare in _MENTION.findall(text):
         try:
-            if block := adding.block_for(quoted or bare):
-                yield block
+            path = _path_in(workspace, quoted or bare)
+            parts = workspace.locate(path) if path else ()
+            if not path or parts in seen:
+                continue
+            if kept_away("/".join(parts)):
+                raise ToolError(f"{quote(path)} is kept from the model by {MENTION_RULES[0]}.")
+            if len(seen) == MOST:
+                raise ToolError(f"A message can name at most {MOST} files.")
+            block = _block(workspace, path, room)
         except ToolError:
             if strict:
                 raise
+            continue
+        seen.add(parts)
+        room -= len(block.text) if isinstance(block, condense.TextBlock) else 0
+        yield block
 
 
 def missing_in(workspace: Workspace, text: str) -> list[str]:
     """Return the paths that a text mentions and that lead nowhere; in code, an @ means no path."""
-    adding, missing = _Adding(workspace), dict[str, None]()
+    missing = dict[str, None]()
     for quoted, bare in _MENTION.findall(_CODE.sub("", text)):
         written = quoted or bare.rstrip(_PUNCTUATION)
         with suppress(ToolError):
-            if written.strip("./") and not adding.path_in(quoted or bare):
+            if written.strip("./") and not _path_in(workspace, quoted or bare):
                 missing[written] = None
         if len(missing) == MOST:
             break
     return [*missing]
 
 
-class _Adding:
-    """Adds to one message what its paths lead to."""
+def _path_in(workspace: Workspace, written: str) -> str:
+    """Return the path that is meant: a sentence may end behind it, or it with such a sign.
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
-        self.kept_away = ignored_in(workspace, MENTION_RULES)
-        self.seen: set[tuple[str, ...]] = set()
-        self.room = MOST_TEXT
-
-    def block_for(self, written: str) -> condense.Block | None:
-        """Return what a path leads to, None where that is nothing, or was added already."""
-        path = self.path_in(written)
-        parts = self.workspace.locate(path) if path else ()
-        if not path or parts in self.seen:
-            return None
-        if self.kept_away("/".join(parts)):
-            raise ToolError(f"{quote(path)} is kept from the model by {MENTION_RULES[0]}.")
-        if len(self.seen) == MOST:
-            raise ToolError(f"A message can name at most {MOST} files.")
-        block = _block(self.workspace, path, self.room)
-        self.seen.add(parts)
-        self.room -= len(block.text) if isinstance(block, condense.TextBlock) else 0
-        return block
-
-    def path_in(self, written: str) -> str:
-        """Return the path that is meant: a sentence may end behind it, or it with such a sign."""
-        for one in (written, written.rstrip(_PUNCTUATION)):
-            if _is_there(self.workspace, path := one.removeprefix("/")):
-                return path
-        return ""
-
-
-def _is_there(workspace: Workspace, path: str) -> bool:
-    """Whether a path leads to something; raise ToolError where that may not be looked at."""
-    if not path.strip("./"):
-        return False
-    try:
-        next(workspace.walk(path, recursive=False), None)
-    except ToolError as error:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _MISSING:
-            return False
-        raise
-    return True
+    "" where none leads to something. Raises ToolError where that may not be looked at.
+    """
+    for one in (written, written.rstrip(_PUNCTUATION)):
+        path = one.removeprefix("/")
+        if not path.strip("./"):
+            continue
+        try:
+            next(workspace.walk(path, recursive=False), None)
+        except ToolError as error:
+            if not (isinstance(error.__cause__, OSError) and error.__cause__.errno in _MISSING):
+                raise
+        else:
+            return path
+    return ""
 
 
 def _block(workspace: Workspace, path: str, room: int) -> condense.Block:

@@ -12,9 +12,10 @@ import condense
 from chatapp.agent.annotated_blocks import command_block
 from chatapp.agent.errors import ToolError
 from chatapp.command_syntax import Command, called_in, commands_in, read_command
-from chatapp.composer.attachments import NOTHING, Brought
+from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
-from chatapp.conversations.conversations import start_conversation
+from chatapp.context.sizes import COUNTER
+from chatapp.conversations.conversations import check_message, start_conversation
 from chatapp.errors import Refused, Unclear
 from chatapp.models import Conversation
 from chatapp.models.database import reading
@@ -84,14 +85,19 @@ def saved_commands(owner: User) -> dict[str, Command]:
 async def bring(conversation: Conversation, text: str, *, strict: bool) -> Brought:
     """Return what the command and the paths in a message stand for.
 
-    What is not understood is text, or raises Unclear where it is ``strict``.
+    What is not understood is text, or raises Unclear where it is ``strict``. Raises Refused where
+    the message is too long.
     """
+    check_message(text, alone=False)
     blocks: list[condense.Block] = []
     if text.lstrip().startswith("/"):
         blocks += await reading(_directive_in)(conversation, text, strict=strict)
     if "@" in text:
         blocks += await asyncio.to_thread(_mentioned_in, conversation, text, strict=strict)
-    return await asyncio.to_thread(Brought.by, text, blocks) if blocks else NOTHING
+    tokens = await asyncio.to_thread(COUNTER.count, text)
+    if blocks:
+        tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
+    return Brought(text, tuple(blocks), tokens)
 
 
 def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:

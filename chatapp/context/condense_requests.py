@@ -1,4 +1,4 @@
-"""Requests to condense that a person makes while a turn runs: served after the step."""
+"""Requests to condense by hand, and the part of a conversation that one is of."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -46,28 +46,6 @@ class CondenseRequest:
     review: bool = False
     scope: Scope | None = None
     while_idle: bool = False
-
-
-class CondenseRequests:
-    """What was asked for during one run, and did not begin yet; the latest counts."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._awaited: CondenseRequest | None = None
-        self._heard: set[uuid.UUID] = set()
-
-    def ask(self, wish: CondenseRequest) -> bool:
-        """Have it begin after the step; False where it was asked for before."""
-        if wish.nonce in self._heard:
-            return False
-        self._heard.add(wish.nonce)
-        self._awaited = wish
-        return True
-
-    def take(self) -> CondenseRequest | None:
-        """Return what is to begin now, None where nothing was asked for, or it was taken back."""
-        wish, self._awaited = self._awaited, None
-        return wish
 
 
 @dataclass(frozen=True, slots=True)

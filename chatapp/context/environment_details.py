@@ -3,14 +3,12 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
-from chatapp.models import Conversation, Message, Preferences, ToolRun, message_store
+from chatapp.models import Conversation, Message, ToolRun, message_store
 from chatapp.number_formats import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
@@ -69,27 +67,22 @@ MOST_FILES = 60
 
 def describe_surroundings(conversation: Conversation, zone: str) -> str:
     """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
-    if not _is_wanted(conversation.owner):
+    preferences = getattr(conversation.owner, "preferences", None)
+    if preferences and not preferences.environment_details:
         return ""
+    now = timezone.now().astimezone(place := zone_named(zone))
     todo = read_todo(conversation) if conversation.last_seq else None
+    profile, used = conversation.profile, conversation.measured_tokens
+    context = ""
+    if profile and used is not None:
+        window = f"{profile.context_window:,} tokens were in use after the last call."
+        context = f"About {used:,} of {window}"
     return describe_environment(
-        now=_now(zone_named(zone)),
+        now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
         files=_files(conversation),
-        todo="\n".join(f"[{state}] {text}" for state, text in todo.items) if todo else "",
-        context=_context(conversation),
+        todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
+        context=context,
     )
-
-
-def _is_wanted(owner: User) -> bool:
-    try:
-        return owner.preferences.environment_details
-    except Preferences.DoesNotExist:
-        return True
-
-
-def _now(zone: tzinfo) -> str:
-    now = timezone.now().astimezone(zone)
-    return f"{now:%A, %Y-%m-%d %H:%M} ({zone}, UTC{now:%:z})"
 
 
 def _files(conversation: Conversation) -> str:
@@ -104,10 +97,3 @@ def _files(conversation: Conversation) -> str:
     if len(found) > MOST_FILES:
         lines.append("[and more: list the folder]")
     return "\n".join(lines) or "none"
-
-
-def _context(conversation: Conversation) -> str:
-    profile, tokens = conversation.profile, conversation.measured_tokens
-    if profile is None or tokens is None:
-        return ""
-    return f"About {tokens:,} of {profile.context_window:,} tokens were in use after the last call."

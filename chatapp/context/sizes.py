@@ -5,6 +5,7 @@ import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db import models
 
@@ -29,22 +30,17 @@ def warm_up() -> None:
 _Measured = tuple[int | None, int, int, int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Overhead:
+class Overhead(NamedTuple):
     """Estimated tokens of what every request repeats."""
 
     system: int
     tools: int
 
-    @property
-    def total(self) -> int:
-        """System prompt and tools together."""
-        return self.system + self.tools
 
-
-def overhead_for(provider: str, tools: tuple[ToolSpec, ...], system: str) -> Overhead:
-    """Return what system prompt and tools weigh for a provider's models."""
-    tool_prompt = provider_spec(provider).tool_prompt_tokens
+def overhead_of(conversation: Conversation, profile: Profile, system: str) -> Overhead:
+    """Return the estimate of what every request repeats for a provider's model."""
+    tools = toolbox.offered(conversation, profile)
+    tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
     return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
 
 
@@ -74,12 +70,6 @@ def _latest_calls(conversation: uuid.UUID, model: str) -> "models.QuerySet[Model
 def sum_tokens(history: Sequence[condense.Message]) -> int:
     """Return the messages' estimates, as stored; only what was cleared is counted here."""
     return condense.count_messages(history, COUNTER)
-
-
-def overhead_of(conversation: Conversation, profile: Profile, system: str) -> int:
-    """Return the estimate of what every request repeats: system prompt and tools."""
-    tools = toolbox.offered(conversation, profile)
-    return overhead_for(profile.provider, tools, system).total
 
 
 def context_size(
@@ -123,7 +113,7 @@ class Scale:
             calibration = calibration.observe(estimated or 0, prompt, media=media)
             reply = reply_id
         return cls(
-            overhead_of(conversation, profile, system),
+            sum(overhead_of(conversation, profile, system)),
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import compose_system
-from chatapp.context.condense_requests import CondenseRequest, CondenseRequests, Scope
+from chatapp.context.condense_requests import CondenseRequest, Scope
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
@@ -28,24 +29,17 @@ LONGEST = 32_000
 def system_of(conversation: Conversation, profile: Profile) -> str:
     """Return the system prompt with which a conversation's next turn would begin.
 
-    The project's file is read each time; the prompt is the same, byte for byte, while that is.
+    What the workspace's AGENTS.md says is part of it. The file is read each time; the prompt is the
+    same, byte for byte, while that is.
     """
-    own = conversation.system_prompt or profile.system_prompt
-    return compose_system(own, read_instructions(conversation))
-
-
-def read_instructions(conversation: Conversation) -> str:
-    """Return what the workspace's AGENTS.md says, "" where there is none that can be read."""
-    folder = folder_of(conversation)
-    if not folder.is_dir():
-        return ""
-    try:
-        text = Workspace(folder).read_text(PROJECT_FILE).strip()
-    except ToolError:
-        return ""
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[:LONGEST]}\n[The rest of {PROJECT_FILE} is left out here: read the file.]"
+    text, folder = "", folder_of(conversation)
+    if folder.is_dir():
+        with suppress(ToolError):
+            text = Workspace(folder).read_text(PROJECT_FILE).strip()
+    if len(text) > LONGEST:
+        rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
+        text = f"{text[:LONGEST]}\n{rest}"
+    return compose_system(conversation.system_prompt or profile.system_prompt, text)
 
 
 ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
@@ -118,16 +112,39 @@ class TurnSettings:
         )
 
 
+@dataclass(slots=True)
+class CondenseRequests:
+    """What people asked for while a turn goes on, and did not begin yet; the latest counts."""
+
+    awaited: CondenseRequest | None = None
+    heard: set[uuid.UUID] = field(default_factory=set)
+
+    def ask(self, wish: CondenseRequest) -> bool:
+        """Have it begin after the step; False where it was asked for before."""
+        if wish.nonce in self.heard:
+            return False
+        self.heard.add(wish.nonce)
+        self.awaited = wish
+        return True
+
+    def take(self) -> CondenseRequest | None:
+        """Return what is to begin now, None where nothing was asked for, or it was taken back."""
+        wish, self.awaited = self.awaited, None
+        return wish
+
+
 @dataclass(frozen=True, kw_only=True)
 class TurnContext(TurnSettings):
     """What a turn works with; what is changed meanwhile comes too late, but for budgets.
 
+    ``question`` is the message that began it, unless that took the place of another.
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
     that is not all; with ``reviews`` a person looks at it before it applies. Nobody asked
     just now for one made ``while_idle``. ``wishes`` are what people ask for while it goes on.
     """
 
     turn: Turn
+    question: condense.Message | None = None
     focus: str = ""
     reviews: bool = False
     scope: Scope | None = None
@@ -146,6 +163,7 @@ def read_run(
     conversation: Conversation,
     *,
     turn: Turn,
+    question: condense.Message | None = None,
     wish: CondenseRequest | None = None,
 ) -> TurnContext:
     """Return what a run works with; raise Refused where it can't."""
@@ -154,8 +172,13 @@ def read_run(
         raise errors.Refused(_("This conversation was deleted."))
     if fresh.profile is None:
         raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
-    preferences = preferences_of(fresh.owner)
-    run = TurnContext(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
+    run = TurnContext(
+        conversation=fresh,
+        profile=fresh.profile,
+        preferences=preferences_of(fresh.owner),
+        turn=turn,
+        question=question,
+    )
     if wish is None:
         return run
     return replace(

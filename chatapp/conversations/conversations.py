@@ -36,7 +36,7 @@ def start_conversation(
     )
     if workspace == SAMPLES:
         # What every request repeats takes its share of the window.
-        beside = sizes.overhead_of(made, profile, system_of(made, profile)) if profile else 0
+        beside = sum(sizes.overhead_of(made, profile, system_of(made, profile))) if profile else 0
         lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made

@@ -108,7 +108,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
 
 def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
     offered = toolbox.offered(conversation, profile)
-    weights = sizes.overhead_for(profile.provider, offered, system)
+    weights = sizes.overhead_of(conversation, profile, system)
     tools = {spec.name: spec.to_api() for spec in offered}
     characters = sum(len(json.dumps(tool, separators=(",", ":"))) for tool in tools.values()) or 1
 

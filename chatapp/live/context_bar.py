@@ -10,14 +10,12 @@ import condense
 from chatapp.condensation import background_drafts
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import sizes
-from chatapp.context import sizes as budgets
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview
 from chatapp.models import Conversation, Preferences, message_store
 from chatapp.models.budgets import Spending
 from chatapp.number_formats import number
 from chatapp.spending_limits import spending_of
-from chatapp.toolbox import toolbox
 from chatapp.transcript.labels import seen_words
 
 
@@ -35,14 +33,14 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
     try:
         condense.require_enough(history, read)
     except condense.NothingToCondense:
-        return Forecast(nothing=_why_not(history))
+        if any(one.is_summary for one in history):
+            why = _("Too little was said since the last condensation to condense again.")
+        else:
+            why = _(
+                "There is nothing to condense yet: the model has read nothing that could be hidden."
+            )
+        return Forecast(nothing=why)
     return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
-
-
-def _why_not(history: Sequence[condense.Message]) -> str:
-    if any(one.is_summary for one in history):
-        return _("Too little was said since the last condensation to condense again.")
-    return _("There is nothing to condense yet: the model has read nothing that could be hidden.")
 
 
 # The bar turns amber, and says how far it is to go, this many points of the window before
@@ -168,17 +166,17 @@ def _segments(
     used: int, history: Sequence[condense.Message], terms: TurnSettings, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    tools = toolbox.offered(terms.conversation, terms.profile)
-    overhead = budgets.overhead_for(terms.profile.provider, tools, terms.system)
+    system, tools = sizes.overhead_of(terms.conversation, terms.profile, terms.system)
     summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {
-        "system": (_("System prompt"), overhead.system),
-        "tools": (_("Tools"), overhead.tools),
+        "system": (_("System prompt"), system),
+        "tools": (_("Tools"), tools),
         "summary": (_("Summary"), summaries),
         "messages": (_("Messages"), sizes.sum_tokens(history) - summaries),
     }
-    scale = used / (sum(tokens for _label, tokens in estimates.values()) or 1)
-    return tuple(
+    scale = used / (sum([tokens for _label, tokens in estimates.values()]) or 1)
+    segments = [
         Segment(name, label, round(tokens * scale), 100 * tokens * scale / window)
         for name, (label, tokens) in estimates.items()
-    )
+    ]
+    return tuple(segments)

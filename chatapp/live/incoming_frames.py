@@ -12,11 +12,11 @@ by the page's own templates. What goes to all watchers is numbered by ``change``
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import condense
-from chatapp.context.condense_requests import Scope
+from chatapp.context.condense_requests import CondenseRequest, Scope
 from chatapp.errors import BadFrame
 
 SIGN_IN_REQUIRED = 4401
@@ -92,20 +92,6 @@ class StopTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class StartCondensing:
-    """Condense now, or after the step of a turn that runs; ``focus`` is what to dwell on.
-
-    With ``review`` a person looks at it before it applies. It is of all that the model has read, or
-    of what lies in the ``scope``.
-    """
-
-    nonce: uuid.UUID
-    focus: str = ""
-    review: bool = False
-    scope: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CancelCondensing:
     """Cancel the condensation that runs or waits within a turn or is one, and nothing else."""
 
@@ -123,7 +109,7 @@ class Ping:
 
 
 Queueing = ChangeQueued | SendQueued
-Condensing = StartCondensing | CancelCondensing | PutOffCondensing
+Condensing = CondenseRequest | CancelCondensing | PutOffCondensing
 Command = SendMessage | Queueing | TakeUp | StopTurn | Condensing | Ping
 
 
@@ -148,8 +134,10 @@ def _sent(frame: object) -> SendMessage | Queueing | None:
             queued = rest.get("queued") is True and replaces is None
             literal = rest.get("literal") is True or replaces is not None
             attached = _ids(rest["attachments"]) if "attachments" in rest else ()
-            sent = SendMessage(text, uuid.UUID(nonce), replaces, attached, queued, literal)
-            return replace(sent, drops=_places(rest["drops"])) if "drops" in rest else sent
+            drops = _places(rest["drops"]) if "drops" in rest else ()
+            return SendMessage(
+                text, uuid.UUID(nonce), replaces, attached, queued, literal, drops=drops
+            )
         case {"type": "queue.change", "nonce": str(nonce), "text": str(text), **rest}:
             return ChangeQueued(uuid.UUID(nonce), text, rest.get("literal") is True)
         case {"type": "queue.remove", "nonce": str(nonce)}:
@@ -170,7 +158,7 @@ def _begun(frame: object) -> Command | None:
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
             focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
             review = rest.get("review") is True
-            return StartCondensing(uuid.UUID(nonce), focus, review, _scope(rest))
+            return CondenseRequest(uuid.UUID(nonce), focus, review, _scope(rest))
         case {"type": "ping"}:
             return Ping()
     return _stopped(frame)

@@ -5,11 +5,10 @@ all that reads the database or renders a template.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnContext
@@ -31,22 +30,18 @@ class LiveView:
     def __init__(
         self,
         conversation_id: uuid.UUID,
-        watchers: Watchers,
+        watchers: Watchers | None = None,
         *,
         on_wait: Callable[[], None] = lambda: None,
     ) -> None:
         """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
         self.conversation_id = conversation_id
-        self.turn_view = TurnView(conversation_id, watchers, on_wait=on_wait)
-        self.waiting = QueueView(conversation_id, watchers)
-        self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
+        self.watchers = Watchers() if watchers is None else watchers
+        self.turn_view = TurnView(conversation_id, self.watchers, on_wait=on_wait)
+        self.queue = QueueView(conversation_id, self.watchers)
+        self._events: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
         self._hearers: set[Hearing] = set()
-
-    def publish(self, event: events.TurnEvent) -> None:
-        """Take an event of what runs."""
-        self._queue.put_nowait(event)
-        self._tell(event)
 
     def hear(self) -> Hearing:
         """Return a queue of all events from now on; None in it says that what ran has ended."""
@@ -58,50 +53,77 @@ class LiveView:
         """Put no more events into a queue."""
         self._hearers.discard(hearing)
 
-    def _tell(self, event: events.TurnEvent | None) -> None:
-        for hearing in self._hearers:
-            hearing.put_nowait(event)
+    async def listen(self, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
+        """Yield the events of a queue until what runs has ended."""
+        try:
+            while (event := await hearing.get()) is not None:
+                yield event
+        finally:
+            self.forget(hearing)
 
     def begin(self, run: TurnContext) -> None:
-        """Show that something runs, and take events from now on."""
+        """Show that something runs, with what it answers, and take events from now on."""
         self.turn_view.begin(run)
+        if run.question:
+            self.publish(events.MessageAppended(run.question))
         self._presenter = asyncio.create_task(self._present())
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Take an event of what runs."""
+        self._events.put_nowait(event)
+        for hearing in self._hearers:
+            hearing.put_nowait(event)
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
         """Show all events that came, then that nothing runs any more, and why.
 
         With ``changed`` there is a row that says how it ended.
         """
-        self._queue.put_nowait(None)
+        self._events.put_nowait(None)
         try:
-            # What was stopped before it began has no presenter, but perhaps a message to show.
-            await (self._presenter or self._present())
-            self._presenter = None
+            if self._presenter:
+                await self._presenter
             await _safely(self.turn_view.settle())
             await self.turn_view.end(status, notice, changed=changed)
         finally:
             # Who hears that may begin something else at once.
-            self._tell(None)
+            for hearing in self._hearers:
+                hearing.put_nowait(None)
 
-    async def snapshot(self, place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
-        """Return the frames that bring a page up to date as of ``place``, whatever it shows."""
+    async def _present(self) -> None:
+        """Show events as they come, and text when it is due."""
+        while True:
+            streaming = self.turn_view.streaming
+            due = streaming.due if streaming else None
+            try:
+                async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
+                    event = await self._events.get()
+            except TimeoutError:
+                await _safely(self.turn_view.flush())
+                continue
+            if event is None:
+                return
+            if not isinstance(event, events.TextStreamed):
+                await _safely(self.turn_view.flush())
+            await _safely(self.turn_view.show(event))
+
+    async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
+        """Return the frame that brings a page up to date as of ``place``, whatever it shows."""
         turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
         articles, panel = await turn_view.articles(), await turn_view.panel()
         streaming = turn_view.streaming
-        return [
-            outgoing_frames.snapshot(
-                place,
-                revision=revision,
-                turn=turn_view.turn,
-                status=turn_view.status,
-                waits=turn_view.waits,
-                articles=articles,
-                streamed=await streaming.read(streaming.snapshot) if streaming else None,
-                panel=panel,
-                queue=await self.waiting.render(),
-            )
-        ]
+        return outgoing_frames.snapshot(
+            place,
+            revision=revision,
+            turn=turn_view.turn,
+            status=turn_view.status,
+            waits=turn_view.waits,
+            articles=articles,
+            streamed=await streaming.read(whole=True) if streaming else None,
+            panel=panel,
+            queue=await self.queue.render(),
+        )
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
@@ -118,26 +140,11 @@ class LiveView:
 
     async def show_queue(self) -> None:
         """Show every page the messages that wait."""
-        await _safely(self.waiting.show())
+        await _safely(self.queue.show())
 
-    async def _present(self) -> None:
-        while (event := await self._next()) is not None:
-            if not isinstance(event, events.TextStreamed):
-                await _safely(self.turn_view.flush())
-            await _safely(self.turn_view.show(event))
-
-    async def _next(self) -> events.TurnEvent | None:
-        """Return the next event, None for the end; text that is due meanwhile is sent."""
-        while True:
-            streaming = self.turn_view.streaming
-            due = streaming.due if streaming else None
-            patience = None if due is None else max(0.0, due - time.monotonic())
-            if patience == 0:
-                await _safely(self.turn_view.flush())
-                patience = None
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    return await self._queue.get()
+    def show_list(self) -> None:
+        """Have every page fetch its list of conversations again."""
+        self.watchers.send(outgoing_frames.list_changed())
 
 
 async def _safely(showing: Awaitable[None]) -> None:

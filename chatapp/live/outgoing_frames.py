@@ -195,11 +195,6 @@ def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = Fals
     return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
 
 
-def encode(frame: Frame) -> str:
-    """Return the frame as the text of a WebSocket message."""
-    return orjson.dumps(frame).decode()
-
-
 # Bytes of one message to the browser; servers and proxies cut the line at a megabyte or more.
 LARGEST_FRAME = 900_000
 
@@ -210,33 +205,20 @@ LARGEST_PART = 200_000
 STORED = ("message-", "tool-")
 
 
-def parts(frame: Frame) -> Iterator[Frame]:
-    """Yield the frame as frames none of which is larger than LARGEST_FRAME.
+def encode(frame: Frame, change: int | None = None) -> list[str]:
+    """Return the frame as texts of WebSocket messages, none of them larger than LARGEST_FRAME.
 
-    Where it does not fit it becomes several, or word to fetch what the server has stored.
+    Where it does not fit it becomes several, or word to fetch what the server has stored. They are
+    numbered from ``change`` on, where that is given.
     """
-    if _fits(frame):
-        yield frame
-    else:
-        yield from _smaller(frame)
-
-
-def _fits(frame: Frame) -> bool:
-    # With its number it is a little longer.
-    size = LARGEST_FRAME - 100
-    return _at_most(frame) <= size or len(encode(frame).encode()) <= size
-
-
-def _at_most(value: object) -> int:
-    """Return bytes that a value never exceeds as JSON, where a character has six at most."""
-    match value:
-        case str():
-            return 6 * len(value) + 4
-        case dict():
-            return sum(_at_most(key) + _at_most(one) for key, one in value.items())
-        case list():
-            return sum(map(_at_most, value))
-    return 40
+    numbered = {} if change is None else {"change": change}
+    text = orjson.dumps(frame | numbered)
+    if len(text) <= LARGEST_FRAME:
+        return [text.decode()]
+    parts = [*_smaller(frame)]
+    if change is not None:
+        parts = [part | {"change": change + place} for place, part in enumerate(parts)]
+    return [orjson.dumps(part).decode() for part in parts]
 
 
 def _smaller(frame: Frame) -> Iterator[Frame]:

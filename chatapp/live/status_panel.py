@@ -3,7 +3,6 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.template.loader import render_to_string
@@ -16,11 +15,11 @@ from chatapp.live import outgoing_frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
-from chatapp.models.budgets import Spending
+from chatapp.models.budgets import read_spending
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.number_formats import number
-from chatapp.spending_limits import say
+from chatapp.spending_limits import has_budget, say
 
 
 @dataclass(slots=True)
@@ -63,15 +62,12 @@ def read_panel(
     return render_panel(state, band, notice, conversation.profile_id)
 
 
-def panel_of(
-    run: TurnContext,
-    context: events.ContextChanged,
-    band: Band | None,
-    notice: Notice | None,
-    spending: Sequence[Spending] = (),
+async def panel_of(
+    run: TurnContext, context: events.ContextChanged, band: Band | None, notice: Notice | None
 ) -> outgoing_frames.Frame:
-    """Return the panel's frame as the run knows the context."""
-    state = state_of(run, context.history, context.tokens, spending)
+    """Return the panel's frame as the run knows the context; only budgets are read."""
+    spent = await reading(read_spending)(run.conversation.pk) if has_budget(run) else ()
+    state = state_of(run, context.history, context.tokens, spent)
     return render_panel(state, band, notice, run.profile.pk)
 
 
@@ -83,29 +79,25 @@ def render_panel(
 ) -> outgoing_frames.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
     due = state.due if state and not band else None
-    near = [one for one in state.spending if one.is_near] if state else []
     notices = [notice] if notice else []
-    notices += [Notice("warning", say(one)) for one in near]
+    if state:
+        notices += [Notice("warning", say(one)) for one in state.spending if one.is_near]
     return outgoing_frames.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
-        condensing=render_band(band) if band else "",
+        condensing=_render_band(band) if band else "",
         written=words_written(band) if band else "",
         draft=(band.draft or "") if band else "",
-        notice="".join(render_to_string("chat/_notice.html", {"notice": one}) for one in notices),
+        notice="".join([render_to_string("chat/_notice.html", {"notice": one}) for one in notices]),
         now=time.time(),
         profile=profile,
     )
 
 
-def render_band(band: Band) -> str:
+def _render_band(band: Band) -> str:
     """Return the band, or the review that it has come to."""
-    return band.shown or render_to_string("chat/_condensing.html", band_context(band))
-
-
-def band_context(band: Band) -> dict[str, object]:
-    """Return what the band's template shows."""
-    return {"band": band, "trigger_text": Condensation.Trigger(band.trigger).label}
+    context = {"band": band, "trigger_text": Condensation.Trigger(band.trigger).label}
+    return band.shown or render_to_string("chat/_condensing.html", context)
 
 
 def words_written(band: Band) -> str:

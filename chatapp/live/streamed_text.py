@@ -4,8 +4,6 @@ import asyncio
 import math
 import time
 import uuid
-from collections import deque
-from collections.abc import Callable
 
 from django.template.loader import render_to_string
 
@@ -37,8 +35,8 @@ class StreamedText:
         self._markdown = MarkdownStream()
         self._reading = asyncio.Lock()
         self._source: list[str] = []
-        # More may come while a thread takes from it.
-        self._pending: deque[str] = deque()
+        # How many pieces of the source are rendered.
+        self._read = 0
         # What was sent: closed blocks, and of which open code block how many pieces and units.
         self._sent = 0
         self._code: object = None
@@ -47,22 +45,23 @@ class StreamedText:
     def feed(self, text: str) -> None:
         """Take more text; it is due to be sent a pause after what came before it."""
         self._source.append(text)
-        self._pending.append(text)
         if self.due is None:
             now = time.monotonic()
             self.due = max(now, self._began + ALMOST * async_tasks.interval())
             self._began = now
 
-    async def read(self, frame: Callable[[], outgoing_frames.Frame]) -> outgoing_frames.Frame:
-        """Return ``news`` or ``snapshot``, made in a thread where that may take long."""
+    async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
+        """Return what is new, or the ``whole``, made in a thread where that may take long."""
         async with self._reading:
-            brief = self._markdown.size + sum(map(len, self._pending)) <= _BRIEF
-            return frame() if brief else await asyncio.to_thread(frame)
+            make = self.snapshot if whole else self.news
+            brief = self._markdown.size + sum(map(len, self._source[self._read :])) <= _BRIEF
+            return make() if brief else await asyncio.to_thread(make)
 
     def snapshot(self) -> outgoing_frames.Frame:
         """Return the whole text, for one who has nothing of it."""
         self._render()
-        return self._frame(0)
+        closed, open_ = self._markdown.closed, self._markdown.open_html()
+        return outgoing_frames.text_streamed(self.id, index=0, closed=closed, open_=open_)
 
     def news(self) -> outgoing_frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
@@ -77,7 +76,10 @@ class StreamedText:
             at = self._code_units
             frame = outgoing_frames.code_streamed(self.id, index=self._sent, at=at, text=text)
         else:
-            frame = self._frame(self._sent)
+            new, open_ = closed[self._sent :], self._markdown.open_html()
+            frame = outgoing_frames.text_streamed(
+                self.id, index=self._sent, closed=new, open_=open_
+            )
         self._sent, self._code = len(closed), code
         if code:
             self._code_pieces = len(code.pieces)
@@ -96,12 +98,7 @@ class StreamedText:
         return id_, render_to_string("chat/_unsaved.html", context)
 
     def _render(self) -> None:
-        """Render what has come."""
-        text = []
-        while self._pending:
-            text.append(self._pending.popleft())
-        self._markdown.feed("".join(text))
-
-    def _frame(self, since: int) -> outgoing_frames.Frame:
-        closed, open_ = self._markdown.closed[since:], self._markdown.open_html()
-        return outgoing_frames.text_streamed(self.id, index=since, closed=closed, open_=open_)
+        """Render what has come; more may come while a thread does."""
+        pieces = self._source[self._read :]
+        self._read += len(pieces)
+        self._markdown.feed("".join(pieces))

@@ -9,6 +9,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -16,7 +17,6 @@ from django.utils.translation import gettext as _
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
-from chatapp.live.newest_row import NewestRow
 from chatapp.live.status_panel import (
     Band,
     Notice,
@@ -28,12 +28,13 @@ from chatapp.live.status_panel import (
 from chatapp.live.streamed_text import StreamedText
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation
-from chatapp.models.budgets import read_spending
 from chatapp.models.database import reading
-from chatapp.spending_limits import has_budget
-from chatapp.transcript import labels, row_pages, summary_proposal
+from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
+from chatapp.transcript.message_parts import ToolCard
 
 log = logging.getLogger(__name__)
+
+ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 
 
 class TurnView:
@@ -57,30 +58,35 @@ class TurnView:
         # What the run told of the context; None where the database has to be asked.
         self._run: TurnContext | None = None
         self._context: events.ContextChanged | None = None
-        self._row = NewestRow(conversation_id, watchers)
+        # The newest message, whose row may still change, with what its tools have told; 0 for none.
+        self._newest = 0
+        self._tools: ToolEvents = {}
+        # Whether that message ends the turn, and is shown with its end.
+        self._ends = False
         self._unsaved: list[tuple[str, str]] = []
         # The panel that is shown last is the one that was read last.
         self._panels = asyncio.Lock()
 
     def begin(self, run: TurnContext) -> None:
         """Show that something runs."""
-        self.turn, self.notice, self._row.ends = str(run.turn.pk), None, False
+        self.turn, self.notice, self._ends = str(run.turn.pk), None, False
         self._run, self._context = run, None
         self._unsaved.clear()
         self._show_status(_("Thinking…"))
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and what could not be stored."""
-        unsaved = self.streaming if not self._row.ends else None
+        unsaved = None if self._ends else self.streaming
         self._remove_streaming()
         if unsaved:
             self._unsaved.append(await unsaved.render_unsaved())
             self.watchers.send(outgoing_frames.article_upserted(*self._unsaved[-1]))
-        await self._row.show()
+        await self._show_row()
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
         """Show that nothing runs any more, and why; ``changed`` where a row of its own says so."""
-        self._row.forget()
+        # The last row changes no more.
+        self._newest, self._tools = 0, {}
         self.band, self.notice = None, notice
         if changed:
             await self._show_transcript()
@@ -103,10 +109,13 @@ class TurnView:
 
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
-        rows = await self._row.articles()
+        articles = []
+        if self._newest and not self._ends:
+            row = await reading(_render_row)(self.conversation_id, self._newest, dict(self._tools))
+            articles.append(row)
         if self.streaming:
-            rows.append((self.streaming.id, self.streaming.render()))
-        return [*rows, *self._unsaved]
+            articles.append((self.streaming.id, self.streaming.render()))
+        return [*articles, *self._unsaved]
 
     async def panel(self) -> outgoing_frames.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
@@ -114,10 +123,8 @@ class TurnView:
         if (band := self.band) and band.review:
             # With what somebody has typed since.
             band.shown = await reading(_render_review)(band.review)
-        if (run := self._run) and (context := self._context):
-            limited = has_budget(run)
-            spending = await reading(read_spending)(run.conversation.pk) if limited else ()
-            return panel_of(run, context, self.band, self.notice, spending)
+        if self._run and self._context:
+            return await panel_of(self._run, self._context, self.band, self.notice)
         return await reading(read_panel)(self.conversation_id, self.band, self.notice)
 
     async def show_change(self) -> None:
@@ -135,7 +142,7 @@ class TurnView:
         # Not due any more, also where it fails: more will come, and the whole text in the end.
         streaming.due = None
         if self.watchers:
-            self.watchers.send(await streaming.read(streaming.news))
+            self.watchers.send(await streaming.read())
 
     @functools.singledispatchmethod
     async def show(self, event: events.TurnEvent) -> None:
@@ -152,7 +159,8 @@ class TurnView:
                 )
                 self.watchers.send(article)
             self._show_status(_("Writing…"))
-            await self._end_wait()
+            if self.notice:
+                await self._end_wait()
         self.streaming.feed(event.text)
 
     @show.register
@@ -174,20 +182,25 @@ class TurnView:
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
-        await self._end_wait()
+        if self.notice:
+            await self._end_wait()
 
     @show.register(events.ToolStarted)
     @show.register(events.ToolFinished)
     async def _(self, event: events.ToolStarted | events.ToolFinished) -> None:
-        self._row.learn(event)
+        self._tools[event.id] = event
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running %(tool)s…") % {"tool": event.name})
-        await self._row.show_call(event.id)
+        if self._newest and self.watchers:
+            # Its card alone: a row of hundreds would be sent for each of them.
+            seq, tools = self._newest, dict(self._tools)
+            card = await reading(_render_card)(self.conversation_id, seq, tools, event.id)
+            self.watchers.send(outgoing_frames.article_upserted(*card))
 
     @show.register
     async def _(self, _event: events.PersonAsked) -> None:
         self.waits = True
-        await self._row.show()
+        await self._show_row()
         self._show_status(_("Waiting for you."))
         self.on_wait()
 
@@ -196,25 +209,34 @@ class TurnView:
         self.waits = False
         self._show_status(_("Going on…"))
         self.on_wait()
-        await self._row.show()
+        await self._show_row()
 
     @show.register
     async def _(self, event: events.ToolProgressed) -> None:
-        self._row.progress(event)
+        started = self._tools.get(event.id)
+        if isinstance(started, events.ToolStarted):
+            self._tools[event.id] = replace(started, output=event.output)
+            frame = outgoing_frames.tool_progressed(self._newest, event.id, event.output)
+            self.watchers.send(frame)
 
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
-        self._row.take(event.message)
+        message = event.message
+        # Results belong to the message that called for them, and the next one's calls may have
+        # the same ids.
+        if not message.tool_results:
+            self._newest, self._tools = message.seq, {}
+        self._ends = message.role == "assistant" and not message.tool_uses
         # What it took is known in a moment, and until then its text is there.
-        if not self._row.ends:
+        if not self._ends:
             self._remove_streaming()
-            await self._row.show()
+            await self._show_row()
 
     @show.register
     async def _(self, event: events.ContextChanged) -> None:
         self._context = event
-        if not self._row.ends:
+        if not self._ends:
             await self.show_panel()
 
     @show.register
@@ -295,14 +317,19 @@ class TurnView:
 
     async def _end_wait(self) -> None:
         """Take back the notice of a retry that worked."""
-        if self.notice:
-            self.notice = None
-            await self.show_panel()
+        self.notice = None
+        await self.show_panel()
 
     def _remove_streaming(self) -> None:
         if self.streaming:
             self.watchers.send(outgoing_frames.article_removed(self.streaming.id))
             self.streaming = None
+
+    async def _show_row(self) -> None:
+        """Show the newest message as it is now."""
+        if self._newest and self.watchers:
+            row = await reading(_render_row)(self.conversation_id, self._newest, dict(self._tools))
+            self.watchers.send(outgoing_frames.article_upserted(*row))
 
     def _show_status(self, text: str) -> None:
         self.status = text
@@ -317,6 +344,25 @@ class TurnView:
         async with self._panels:
             if self.watchers:
                 self.watchers.send(await self.panel())
+
+
+def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
+    html = render_to_string(row.template, {"row": row, "conversation": conversation})
+    return row.id, html
+
+
+def _render_card(
+    conversation_id: uuid.UUID, seq: int, tools: ToolEvents, call: str
+) -> tuple[str, str]:
+    """Return (element id, HTML) of a call's card, or of its row where others have the same id."""
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
+    parts = getattr(row, "parts", ())
+    cards = [one for one in parts if isinstance(one, ToolCard) and one.id == call]
+    if len(cards) != 1:
+        return _render_row(conversation_id, seq, tools)
+    context = {"card": cards[0], "row": row, "conversation": conversation}
+    return f"tool-{seq}-{call}", render_to_string("chat/_tool_card.html", context)
 
 
 def _render_review(review_pk: int) -> str:

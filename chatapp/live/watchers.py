@@ -41,26 +41,20 @@ class Watchers:
         self._kept = 0
 
     @property
-    def present(self) -> bool:
-        """Whether anybody watches."""
-        return bool(self._watching)
-
-    @property
     def count(self) -> int:
         """How many watch."""
         return len(self._watching)
 
     def __bool__(self) -> bool:
         """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
-        return self.present or self._clock() < self._awaited_until
+        return bool(self._watching) or self._clock() < self._awaited_until
 
     def send(self, frame: outgoing_frames.Frame) -> None:
         """Hand a frame to every watcher."""
         if not self:
             return
-        for part in outgoing_frames.parts(frame):
+        for text in outgoing_frames.encode(frame, self.change + 1):
             self.change += 1
-            text = outgoing_frames.encode({**part, "change": self.change})
             self._recent.append(text)
             self._kept += len(text)
             while self._kept > KEPT or len(self._recent) > BACKLOG:
@@ -76,7 +70,7 @@ class Watchers:
 
     async def watch(
         self,
-        snapshot: Callable[[Place], Awaitable[Sequence[outgoing_frames.Frame]]],
+        snapshot: Callable[[Place], Awaitable[outgoing_frames.Frame]],
         since: Place | None = None,
     ) -> AsyncGenerator[str]:
         """Yield what brings a page up to date that has everything up to ``since``, then all frames.
@@ -89,10 +83,9 @@ class Watchers:
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)
         try:
-            begin = [outgoing_frames.resumed(here)] if back else await snapshot(here)
-            for frame in begin:
-                for part in outgoing_frames.parts(frame):
-                    yield outgoing_frames.encode(part)
+            begin = outgoing_frames.resumed(here) if back else await snapshot(here)
+            for text in outgoing_frames.encode(begin):
+                yield text
             here = back or here
             while news in self._watching and (missed := self._after(here)) is not None:
                 news.clear()

@@ -36,7 +36,6 @@ from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
-from chatapp.toolbox import toolbox
 from chatapp.transfer import Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
 from chatapp.transfer.record_rows import Column, Rows, read
@@ -286,9 +285,8 @@ def _choose_profile(conversation: Conversation) -> Profile:
     preferences = accounts.preferences_of(owner)
     default = preferences.default_profile
     for profile in filter(None, (default, *owner.profiles.order_by("context_window"))):
-        tools = toolbox.offered(conversation, profile)
         system = system_of(conversation, profile)
-        overhead = sizes.overhead_for(profile.provider, tools, system).total
+        overhead = sum(sizes.overhead_of(conversation, profile, system))
         if seen + overhead <= budget_for(profile, preferences).allowed:
             break
     else:

@@ -1,33 +1,22 @@
-"""Starts turns and condensations, stops them, and goes between requests and what runs."""
+"""The front door: whatever comes in starts, stops and changes what runs through these functions."""
 
-import asyncio
-import contextvars
 import functools
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
-from django.db import transaction
 from django.utils import timezone
 
-import condense
 from chatapp.agent import events
-from chatapp.composer import attachments
 from chatapp.composer.slash_commands import bring
-from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.turn_context import TurnContext, read_run
-from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
-from chatapp.live.live_view import Hearing
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import reading
-from chatapp.turns import lifecycle, message_queue, turn_retries
+from chatapp.turns import crash_recovery, message_queue, turn_retries
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
-from chatapp.turns.condensation_turns import check_condensing
-from chatapp.turns.ports import LiveService, RunningTurn
+from chatapp.turns.condensation_turns import check_condensing, start_condensing
+from chatapp.turns.ports import LiveService
 
 front: LiveService = active
 
@@ -38,7 +27,7 @@ async def send_message(conversation: Conversation, command: incoming_frames.Send
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
     async with active.enter(conversation.pk) as room, room.starting:
-        await _send(room, conversation, command)
+        await room.send(conversation, command)
 
 
 async def send_and_hear(
@@ -52,57 +41,13 @@ async def send_and_hear(
         # What ran before it was not to be heard: from here on, nothing else begins.
         hearing = room.view.hear()
         try:
-            await _send(room, conversation, command)
+            await room.send(conversation, command)
         except BaseException:
             room.view.forget(hearing)
             raise
         if not room.running or room.running.run.turn.nonce != command.nonce:
             hearing.put_nowait(None)
-    return _listen(room, hearing)
-
-
-async def _send(
-    room: ActiveConversation, conversation: Conversation, command: incoming_frames.SendMessage
-) -> None:
-    """Store a message and start its turn, or put it into the queue."""
-    conversations.check_message(command.text, alone=not (command.attachments or command.replaces))
-    room.zone = command.zone
-    if command.queued and await _waits(room, conversation, command):
-        return
-    if not await _may_start(room, conversation, command.nonce):
-        return
-    brought = await bring(conversation, command.text, strict=not command.literal)
-    tokens = await asyncio.to_thread(sizes.COUNTER.count, command.text)
-    start = functools.partial(_start_turn, conversation, command, tokens, brought)
-    await room.begin(start, anew=command.replaces is not None)
-
-
-async def _listen(room: ActiveConversation, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
-    try:
-        while (event := await hearing.get()) is not None:
-            yield event
-    finally:
-        room.view.forget(hearing)
-
-
-async def _waits(
-    room: ActiveConversation, conversation: Conversation, command: incoming_frames.SendMessage
-) -> bool:
-    """Whether a message is in the queue, or was: it is put there while something runs."""
-    if await reading(message_queue.was_queued)(conversation, command.nonce):
-        return True
-    if not room.running or await reading(lifecycle.is_known)(conversation, command.nonce):
-        return False
-    # What is not understood is said now, while somebody looks.
-    await bring(conversation, command.text, strict=not command.literal)
-    await sync_to_async(message_queue.queue_message)(
-        conversation=conversation,
-        text=command.text,
-        nonce=command.nonce,
-        attachments=command.attachments,
-    )
-    room.show_queue()
-    return True
+    return room.view.listen(hearing)
 
 
 async def change_queued(conversation: Conversation, command: incoming_frames.ChangeQueued) -> None:
@@ -124,84 +69,36 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
         await room.send_queued(conversation, command.nonce)
 
 
-@transaction.atomic
-def _start_turn(
-    conversation: Conversation,
-    command: incoming_frames.SendMessage,
-    tokens: int,
-    brought: attachments.Brought,
-) -> tuple[TurnContext, condense.Message] | None:
-    started = lifecycle.start_turn(
-        conversation=conversation,
-        text=command.text,
-        tokens=tokens,
-        nonce=command.nonce,
-        replaces=command.replaces,
-        drops=command.drops,
-        attachments=command.attachments,
-        brought=brought,
-        surroundings=describe_surroundings(conversation, command.zone),
-    )
-    if started is None:
-        return None
-    turn, message = started
-    return read_run(conversation, turn=turn), message
-
-
 async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> None:
     """Start a turn without a new message; raise Refused when it can't be.
 
     A repeated nonce starts nothing.
     """
-    async with active.enter(conversation.pk) as room:
-        async with room.starting:
-            if not await _may_start(room, conversation, command.nonce):
-                return
-            if not await room.open(functools.partial(_take_up, conversation, command)):
-                return
-        await room.view.show_change()
-
-
-@transaction.atomic
-def _take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> TurnContext | None:
-    turn = turn_retries.take_up(
-        conversation=conversation, how=command.how, nonce=command.nonce, seq=command.seq
+    store = functools.partial(
+        turn_retries.take_up,
+        conversation=conversation,
+        how=command.how,
+        nonce=command.nonce,
+        seq=command.seq,
     )
-    return read_run(conversation, turn=turn) if turn else None
+    async with active.enter(conversation.pk) as room, room.starting:
+        if await room.may_start(conversation, command.nonce):
+            await room.begin(store)
 
 
-async def _may_start(
-    room: ActiveConversation, conversation: Conversation, nonce: uuid.UUID
-) -> bool:
-    """Whether a turn may start now; raise Refused while another one runs."""
-    while running := room.running:
-        if await reading(lifecycle.is_known)(conversation, nonce):
-            return False
-        # It may have ended meanwhile.
-        if room.running is running:
-            raise lifecycle.busy_with(running.run.turn)
-    # What a full disk kept from being closed would be in the way for ever.
-    if await reading(lifecycle.has_unfinished)(conversation):
-        await sync_to_async(lifecycle.close_interrupted)(conversation)
-    return True
-
-
-async def condense_now(
-    conversation: Conversation, command: incoming_frames.StartCondensing
-) -> None:
+async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
     """Start a condensation by hand, where a turn runs after its step; or raise Refused.
 
     A repeated nonce starts nothing.
     """
-    wish = CondenseRequest(command.nonce, command.focus, command.review, command.scope)
     async with active.enter(conversation.pk) as room, room.starting:
         if room.running and not room.running.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
-            # Unless the turn has ended meanwhile.
-            if room.condense_soon(wish):
-                return
-        if await _may_start(room, conversation, command.nonce):
-            await room.condense(conversation, wish)
+        # The turn may have ended meanwhile.
+        if room.running and not room.running.run.turn.condenses:
+            room.running.condense_soon(wish)
+        elif await room.may_start(conversation, wish.nonce):
+            await room.begin(functools.partial(start_condensing, conversation, wish))
 
 
 async def put_off_condensing(conversation: Conversation) -> None:
@@ -213,27 +110,19 @@ async def put_off_condensing(conversation: Conversation) -> None:
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Stop a turn, unless it has ended; without a name, whichever runs."""
-    if running := _running(conversation_id, turn):
+    if running := active.running(conversation_id, turn):
         running.stop()
 
 
 def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
     """Stop a turn, unless it has ended; callable from any thread, returns at once."""
-    _tell(conversation_id, lambda _room: stop(conversation_id, turn))
+    active.tell(conversation_id, lambda _room: stop(conversation_id, turn))
 
 
 def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Cancel the condensation that runs; a turn that only waits for it goes on."""
-    if running := _running(conversation_id, turn):
+    if running := active.running(conversation_id, turn):
         running.cancel_condensing()
-
-
-def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
-    room = active.rooms.get(conversation_id)
-    running = room.running if room else None
-    return (
-        running if running and turn in {None, running.run.turn.pk, running.run.turn.nonce} else None
-    )
 
 
 def close_left_over(conversation: Conversation) -> None:
@@ -244,18 +133,18 @@ def close_left_over(conversation: Conversation) -> None:
     now = timezone.now()
     room = active.rooms.get(conversation.pk)
     # What begins after this look is younger than ``now``.
-    if not (room and room.busy):
-        lifecycle.close_interrupted(conversation, started_before=now)
+    if not (room and (room.running or room.starting.locked())):
+        crash_recovery.close_interrupted(conversation, started_before=now)
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
-    _tell(conversation_id, ActiveConversation.show_change)
+    active.tell(conversation_id, ActiveConversation.show_change)
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
     """Have the turn that waits look at what a person answered; callable from any thread."""
-    _tell(conversation_id, ActiveConversation.wake)
+    active.tell(conversation_id, ActiveConversation.wake)
 
 
 def close(conversation_id: uuid.UUID) -> None:
@@ -263,34 +152,22 @@ def close(conversation_id: uuid.UUID) -> None:
 
     Callable from any thread; returns at once.
     """
-    _tell(conversation_id, ActiveConversation.close)
+    active.tell(conversation_id, ActiveConversation.close)
 
 
 def look_again(user_pk: int) -> None:
     """Have each open page of a user's come back, if it still may; callable from any thread."""
-    for conversation_id in _watched(user_pk):
-        _tell(conversation_id, ActiveConversation.dismiss)
+    for conversation_id in active.rooms_of(user_pk):
+        active.tell(conversation_id, lambda room: room.watchers.dismiss())
 
 
 def announce_changes(user_pk: int) -> None:
     """Have all open pages of a user's show what they depend on; callable from any thread."""
-    for conversation_id in _watched(user_pk):
+    for conversation_id in active.rooms_of(user_pk):
         announce_change(conversation_id)
 
 
 def announce_list(user_pk: int) -> None:
     """Have all open pages of a user's fetch their list of conversations again."""
-    for conversation_id in _watched(user_pk):
-        _tell(conversation_id, ActiveConversation.show_list)
-
-
-def _watched(user_pk: int) -> Iterable[uuid.UUID]:
-    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*active.rooms])
-    return watched.values_list("pk", flat=True)
-
-
-def _tell(conversation_id: uuid.UUID, what: Callable[[ActiveConversation], None]) -> None:
-    room = active.rooms.get(conversation_id)
-    if room and active.loop:
-        # A request's own context ends with it, and takes the threads for its queries along.
-        active.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
+    for conversation_id in active.rooms_of(user_pk):
+        active.tell(conversation_id, lambda room: room.view.show_list())

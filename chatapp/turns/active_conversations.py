@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -19,12 +19,14 @@ from chatapp import errors
 from chatapp.condensation import background_drafts
 from chatapp.context import sizes
 from chatapp.live import outgoing_frames
+from chatapp.models import Conversation
+from chatapp.models.database import reading
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
-from chatapp.turns import crash_recovery, lifecycle
+from chatapp.turns import crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.ports import Load, Runner, RunningTurn
-from chatapp.turns.runner import TaskRunner
+from chatapp.turns.runner import TurnTask
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class ActiveConversations:
     def __init__(self) -> None:
         """Begin with none."""
         self.rooms: dict[uuid.UUID, ActiveConversation] = {}
-        self.runner: Runner = TaskRunner()
+        self.runner: Runner = TurnTask
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
@@ -76,21 +78,17 @@ class ActiveConversations:
         for number in itertools.count():
             await asyncio.sleep(self.interval)
             try:
-                if turns := self.turns():
-                    for turn in await sync_to_async(lifecycle.keep_alive)(turns):
+                if turns := [running.run.turn.pk for running in self.running_turns]:
+                    for turn in await sync_to_async(crash_recovery.keep_alive)(turns):
                         self.let_go(turn)
                 if number % 2:
                     await self.clear_up()
                     await self.take_over()
-                    for conversation in await sync_to_async(lifecycle.close_interrupted)():
+                    for conversation in await sync_to_async(crash_recovery.close_interrupted)():
                         self.show_change(conversation)
             except Exception:
                 # Others would take this process for gone if it ended here.
                 log.exception("a sign of life could not be given; the next one is tried")
-
-    def turns(self) -> list[uuid.UUID]:
-        """Return the ids of the turns that run here."""
-        return [running.run.turn.pk for running in self.running_turns]
 
     def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
@@ -109,14 +107,55 @@ class ActiveConversations:
     def room(self, conversation_id: uuid.UUID) -> ActiveConversation:
         """Return the active conversation, made where it is not active yet."""
         self.loop = asyncio.get_running_loop()
-        return self.rooms.setdefault(conversation_id, ActiveConversation(conversation_id, self))
+        if conversation_id not in self.rooms:
+            self.rooms[conversation_id] = ActiveConversation(conversation_id, self)
+        return self.rooms[conversation_id]
+
+    def rooms_of(self, user_pk: int) -> list[uuid.UUID]:
+        """Return the ids of a user's active conversations; reads the database."""
+        own = Conversation.objects.filter(owner=user_pk, pk__in=[*self.rooms])
+        return list(own.values_list("pk", flat=True))
+
+    async def show_list(self, user_pk: int, *, but: ActiveConversation) -> None:
+        """Have a user's pages, ``but`` those of one conversation, fetch their list again."""
+        for conversation_id in await reading(self.rooms_of)(user_pk):
+            room = self.rooms.get(conversation_id)
+            if room and room is not but:
+                room.view.show_list()
+
+    def tell(self, conversation_id: uuid.UUID, what: Callable[[ActiveConversation], None]) -> None:
+        """Do something to an active conversation soon; callable from any thread."""
+        room = self.rooms.get(conversation_id)
+        if room and self.loop:
+            # A request's own context ends with it, and takes the threads for its queries along.
+            self.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
+
+    def running(self, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
+        """Return the turn of this id or nonce if it runs; without a name, whichever runs."""
+        room = self.rooms.get(conversation_id)
+        if room and (running := room.running):
+            names = {None, running.run.turn.pk, running.run.turn.nonce}
+            return running if turn in names else None
+        return None
 
     async def watch(
         self, conversation_id: uuid.UUID, since: outgoing_frames.Place | None
     ) -> AsyncIterator[str]:
-        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        """Return the frames that a page lacks which has everything up to ``since``, then all.
+
+        They end when the page falls too far behind.
+        """
         await self._try_to_clear_up()
-        return self.room(conversation_id).watch(since)
+        return self._watch(self.room(conversation_id), since)
+
+    async def _watch(
+        self, room: ActiveConversation, since: outgoing_frames.Place | None
+    ) -> AsyncIterator[str]:
+        with room.held():
+            watching = room.watchers.watch(room.view.snapshot, since)
+            async with contextlib.aclosing(watching) as texts:
+                async for text in texts:
+                    yield text
 
     def newest(self, conversation_id: uuid.UUID) -> int:
         """Return the number of the last change that pages of a conversation were told of."""
@@ -139,15 +178,17 @@ class ActiveConversations:
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
 
-        Done once; nothing begins here before. Where it failed, the next call does it again.
+        Done once; nothing begins here before, and signs of life are given from then on. Where it
+        failed, the next call does it again.
         """
         async with self._clearing:
             if self.cleared_up:
                 return
             sizes.warm_up()
-            await sync_to_async(lifecycle.close_interrupted)()
+            await sync_to_async(crash_recovery.close_interrupted)()
             await sync_to_async(crash_recovery.close_left)()
             self.cleared_up = True
+            self.start_heartbeat()
             await self.take_over()
 
     async def take_over(self) -> None:
@@ -157,7 +198,7 @@ class ActiveConversations:
         """
         if self.closing:
             return
-        for run in await sync_to_async(lifecycle.take_over)():
+        for run in await sync_to_async(crash_recovery.take_over)():
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.room(run.conversation.pk).start(run)
@@ -226,11 +267,6 @@ class ActiveConversations:
             reached.wait(LONGEST_LAG)
             lag = time.monotonic() - asked
         return Load(len(self.running_turns), watchers, lag)
-
-    def close_idle(self, room: ActiveConversation) -> None:
-        """Forget a conversation in which nothing happens."""
-        if room.idle and self.rooms.get(room.conversation_id) is room:
-            del self.rooms[room.conversation_id]
 
 
 active = ActiveConversations()

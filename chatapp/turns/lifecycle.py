@@ -1,4 +1,4 @@
-"""Turns: begun once, ended once, and given up where nobody works on them any more."""
+"""Turns: begun once with what they answer, and ended once with how they ended."""
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
@@ -22,15 +22,14 @@ from chatapp.composer.attachments import (
     take_attachments,
 )
 from chatapp.context import sizes
-from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, fields, message_store
 from chatapp.models.database import Change, insert, prepared, prepared_update
 from chatapp.models.turns import this_process
-from chatapp.telemetry import note_turn
-from chatapp.turns.crash_recovery import came_to_its_end, close_what_is_open
+from chatapp.telemetry import tallies
+from chatapp.turns.turn_records import close_what_is_open
 
 
 def start_turn(
@@ -47,13 +46,13 @@ def start_turn(
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and open its turn; None when this nonce was here before.
 
-    ``tokens`` are the text's; ``attachments`` become part of the message, and so do what the text
-    has ``brought`` and the ``surroundings``. ``replaces`` is the seq of an earlier message of the
-    user, which is set aside as a version, and whose attachments are kept but for the blocks that
-    the edit ``drops``, by their places. The title comes from the first message.
+    ``tokens`` are those of the text and of what it has ``brought``, which becomes part of the
+    message; so do ``attachments`` and ``surroundings``. ``replaces`` is the seq of an earlier
+    message of the user, which is set aside as a version, and whose attachments are kept but for the
+    blocks that the edit ``drops``, by their places. The title comes from the first message.
     """
-    with one_turn(conversation) as locked:
-        if is_known(locked, nonce):
+    with one_turn(conversation, nonce) as locked:
+        if locked is None:
             return None
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
@@ -69,30 +68,21 @@ def start_turn(
         around = (environment_block(surroundings),) if surroundings else ()
         content = (*around, *words, *brought.blocks, *blocks)
         message = condense.Message(role="user", content=content)
-        tokens += brought.tokens + sum(more for _block, more in beside)
-        tokens += sizes.COUNTER.count(around)
+        tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])
         row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         entitle(locked, message.words or names_of(blocks))
     return turn, message_store.to_engine(row)
 
 
-def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Whether a turn with this nonce has begun already."""
-    return bool(_known(conversation=conversation.pk, nonce=nonce))
-
-
 @prepared(conversation=models.UUIDField(), nonce=models.UUIDField())
-def _known(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+def known_turns(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    """Return the turn of a conversation that has begun with this nonce."""
     return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
 
 
-def has_unfinished(conversation: Conversation) -> bool:
-    """Whether a turn of the conversation is on record as not over."""
-    return bool(_unfinished(conversation=conversation.pk))
-
-
 @prepared(conversation=models.UUIDField())
-def _unfinished(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+def unfinished_turns(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    """Return the turn of a conversation that is on record as not over."""
     return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
 
 
@@ -104,12 +94,15 @@ def busy_with(turn: Turn | None) -> Refused:
 
 
 @contextmanager
-def one_turn(conversation: Conversation) -> Iterator[Conversation]:
-    """Lock the conversation for a transaction that opens a turn; refused while another runs."""
+def one_turn(conversation: Conversation, nonce: uuid.UUID) -> Iterator[Conversation | None]:
+    """Lock the conversation for a transaction that opens a turn; refused while another runs.
+
+    None where a turn with this nonce has begun already: nothing is to be opened.
+    """
     try:
         with transaction.atomic():
             (locked,) = _locked(pk=conversation.pk)
-            yield locked
+            yield None if known_turns(conversation=conversation.pk, nonce=nonce) else locked
     except IntegrityError as error:
         raise busy_with(conversation.turns.unfinished().first()) from error
 
@@ -177,7 +170,7 @@ def finish_turn(
         if changed and (status != Turn.Status.SUCCEEDED or error):
             message_store.note_record(turn.conversation_id)
         if changed:
-            transaction.on_commit(partial(note_turn, status))
+            transaction.on_commit(partial(tallies.add, "turns", status))
 
 
 @prepared_update(
@@ -196,66 +189,3 @@ def _finish(
     whole = Conversation.objects.filter(pk=conversation)
     ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
     return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns | ended
-
-
-def close_interrupted(
-    conversation: Conversation | None = None, *, started_before: datetime | None = None
-) -> set[uuid.UUID]:
-    """End turns that nobody works on any more, and return their conversations.
-
-    With a ``conversation``, those in it, also of this process: how they ended could not be saved.
-    One that waits for a person goes on waiting, whatever became of its process.
-    """
-    turns = Turn.objects.worked_on() if conversation is None else conversation.turns.worked_on()
-    if started_before:
-        turns = turns.filter(started_at__lt=started_before)
-    closed = set()
-    for turn in turns.select_related("profile"):
-        if turn.waits and turn.owner != this_process():
-            # A person may still answer: ``take_over_waiting``.
-            continue
-        if turn.owner != this_process():
-            reason = _("The server stopped while this was running.") if turn.is_abandoned else ""
-        else:
-            reason = _("How this ended could not be saved.") if conversation else ""
-        if reason and came_to_its_end(turn):
-            finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
-        elif reason:
-            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
-        if reason:
-            closed.add(turn.conversation_id)
-    return closed
-
-
-def take_over_waiting() -> list[Turn]:
-    """Make turns this process's that wait for a person, and whose own process is gone."""
-    turns = Turn.objects.unfinished().filter(status=Turn.Status.WAITING)
-    turns = turns.exclude(owner=this_process())
-    taken = [turn for turn in turns.select_related("conversation") if turn.is_abandoned]
-    here = {"owner": this_process(), "heartbeat_at": timezone.now()}
-    Turn.objects.filter(pk__in=[turn.pk for turn in taken]).update(**here)
-    for turn in taken:
-        turn.owner = this_process()
-    return taken
-
-
-def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Note that this process works on turns; return those that were ended or taken elsewhere."""
-    here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
-    if here.update(heartbeat_at=timezone.now()) == len(turns):
-        return set()
-    return set(turns) - set(here.values_list("pk", flat=True))
-
-
-@transaction.atomic
-def take_over() -> list[TurnContext]:
-    """Return the runs of turns that wait for a person, and whose process is gone."""
-    return list(_runs())
-
-
-def _runs() -> Iterator[TurnContext]:
-    for turn in take_over_waiting():
-        try:
-            yield read_run(turn.conversation, turn=turn)
-        except Refused as reason:
-            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))

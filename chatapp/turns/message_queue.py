@@ -1,4 +1,4 @@
-"""Messages that wait for what runs: put there, changed, removed, and sent in their turn."""
+"""Messages: one begins a turn at once, or waits for what runs, and is sent in its turn."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,19 +7,66 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-import condense
-from chatapp.composer.attachments import NOTHING, Brought, find_attachments
-from chatapp.context import sizes
+from chatapp.composer.attachments import Brought, find_attachments
 from chatapp.context.environment_details import describe_surroundings
+from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
-from chatapp.models import Conversation, QueuedMessage, Turn, message_store
-from chatapp.models.pending_messages import QueuedMessageQuerySet
+from chatapp.live.incoming_frames import SendMessage
+from chatapp.models import Conversation, QueuedMessage, message_store
 from chatapp.turns.lifecycle import start_turn
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20
+
+
+@transaction.atomic
+def start_message(
+    conversation: Conversation, command: SendMessage, brought: Brought
+) -> TurnContext | None:
+    """Store a message and open its turn; None where its nonce was here before.
+
+    Raises Refused where it can't begin.
+    """
+    started = start_turn(
+        conversation=conversation,
+        text=command.text,
+        tokens=brought.tokens,
+        nonce=command.nonce,
+        replaces=command.replaces,
+        drops=command.drops,
+        attachments=command.attachments,
+        brought=brought,
+        surroundings=describe_surroundings(conversation, command.zone),
+    )
+    if started is None:
+        return None
+    turn, message = started
+    # An edit takes the place of something: all is shown anew.
+    question = message if command.replaces is None else None
+    return read_run(conversation, turn=turn, question=question)
+
+
+@transaction.atomic
+def start_queued(
+    conversation: Conversation, nonce: uuid.UUID | None, brought: Brought, zone: str = ""
+) -> TurnContext | None:
+    """Open the turn of a message that waits, the next one unless named; None without any.
+
+    What its text has ``brought`` goes with it, unless the text was changed since. Raises Refused
+    where it can't begin.
+    """
+    row = find_queued(conversation, nonce)
+    if row is None:
+        return None
+    if brought.text != row.text:
+        brought = Brought(row.text, (), COUNTER.count(row.text))
+    attached = tuple([uuid.UUID(one) for one in row.attachments])
+    command = SendMessage(row.text, row.nonce, attachments=attached, zone=zone)
+    run = start_message(message_store.read_conversation(conversation.pk), command, brought)
+    remove_queued(conversation=conversation, nonce=row.nonce)
+    return run
 
 
 def queue_message(
@@ -55,56 +102,11 @@ def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) ->
 
 def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
     """Take a message out of the queue, if it is still there."""
-    _take(conversation.queued.waiting().filter(nonce=nonce))
+    waiting = conversation.queued.waiting().filter(nonce=nonce)
+    waiting.update(gone_at=timezone.now(), text="")
 
 
 def find_queued(conversation: Conversation, nonce: uuid.UUID | None) -> QueuedMessage | None:
     """Return a message that waits, the next one unless named; None without any."""
     found = conversation.queued.waiting()
     return found.first() if nonce is None else found.filter(nonce=nonce).first()
-
-
-def send_queued(
-    conversation: Conversation,
-    nonce: uuid.UUID | None = None,
-    brought: Brought = NOTHING,
-    *,
-    surroundings: str = "",
-) -> tuple[Turn, condense.Message] | None:
-    """Open the turn of a message that waits, the next one unless named; None without any.
-
-    What its text has ``brought`` goes with it, unless the text was changed since.
-    """
-    row = find_queued(conversation, nonce)
-    if row is None:
-        return None
-    with transaction.atomic():
-        tokens = sizes.COUNTER.count(row.text)
-        started = start_turn(
-            conversation=conversation,
-            text=row.text,
-            tokens=tokens,
-            nonce=row.nonce,
-            attachments=[uuid.UUID(one) for one in row.attachments],
-            brought=brought if brought.text == row.text else NOTHING,
-            surroundings=surroundings,
-        )
-        _take(conversation.queued.waiting().filter(pk=row.pk))
-    return started
-
-
-def _take(rows: QueuedMessageQuerySet) -> None:
-    rows.update(gone_at=timezone.now(), text="")
-
-
-@transaction.atomic
-def start_queued(
-    conversation: Conversation, nonce: uuid.UUID | None, brought: Brought, zone: str
-) -> tuple[TurnContext, condense.Message] | None:
-    """Open the turn of a message that waits, the next one unless named; None without any.
-
-    Raises Refused where it can't begin.
-    """
-    around = describe_surroundings(message_store.read_conversation(conversation.pk), zone)
-    started = send_queued(conversation, nonce, brought, surroundings=around)
-    return (read_run(conversation, turn=started[0]), started[1]) if started else None

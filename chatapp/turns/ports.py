@@ -65,17 +65,9 @@ class RunningTurn(Protocol):
         ...
 
 
-class Runner(Protocol):
-    """Runs turns that are on record."""
-
-    def start(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
-    ) -> RunningTurn:
-        """Begin a turn at once.
-
-        When nothing of it runs any more ``on_end`` is called, with whether it did what it was to.
-        """
-        ...
+# Begins a turn that is on record, at once. When nothing of it runs any more the function is called,
+# with whether it did what it was to.
+Runner = Callable[[TurnContext, EventChannel, Callable[[bool], None]], RunningTurn]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import override
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
     AgentError,
@@ -23,24 +20,16 @@ from chatapp.agent.errors import (
     LeftWaiting,
     StepLimitReached,
 )
-from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import Audience
-from chatapp.approvals import Approvals
-from chatapp.condensation.controller import ContextController
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
-from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.status_panel import Notice
 from chatapp.models import Turn, message_store
 from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
-from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
-from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
-from chatapp.turns import lifecycle
+from chatapp.turns.lifecycle import finish_turn
 from chatapp.turns.ports import EventChannel
+from chatapp.turns.turn_loop import TurnLoop
 
 log = logging.getLogger(__name__)
 
@@ -67,19 +56,6 @@ class Ending:
     on_record: bool = False
     reached_limit: bool = False
 
-    @property
-    def is_success(self) -> bool:
-        """Whether it did all it was to, so that what waits for it may follow."""
-        return self.turn == Turn.Status.SUCCEEDED and not self.reached_limit
-
-    @property
-    def notice(self) -> Notice | None:
-        """What stays at the composer, where no row says it."""
-        if not self.reason or self.on_record:
-            return None
-        kind = "error" if self.turn == Turn.Status.FAILED else "info"
-        return Notice(kind, self.reason, self.details)
-
 
 async def ending_of(work: Awaitable[str | None]) -> Ending:
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
@@ -91,9 +67,13 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
         return _foreseen(error)
+    except (DatabaseError, OSError) as error:
+        log.exception("what ran could not be completed")
+        return storage_failed(error)
     except Exception as error:
         log.exception("what ran could not be completed")
-        return _unforeseen(error)
+        text = _("Palimpsest itself made an error. What was written so far is kept; try again.")
+        return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
     return Ending(Turn.Status.SUCCEEDED, _("Done."), said or "")
 
 
@@ -118,77 +98,14 @@ def _foreseen(error: Exception) -> Ending:
     )
 
 
-def _unforeseen(error: Exception) -> Ending:
-    if isinstance(error, DatabaseError | OSError):
-        return storage_failed(error)
-    text = _("Palimpsest itself made an error. What was written so far is kept; try again.")
-    return Ending(Turn.Status.FAILED, _("Failed."), text, _describe(error))
-
-
 def storage_failed(error: Exception) -> Ending:
     """Return the ending for a file or a database that can't be written."""
     text = _("The server could not save what was written. %s") % explain_write_error(error)
-    return Ending(Turn.Status.FAILED, _("Failed."), text, _describe(error))
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
 
 
 # A turn that ended so is shown by its answer, or by the question that it waits for.
 _WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
-
-
-class TurnLoop(AgentLoop):
-    """The agent's loop over one run."""
-
-    controller: ContextController
-
-    def __init__(self, run: TurnContext, audience: Audience) -> None:
-        """Read what the turn works with; what only some turns need is made when they do."""
-        provider = provider_for(run.profile)
-        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
-        scale = Scale.read(run.conversation, run.profile, run.system)
-        saver = RetriedWrites(audience)
-        journal = ConversationJournal(run, scale, saver)
-        super().__init__(
-            provider=provider,
-            toolbox=toolbox,
-            journal=journal,
-            controller=ContextController(journal, toolbox=toolbox, provider=provider),
-            audience=audience,
-            system=run.system,
-            step_limit=run.preferences.step_limit,
-        )
-        self.run_context, self.saver, self.files = run, saver, toolbox
-
-    @cached_property
-    @override
-    def approvals(self) -> Approvals:
-        """Who asks a person before a tool runs; from now on the workspace's folder is there."""
-        folder = workspace_of(self.run_context.conversation)
-        return Approvals(
-            self.run_context,
-            toolbox=self.files,
-            checkpoints=Checkpoints(folder),
-            saver=self.saver,
-            audience=self.audience,
-        )
-
-    def wake(self) -> None:
-        """Look at what a person has said."""
-        self.approvals.wake()
-        self.controller.wake()
-
-
-class TaskRunner:
-    """The ``Runner`` of this process."""
-
-    def start(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
-    ) -> "TurnTask":
-        """Begin a turn at once; ``on_end`` is told when nothing of it runs any more."""
-        return TurnTask(run, announcer, on_end)
 
 
 class TurnTask:
@@ -206,6 +123,7 @@ class TurnTask:
         self._on_end = on_end
         self._loop: TurnLoop | None = None
         self._reason = ""
+        announcer.begin(run)
         self._work = asyncio.create_task(self._do())
         # Stop cancels the work and never this: however it ends, the next turn may begin.
         self._life = asyncio.create_task(self._live())
@@ -243,7 +161,6 @@ class TurnTask:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        self.announcer.begin(self.run)
         self._loop = loop = await reading(TurnLoop)(self.run, self.announcer)
         if self._reason:
             loop.leave()
@@ -262,28 +179,32 @@ class TurnTask:
         )
 
     async def _live(self) -> None:
+        """Wait for the work, store and show how it ended, and let what follows begin."""
         ending = await ending_of(self._work)
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
-            ending = await sync_to_async(self._finish)(ending)
+            if ending.turn != Turn.Status.WAITING:
+                ending = await sync_to_async(self._finish)(ending)
         finally:
+            notice = None
+            if ending.reason and not ending.on_record:
+                kind = "error" if ending.turn == Turn.Status.FAILED else "info"
+                notice = Notice(kind, ending.reason, ending.details)
+            has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
             try:
-                has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
-                await self.announcer.end(ending.status, ending.notice, changed=has_row)
+                await self.announcer.end(ending.status, notice, changed=has_row)
             finally:
-                self._on_end(ending.is_success)
+                # Only then may what waits for it follow.
+                self._on_end(ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit)
 
     def _finish(self, ending: Ending) -> Ending:
         """Close the turn's row, which says from now on how it ended; or return why that failed."""
-        turn = self.run.turn
-        if ending.turn == Turn.Status.WAITING:
-            return ending
         try:
             if self._loop and self._loop.controller.puts_off:
                 message_store.put_off(self.run.conversation, False)
-            lifecycle.finish_turn(
-                turn=turn,
+            finish_turn(
+                turn=self.run.turn,
                 status=ending.turn,
                 error=ending.reason,
                 details=ending.details,
@@ -292,4 +213,4 @@ class TurnTask:
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.
-        return ending if turn.condenses else replace(ending, on_record=True)
+        return ending if self.run.turn.condenses else replace(ending, on_record=True)

@@ -2,14 +2,12 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import override
 
 from asgiref.sync import sync_to_async
 
 import condense
 from chatapp.accounts.profiles import provider_for
-from chatapp.agent import events
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
@@ -30,13 +28,12 @@ _AROUND = " \t\"'`*_#“”„«»."
 
 def title_request(question: str, answer: str) -> ModelRequest:
     """Return the request for a title of a conversation that begins in this way."""
-    text = TITLE_WANTED.format(question=_cut(question), answer=_cut(answer))
+    question, answer = [
+        text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in (question, answer)
+    ]
+    text = TITLE_WANTED.format(question=question, answer=answer)
     message = condense.Message("user", (condense.TextBlock(text),))
     return ModelRequest(TITLE_SYSTEM, (message,), purpose=Purpose.TITLE)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def read_title(reply: str) -> str:
@@ -68,49 +65,30 @@ log = logging.getLogger(__name__)
 MOST_TOKENS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What a conversation begins with, in words."""
-
-    question: str
-    answer: str
-
-
 async def name_conversation(run: TurnContext) -> bool:
     """Have the model name the conversation whose first turn has ended; whether it has a new name.
 
     The call is on record. Where it fails, the conversation keeps its name.
     """
-    if not (begins := await reading(_read)(run.turn)):
+    question, answer = await reading(_read)(run.turn)
+    if not (question.strip() and answer.strip()):
         return False
     try:
-        title = await _ask(run, begins)
+        provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
+        call = StreamedCall(provider, title_request(question, answer), TitleJournal(run))
+        async with call.on_record():
+            async for _event in call.listen():
+                pass
     except Exception as error:  # noqa: BLE001 - nobody waits for it, and its row says what happened
         log.warning("a conversation could not be named: %s", error)
         return False
+    title = read_title(condense.Message("assistant", call.reply.content).text if call.reply else "")
     name = sync_to_async(conversations.name_conversation)
-    return await name(conversation=run.conversation, title=title, question=begins.question)
+    return await name(conversation=run.conversation, title=title, question=question)
 
 
-def _read(turn: Turn) -> Beginning | None:
-    said = [
-        message_store.to_engine(row) for row in Message.objects.filter(turn=turn).order_by("seq")
-    ]
-    question = said[0].words if said else ""
-    answer = said[-1].words if len(said) > 1 else ""
-    return Beginning(question, answer) if question.strip() and answer.strip() else None
-
-
-async def _ask(run: TurnContext, begins: Beginning) -> str:
-    provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
-    request = title_request(begins.question, begins.answer)
-    call = StreamedCall(provider, request, TitleJournal(run))
-    written = ""
-    async with call.on_record():
-        async for event in call.listen():
-            match event:
-                case events.TextStreamed(text):
-                    written += text
-                case events.RetryScheduled():
-                    written = ""
-    return read_title(written)
+def _read(turn: Turn) -> tuple[str, str]:
+    """Return what a conversation begins with: the question and the answer of its first turn."""
+    rows = Message.objects.filter(turn=turn).order_by("seq")
+    said = [message_store.to_engine(row).words for row in rows]
+    return (said[0], said[-1]) if len(said) > 1 else ("", "")

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,7 +22,12 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.storage.request_reader import RequestReader, find_changed
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +83,18 @@ def browser(alice: User) -> Client:
 
 
 @pytest.fixture
-def conversation(alice: User) -> Conversation:
-    """An empty conversation of Alice's, answered by the Offline profile."""
+def conversation(request: pytest.FixtureRequest, alice: User) -> Conversation:
+    """An empty conversation of Alice's, answered by the stand-in where there is one, or Offline."""
+    if "anthropic_standin" in request.fixturenames:
+        return converse(alice, request.getfixturevalue("anthropic_standin"))
     return conversations.start_conversation(owner=alice)
+
+
+@pytest.fixture
+async def page(conversation: Conversation, alice: User) -> AsyncIterator[Page]:
+    """An open page of the conversation, past its snapshot."""
+    async with open_page(conversation, alice) as page:
+        yield page
 
 
 Say = Callable[..., Message]

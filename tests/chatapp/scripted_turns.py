@@ -34,23 +34,24 @@ def end(
 
 def regenerate(conversation: Conversation, seq: int) -> Turn:
     """Ask for another answer."""
-    turn = turn_retries.regenerate_answer(conversation=conversation, seq=seq, nonce=uuid.uuid4())
-    assert turn
-    return turn
+    return take_up(conversation, "regenerate", seq=seq)
 
 
 def retry(conversation: Conversation) -> Turn:
     """Try the last turn again."""
-    turn = turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
-    assert turn
-    return turn
+    return take_up(conversation, "retry")
 
 
 def go_on(conversation: Conversation) -> Turn:
     """Continue an answer that was cut."""
-    turn = turn_retries.continue_turn(conversation=conversation, nonce=uuid.uuid4())
-    assert turn
-    return turn
+    return take_up(conversation, "continue")
+
+
+def take_up(conversation: Conversation, how: str, *, seq: int = 0) -> Turn:
+    """Begin a turn without a new message."""
+    run = turn_retries.take_up(conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq)
+    assert run
+    return run.turn
 
 
 def seen(conversation: Conversation) -> list[str]:

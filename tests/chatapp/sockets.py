@@ -52,6 +52,32 @@ class Page:
         await self.send("message.send", text=text, nonce=nonce, **fields)
         return nonce
 
+    async def ask(self, text: str, **fields: Any) -> dict[str, Any]:
+        """Send a message, wait until nothing runs any more, and return the frame that says so."""
+        await self.say(text, **fields)
+        return await self.until_idle()
+
+    async def begin(self, text: str, **fields: Any) -> str:
+        """Send a message, wait for the first words of the answer, and return the nonce."""
+        nonce = await self.say(text, **fields)
+        await self.until("text.streamed")
+        return nonce
+
+    async def refusal(self, text: str, **fields: Any) -> str:
+        """Send a message, and return why it is refused."""
+        await self.say(text, **fields)
+        return str((await self.until("refused"))["reason"])
+
+    async def condense(self, **fields: Any) -> dict[str, Any]:
+        """Condense, wait until nothing runs any more, and return the frame that says so."""
+        await self.send("condense.start", **fields)
+        return await self.until_idle()
+
+    async def stop(self) -> None:
+        """Stop what runs, and wait until nothing does."""
+        await self.send("turn.stop")
+        await self.until_idle()
+
     async def next(self) -> dict[str, Any]:
         """Return the next frame."""
         frame: dict[str, Any] = await self.communicator.receive_json_from(PATIENCE)

@@ -39,24 +39,18 @@ def test_unset_and_empty_give_the_default(
     assert read_origins("X") == []
 
 
-@pytest.mark.parametrize(
-    ("value", "meaning"),
-    [("1", True), ("TRUE", True), ("yes", True), ("on", True), ("0", False), ("Off", False)],
-)
-def test_flags_accept_the_usual_spellings(
-    monkeypatch: pytest.MonkeyPatch, value: str, *, meaning: bool
+def test_a_flag_is_one_of_the_usual_spellings_and_never_guessed(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A flag reads as people write it."""
-    monkeypatch.setenv("X", value)
-    assert read_flag("X", default=not meaning) is meaning
-
-
-@pytest.mark.parametrize("value", ["2", "maybe", "tru"])
-def test_a_flag_is_never_guessed(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     """A typo does not silently mean no."""
-    monkeypatch.setenv("X", value)
-    with pytest.raises(BadEnvironment, match=rf"^X must be true or false, not '{value}'\.$"):
-        read_flag("X", default=False)
+    for meaning, values in ((True, ("1", "TRUE", "yes", "on")), (False, ("0", "Off"))):
+        for value in values:
+            monkeypatch.setenv("X", value)
+            assert read_flag("X", default=not meaning) is meaning
+    for value in ("2", "maybe", "tru"):
+        monkeypatch.setenv("X", value)
+        with pytest.raises(BadEnvironment, match=rf"^X must be true or false, not '{value}'\.$"):
+            read_flag("X", default=False)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +74,9 @@ def test_a_number_is_plain_digits_within_its_bounds(
 
 
 def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Space around entries does not count."""
+    """Space around entries does not count; an empty one would match more than was meant."""
     monkeypatch.setenv("X", "a, b ,c")
     assert read_list("X", []) == ["a", "b", "c"]
-
-
-def test_an_empty_entry_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty host name would match more than was meant."""
     monkeypatch.setenv("X", "a,,b")
     with pytest.raises(BadEnvironment, match=r"^X has an empty entry"):
         read_list("X", [])
@@ -123,13 +113,9 @@ def test_folders_are_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    """Other accounts of the machine cannot read conversations."""
+    """Other accounts of the machine cannot read conversations; why it can't be made is said."""
     folder = make_folder("X", tmp_path / "a" / "b")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
-    """The sentence names the variable, the folder and the reason."""
     (tmp_path / "file").touch()
     with pytest.raises(BadEnvironment, match=r"^X .*/file/data cannot be created: Not a directory"):
         make_folder("X", tmp_path / "file" / "data")

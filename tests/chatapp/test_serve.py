@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -16,12 +15,13 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 
 from chatapp.management.commands.serve import address
 from tests.first_start import FirstStart
 
 ROOT = Path(__file__).parents[2]
-SECONDS_TO_START = 5.0  # of the processor
 PATIENCE = 90  # seconds; a busy machine takes its time to end a process
 SIGN_IN = re.compile(r"^http://127\.0\.0\.1:\d+/sign-in/[^/\s]+/\n$")
 
@@ -51,12 +51,6 @@ def serving(data: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[s
         server.communicate()
 
 
-def processor_seconds() -> float:
-    """Return what all ended child processes have used."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def remove_database(data: Path) -> None:
     """Remove its file, and what SQLite keeps beside it."""
     for file in data.glob("palimpsest.sqlite3*"):
@@ -72,32 +66,17 @@ def refusal(data: Path, **environment: str) -> str:
     return stderr.strip()
 
 
-def test_an_empty_folder_becomes_a_server_with_one_address(tmp_path: Path) -> None:
-    """A link that answers, once and for all; a second start takes less of the processor."""
-    data, spent = tmp_path / "new" / "data", []
-    for _ in range(2):
-        before = processor_seconds()
-        with serving(data) as (server, url):
-            assert SIGN_IN.match(url), url
-            origin = url.partition("/sign-in/")[0]
-            with urllib.request.urlopen(f"{origin}/sign-in/") as page:
-                assert page.status == 200
-            server.send_signal(signal.SIGINT)
-            rest, stderr = server.communicate(timeout=PATIENCE)
-        assert (rest, stderr) == ("", "")
-        assert server.returncode in {0, 130}
-        spent.append(processor_seconds() - before)
-    assert (data / "palimpsest.sqlite3").exists()
-    assert spent[1] < min(spent[0], SECONDS_TO_START), spent
-
-
-def test_a_second_server_on_the_same_folder_is_refused(
+def test_a_server_prints_one_address_answers_in_words_and_stays_alone(
     tmp_path: Path, first_start: FirstStart
 ) -> None:
-    """It would end the first one's turns; other commands go on working."""
-    first_start.copy(tmp_path)
-    with serving(tmp_path) as (_, url):
-        sentence = refusal(tmp_path)
+    """At its first start and later; a second one would end its turns, other commands go on."""
+    assert SIGN_IN.match(first_start.link), first_start.link
+    with serving(first_start.copy(tmp_path)) as (server, url):
+        assert SIGN_IN.match(url), url
+        assert refusal(tmp_path) == (
+            f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR "
+            "to another folder."
+        )
         done = subprocess.run(
             [sys.executable, "manage.py", "showmigrations", "--list", "chatapp"],
             cwd=ROOT,
@@ -105,24 +84,11 @@ def test_a_second_server_on_the_same_folder_is_refused(
             capture_output=True,
             check=True,
         )
-        with urllib.request.urlopen(url.partition("/sign-in/")[0] + "/healthz") as answer:
-            assert answer.read() == b"ok"
-    assert sentence == (
-        f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR to "
-        "another folder."
-    )
-    assert b"[X] 0001_squashed" in done.stdout
-    with serving(tmp_path) as (_, url):
-        assert SIGN_IN.match(url), url
-
-
-def test_a_server_answers_in_words_whatever_is_asked(
-    tmp_path: Path, first_start: FirstStart
-) -> None:
-    """A form without a boundary, a body without an end, and whether it has its database."""
-    first_start.copy(tmp_path)
-    with serving(tmp_path) as (_, url):
+        assert b"[X] 0001_squashed" in done.stdout
         origin = url.partition("/sign-in/")[0]
+        for path in ("/sign-in/", "/healthz"):
+            with urllib.request.urlopen(origin + path) as page:
+                assert page.status == 200
         form = {"Content-Type": "multipart/form-data"}
         request = urllib.request.Request(f"{origin}/api/attachments", b"abc", form)
         with pytest.raises(urllib.error.HTTPError, match="401") as told:
@@ -138,6 +104,10 @@ def test_a_server_answers_in_words_whatever_is_asked(
         with pytest.raises(urllib.error.HTTPError, match="503") as told:
             urllib.request.urlopen(f"{origin}/healthz")
         assert told.value.read() == b"The database can't be read."
+        server.send_signal(signal.SIGINT)
+        rest, stderr = server.communicate(timeout=PATIENCE)
+    assert (rest, "Traceback" in stderr) == ("", False)
+    assert server.returncode in {0, 130}
 
 
 def test_a_port_in_use_is_said_before_anything_is_written(
@@ -161,18 +131,12 @@ def test_a_bad_port_is_one_sentence(tmp_path: Path) -> None:
     assert sentence == "PORT must be a whole number from 0 to 65535, not '65536'."
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
-    """Below a regular file not even root can make a folder."""
-    (tmp_path / "file").touch()
-    data = tmp_path / "file" / "data"
-    assert refusal(data) == f"DATA_DIR {data} cannot be created: Not a directory."
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that root cannot write to")
-def test_a_read_only_folder_is_one_sentence() -> None:
+def test_a_read_only_folder_is_one_sentence(settings: LazySettings) -> None:
     """Root ignores permission bits, but not that /proc takes no files."""
-    sentence = refusal(Path("/proc"), SECRET_KEY="given")
-    assert sentence == "CommandError: DATA_DIR /proc is not writable: No such file or directory."
+    settings.DATA_DIR = Path("/proc")
+    with pytest.raises(CommandError, match=r"^DATA_DIR /proc is not writable: No such file"):
+        call_command("serve")
 
 
 def test_a_damaged_database_is_one_sentence(tmp_path: Path, first_start: FirstStart) -> None:

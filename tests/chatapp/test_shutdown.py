@@ -1,5 +1,6 @@
 """An orderly stop of the server keeps what was being written, and says what became of it."""
 
+import asyncio
 import http.cookiejar
 import json
 import re
@@ -15,14 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.conf import LazySettings
+from django.contrib.auth.models import User
 from websockets.sync.client import ClientConnection, connect
 
+from chatapp.models import Message, ModelCall, Turn
+from chatapp.turns import actions
+from chatapp.turns.active_conversations import ActiveConversations
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import open_page
 from tests.chatapp.test_serve import PATIENCE, serving
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
-STOPPING = "Stopping: what runs has {} s to finish its step, or until Ctrl+C.\n"
+STOPPING = "Stopping: what runs has 3600 s to finish its step, or until Ctrl+C.\n"
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -68,13 +77,6 @@ class Visitor:
         return connect(address, origin=self.origin, additional_headers=headers, **patience)  # type: ignore[arg-type] # a plain string
 
 
-def until(socket: ClientConnection, type_: str) -> dict[str, Any]:
-    """Return the next frame of a type."""
-    while (frame := json.loads(socket.recv(PATIENCE)))["type"] != type_:
-        pass
-    return dict(frame)
-
-
 @pytest.fixture
 def data(tmp_path: Path, first_start: FirstStart) -> Path:
     """A folder in which a server was started before."""
@@ -89,10 +91,8 @@ def standin() -> Iterator[Standin]:
 
 
 @contextmanager
-def answering(
-    data: Path, standin: Standin, safe_point: int
-) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Yield a server in the middle of an answer, and what its page was shown of that."""
+def answering(data: Path, standin: Standin, safe_point: int) -> Iterator[subprocess.Popen[str]]:
+    """Yield a server in the middle of an answer."""
     account = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url}
     with serving(data, SAFE_POINT=str(safe_point), **account) as (server, link):
         visitor = Visitor(link.strip())
@@ -100,48 +100,9 @@ def answering(
         with visitor.open_socket() as socket:
             nonce = str(uuid.uuid4())
             socket.send(json.dumps({"type": "message.send", "text": "Count.", "nonce": nonce}))
-            yield server, until(socket, "text.streamed")
-
-
-def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
-    data: Path, standin: Standin
-) -> None:
-    """Without time for a safe point all that was shown is stored, and the turn interrupted."""
-    standin.then(Reply("One two three four five six.", gate=Gate()))
-    with answering(data, standin, 0) as (server, shown):
-        server.send_signal(signal.SIGTERM)
-        _rest, stderr = server.communicate(timeout=PATIENCE)
-    assert stderr == ""
-    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
-        ((content, reason),) = database.execute(
-            "SELECT content, stop_reason FROM chatapp_message WHERE role = 'assistant'"
-        )
-        ((status, error),) = database.execute("SELECT status, error FROM chatapp_turn")
-        ((calls,),) = database.execute("SELECT count(*) FROM chatapp_modelcall")
-    words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))
-    assert words
-    assert re.findall(r"\w+", json.loads(content)[0]["text"])[: len(words)] == words
-    assert (reason, status, calls) == ("interrupted", "interrupted", 1)
-    assert "The server was stopped" in error
-
-
-def test_an_orderly_stop_lets_an_answer_come_to_its_end(data: Path, standin: Standin) -> None:
-    """Where that takes no longer than the operator allows, nothing is interrupted."""
-    gate = Gate()
-    standin.then(Reply("One two three four five six.", gate=gate))
-    with answering(data, standin, 3_600) as (server, _shown):
-        server.send_signal(signal.SIGTERM)
-        assert server.stdout
-        assert server.stdout.readline() == STOPPING.format(3_600)
-        gate.open()
-        rest, stderr = server.communicate(timeout=PATIENCE)
-    assert (rest, stderr) == ("", "")
-    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
-        ((status, reason),) = database.execute(
-            "SELECT t.status, m.stop_reason FROM chatapp_turn t "
-            "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
-        )
-    assert (status, reason) == ("succeeded", "end_turn")
+            while json.loads(socket.recv(PATIENCE))["type"] != "text.streamed":
+                pass
+            yield server
 
 
 def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(
@@ -149,10 +110,10 @@ def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(
 ) -> None:
     """What runs is stored as interrupted at once, in the middle of its answer."""
     standin.then(Reply("One two three four five six.", gate=Gate()))
-    with answering(data, standin, 3_600) as (server, _shown):
-        server.send_signal(signal.SIGINT)
+    with answering(data, standin, 3_600) as server:
+        server.send_signal(signal.SIGTERM)
         assert server.stdout
-        assert server.stdout.readline() == STOPPING.format(3_600)
+        assert server.stdout.readline() == STOPPING
         server.send_signal(signal.SIGINT)
         rest, stderr = server.communicate(timeout=PATIENCE)
     assert (rest, stderr) == ("Stopping now: what was written so far is kept.\n", "")
@@ -163,3 +124,39 @@ def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(
         )
     assert json.loads(content)[0]["text"].startswith("One two")
     assert status == "interrupted"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("seconds", [0, 3_600])
+async def test_an_orderly_stop_lets_an_answer_end_or_keeps_what_was_written_of_it(
+    alice: User,
+    standin: Standin,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: int,
+) -> None:
+    """As long as the operator allows; all that was shown is stored."""
+    conversation = await sync_to_async(converse)(alice, standin)
+    settings.SAFE_POINT, gate, stopping = seconds, Gate(), ActiveConversations()
+    monkeypatch.setattr(actions, "active", stopping)
+    monkeypatch.setattr(actions, "front", stopping)
+    standin.then(Reply("One two three four five six.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Count.")
+        shown = await page.until("text.streamed")
+        if seconds:
+            asyncio.get_running_loop().call_soon(gate.open)
+        await stopping.close()
+    assert stopping.running_turns == []
+    turn, row = await Turn.objects.aget(), await Message.objects.aget(role="assistant")
+    said = row.content[0]["text"]
+    words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))
+    assert words
+    assert re.findall(r"\w+", said)[: len(words)] == words
+    if seconds:
+        ended, whole = ("succeeded", "", "end_turn"), "One two three four five six."
+        assert (turn.status, turn.error, row.stop_reason, said) == (*ended, whole)
+    else:
+        assert (turn.status, row.stop_reason) == ("interrupted", "interrupted")
+        assert turn.error == "The server was stopped. What was written until then is kept."
+    assert await ModelCall.objects.acount() == 1

@@ -49,8 +49,8 @@ class Line:
     def show(self, *shown: outgoing_frames.Frame) -> None:
         """Send frames as the server would."""
         for frame in shown:
-            for part in outgoing_frames.parts(frame):
-                self.sockets[-1].send(outgoing_frames.encode(part))
+            for text in outgoing_frames.encode(frame):
+                self.sockets[-1].send(text)
 
 
 def begin(page: Page, streaming: StreamedText) -> outgoing_frames.Frame:

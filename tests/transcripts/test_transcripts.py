@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.condensation import undo
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations import rewind
 from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Turn, message_store
@@ -46,7 +47,7 @@ async def ended(conversation: Conversation) -> None:
 
 async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
-    await actions.condense_now(conversation, incoming_frames.StartCondensing(uuid.uuid4()))
+    await actions.condense_now(conversation, CondenseRequest(uuid.uuid4()))
     await ended(conversation)
     # A summary that was found no good is on record before what stands in its place.
     attempts = Condensation.objects.select_related("message", "conversation")

@@ -25,7 +25,7 @@ from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
-from chatapp.turns import crash_recovery, lifecycle
+from chatapp.turns import crash_recovery
 from chatapp.turns.active_conversations import active
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
@@ -116,7 +116,7 @@ class Command(BaseCommand):
         """Bring the database up to date and print a link that signs its owner in."""
         try:
             migrate_if_needed()
-            lifecycle.close_interrupted()
+            crash_recovery.close_interrupted()
             crash_recovery.close_left()
             sizes.warm_up()
             # It needs the loop, which runs only after this.

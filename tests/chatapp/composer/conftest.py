@@ -12,10 +12,7 @@ from chatapp.tools.workspace import Workspace
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 # Where requests look different; elsewhere one vendor stands for all.
 EVERY_DOOR = pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from chatapp.models import Attachment, Conversation, message_store
 from tests.chatapp.claude import answered_by
 from tests.chatapp.composer.conftest import EVERY_DOOR, said, tell
 from tests.chatapp.pictures import make_png
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -49,14 +49,13 @@ def received(standin: Standin) -> tuple[str, int]:
 
 @EVERY_DOOR
 async def test_the_model_reads_what_is_attached(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Through either door: the file as text, the image as an image, nothing of what pages need."""
     ids = await attach(conversation)
     weights = [one.tokens async for one in Attachment.objects.all()]
     anthropic_standin.reply("Nice.")
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look", ids)
+    await tell(page, "Look", ids)
     text, images = received(anthropic_standin)
     assert (f"Look\n\n{FILE}" in text, images) == (True, 1)
     assert b"beside" not in anthropic_standin.requests[-1].raw
@@ -73,31 +72,14 @@ async def test_the_model_reads_what_is_attached(
     assert "a.py" in shown
 
 
-async def test_sent_twice_it_is_one_message(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """A page that does not know whether it arrived sends it again, attachments and all."""
-    ids = await attach(conversation)
-    anthropic_standin.reply("Nice.")
-    nonce = str(uuid.uuid4())
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look", ids, nonce=nonce)
-        await page.say("Look", attachments=ids, nonce=nonce)
-        await page.until("message.accepted", nonce=nonce)
-    assert await conversation.messages.filter(role="user").acount() == 1
-    assert len((await said(conversation)).content) == 3
-
-
 async def test_a_file_alone_is_a_message(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Without a word; the conversation is called by its name."""
     ids = await attach(conversation)
     anthropic_standin.reply("Nice.")
-    async with open_page(conversation, alice) as page:
-        await page.say("  ")
-        assert "nothing to send" in (await page.until("refused"))["reason"]
-        await tell(page, "", ids)
+    assert "nothing to send" in await page.refusal("  ")
+    await tell(page, "", ids)
     assert received(anthropic_standin)[1] == 1
     await conversation.arefresh_from_db()
     assert conversation.title == "photo.png, a.py"
@@ -105,24 +87,21 @@ async def test_a_file_alone_is_a_message(
 
 @EVERY_DOOR
 async def test_an_edit_keeps_what_was_attached(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """And takes what is new; the version that it replaces keeps its own."""
     ids = await attach(conversation)
     anthropic_standin.then(Reply("One."), Reply("Two."), Reply("Three."))
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look", ids)
-        first = await said(conversation)
-        more = await sync_to_async(attach_file)(
-            owner=conversation.owner, name="b.txt", data=b"More"
-        )
-        await tell(page, "Look again", [str(more.pk)], replaces=first.seq)
-        text, images = received(anthropic_standin)
-        second = await said(conversation)
-        nonce = str(uuid.uuid4())
-        await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
-        await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    await tell(page, "Look", ids)
+    first = await said(conversation)
+    more = await sync_to_async(attach_file)(owner=conversation.owner, name="b.txt", data=b"More")
+    await tell(page, "Look again", [str(more.pk)], replaces=first.seq)
+    text, images = received(anthropic_standin)
+    second = await said(conversation)
+    nonce = str(uuid.uuid4())
+    await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
+    await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
     assert images == 1
     assert f'Look again\n\n{FILE}\n\n<file name="b.txt">\nMore\n</file>' in text
     assert received(anthropic_standin) == (text, images)
@@ -132,41 +111,34 @@ async def test_an_edit_keeps_what_was_attached(
 
 
 async def test_an_edit_leaves_out_what_it_drops(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """By its place in the message; without a word and all of it there is nothing to send."""
     ids = await attach(conversation)
     anthropic_standin.then(Reply("One."), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look", ids)
-        first = await said(conversation)
-        kinds = [block.get("beside", {}).get("kind") for block in first.content]
-        places = {kind: place for place, kind in enumerate(kinds)}
-        both = [places["image"], places["file"]]
-        await page.say(" ", replaces=first.seq, drops=both)
-        assert "nothing to send" in (await page.until("refused"))["reason"]
-        await page.say("Look", replaces=first.seq, drops=["1"])
-        assert "out of date" in (await page.until("refused"))["reason"]
-        await tell(page, "Look", [], replaces=first.seq, drops=[places["image"]])
+    await tell(page, "Look", ids)
+    first = await said(conversation)
+    kinds = [block.get("beside", {}).get("kind") for block in first.content]
+    places = {kind: place for place, kind in enumerate(kinds)}
+    both = [places["image"], places["file"]]
+    assert "nothing to send" in await page.refusal(" ", replaces=first.seq, drops=both)
+    assert "out of date" in await page.refusal("Look", replaces=first.seq, drops=["1"])
+    await tell(page, "Look", [], replaces=first.seq, drops=[places["image"]])
     text, images = received(anthropic_standin)
     assert (FILE in text, images) == (True, 0)
 
 
 async def test_what_is_gone_or_another_user_s_is_refused(
-    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
+    conversation: Conversation, bob: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """In a sentence, and the rest of what was attached still waits."""
     foreign, own = await sync_to_async(_foreign)(bob), await attach(conversation)
-    async with open_page(conversation, alice) as page:
-        for ids in ([*own, str(uuid.uuid4())], [foreign]):
-            await page.say("Look", attachments=ids)
-            assert "not attached any more" in (await page.until("refused"))["reason"]
-        for nonsense in ("x", [1], ["x"], [str(uuid.uuid4())] * 2_000):
-            await page.say("Look", attachments=nonsense)
-            assert "out of date" in (await page.until("refused"))["reason"]
-        many = [str(uuid.uuid4()) for _ in range(11)]
-        await page.say("Look", attachments=many)
-        assert "up to 10 attachments" in (await page.until("refused"))["reason"]
+    for ids in ([*own, str(uuid.uuid4())], [foreign]):
+        assert "not attached any more" in await page.refusal("Look", attachments=ids)
+    for nonsense in ("x", [1], ["x"], [str(uuid.uuid4())] * 2_000):
+        assert "out of date" in await page.refusal("Look", attachments=nonsense)
+    many = [str(uuid.uuid4()) for _ in range(11)]
+    assert "up to 10 attachments" in await page.refusal("Look", attachments=many)
     assert await Attachment.objects.acount() == 3
     assert not await conversation.messages.aexists()
     assert anthropic_standin.requests == []
@@ -177,45 +149,42 @@ def _foreign(owner: User) -> str:
 
 
 async def test_an_image_for_a_model_that_sees_none_is_refused(
-    conversation: Conversation, alice: User, browser: Client
+    conversation: Conversation, alice: User, browser: Client, page: Page
 ) -> None:
     """Also where another profile was chosen after it was attached."""
     ids = await attach(conversation)
     offline = await sync_to_async(answered_by)(alice, "offline", "offline", "")
     address = f"/c/{conversation.pk}/profile/"
     await sync_to_async(browser.post)(address, {"profile": offline.pk})
-    async with open_page(conversation, alice) as page:
-        await page.say("Look", attachments=ids)
-        assert "can't see images" in (await page.until("refused"))["reason"]
+    assert "can't see images" in await page.refusal("Look", attachments=ids)
     assert await Attachment.objects.acount() == 2
 
 
 async def test_what_waits_for_a_turn_s_end_keeps_what_is_attached(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """However long that takes; what can't be sent does not begin to wait."""
     ids, gate = await attach(conversation), Gate()
     anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        await page.say("Second", attachments=[str(uuid.uuid4())], queued=True)
-        assert "not attached any more" in (await page.until("refused"))["reason"]
-        nonce = await page.say("Second", attachments=ids, queued=True)
-        await page.until("message.accepted", nonce=nonce)
-        await Attachment.objects.aupdate(created_at=timezone.now() - timedelta(days=30))
-        await sync_to_async(attachments.forget_waiting)(alice)
-        assert await Attachment.objects.acount() == 2
-        gate.open()
-        for _ in range(2):
-            await page.until_idle()
+    await page.begin("First")
+    assert "not attached any more" in await page.refusal(
+        "Second", attachments=[str(uuid.uuid4())], queued=True
+    )
+    nonce = await page.say("Second", attachments=ids, queued=True)
+    await page.until("message.accepted", nonce=nonce)
+    await Attachment.objects.aupdate(created_at=timezone.now() - timedelta(days=30))
+    await sync_to_async(attachments.forget_waiting)(alice)
+    assert await Attachment.objects.acount() == 2
+    gate.open()
+    for _ in range(2):
+        await page.until_idle()
     assert received(anthropic_standin)[1] == 1
     assert not await Attachment.objects.aexists()
 
 
 @EVERY_DOOR
 async def test_what_a_condensation_hides_is_found_again(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """The summary stands for the file; the words are known as the user's, the file's are not."""
     made = await sync_to_async(attach_file)(
@@ -227,14 +196,13 @@ async def test_what_a_condensation_hides_is_found_again(
     anthropic_standin.then(
         Reply("Nice."), Reply("Fine."), Reply("<summary>All was said.</summary>")
     )
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look at this", ids)
-        await tell(page, "Thanks")
-        await page.send("condense.start")
-        await page.until("transcript.changed")
-        await page.until_idle()
-        anthropic_standin.reply("Still here.")
-        await tell(page, "Go on")
+    await tell(page, "Look at this", ids)
+    await tell(page, "Thanks")
+    await page.send("condense.start")
+    await page.until("transcript.changed")
+    await page.until_idle()
+    anthropic_standin.reply("Still here.")
+    await tell(page, "Go on")
     effective = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert effective[0].is_summary
     assert "Look at this" in effective[0].text

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp.models import Conversation, Message, SavedCommand, Turn, message_store
+from chatapp.models import Conversation, Message, SavedCommand, message_store
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.composer.conftest import EVERY_DOOR, said, tell
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -51,12 +51,11 @@ def sent(standin: Standin) -> str:
 
 @EVERY_DOOR
 async def test_a_command_and_a_path_go_with_the_message(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """As blocks after the words, which stay as they were typed; the page shows both as chips."""
     anthropic_standin.reply("Fine.")
-    async with open_page(conversation, alice) as page:
-        await tell(page, "/review a.py with @a.py")
+    await tell(page, "/review a.py with @a.py")
     row = await said(conversation)
     assert texts_of(row) == ["/review a.py with @a.py", REVIEW, FILE]
     assert '<command name=\\"review\\">' in sent(anthropic_standin)
@@ -70,110 +69,89 @@ async def test_a_command_and_a_path_go_with_the_message(
     assert conversation.title == "/review a.py with @a.py"
 
 
-async def test_sent_twice_it_is_expanded_once(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """The command may have changed since; what was sent has not."""
-    anthropic_standin.reply("Fine.")
-    nonce = str(uuid.uuid4())
-    async with open_page(conversation, alice) as page:
-        await tell(page, "/review a.py", nonce=nonce)
-        put_command(workspace_of(conversation), "review", "Something else.")
-        await page.say("/review a.py", nonce=nonce)
-        await page.until("message.accepted", nonce=nonce)
-    assert await Turn.objects.acount() == 1
-    assert texts_of(await said(conversation)) == ["/review a.py", REVIEW]
-
-
 async def test_an_edit_is_expanded_anew_and_another_answer_is_not(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Nothing is there twice, and what is edited are the words alone."""
     anthropic_standin.then(Reply("One."), Reply("Two."), Reply("Three."))
-    async with open_page(conversation, alice) as page:
-        await tell(page, "/review a.py @a.py")
-        first = await said(conversation)
-        assert message_store.to_engine(first).words == "/review a.py @a.py"
-        await tell(page, "/review a.py", replaces=first.seq)
-        second = await said(conversation)
-        assert texts_of(second) == ["/review a.py", REVIEW]
-        nonce = str(uuid.uuid4())
-        await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
-        await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    await tell(page, "/review a.py @a.py")
+    first = await said(conversation)
+    assert message_store.to_engine(first).words == "/review a.py @a.py"
+    await tell(page, "/review a.py", replaces=first.seq)
+    second = await said(conversation)
+    assert texts_of(second) == ["/review a.py", REVIEW]
+    nonce = str(uuid.uuid4())
+    await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
+    await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
     assert sent(anthropic_standin).count("<command name") == 1
     assert (await said(conversation)).pk == second.pk
 
 
 async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """In a sentence, with the nonce, so that the page keeps the words; nothing is stored."""
     anthropic_standin.reply("Fine.")
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("/reveiw a.py")
-        refusal = await page.until("refused")
-        assert (refusal["nonce"], refusal["unclear"]) == (nonce, True)
-        assert refusal["reason"].startswith("There is no command /reveiw.")
-        await page.say("@../secret")
-        refusal = await page.until("refused")
-        assert refusal["unclear"]
-        assert "outside the workspace" in refusal["reason"]
-        await page.say("/clear")
-        refusal = await page.until("refused")
-        assert (refusal["unclear"], "Reload" in refusal["reason"]) == (False, True)
-        await page.say("/help me")
-        refusal = await page.until("refused")
-        assert (refusal["unclear"], "takes nothing" in refusal["reason"]) == (True, True)
-        assert not await conversation.messages.aexists()
-        await tell(page, "/reveiw @../secret @a.py", literal=True, nonce=nonce)
+    nonce = await page.say("/reveiw a.py")
+    refusal = await page.until("refused")
+    assert (refusal["nonce"], refusal["unclear"]) == (nonce, True)
+    assert refusal["reason"].startswith("There is no command /reveiw.")
+    await page.say("@../secret")
+    refusal = await page.until("refused")
+    assert refusal["unclear"]
+    assert "outside the workspace" in refusal["reason"]
+    await page.say("/clear")
+    refusal = await page.until("refused")
+    assert (refusal["unclear"], "Reload" in refusal["reason"]) == (False, True)
+    await page.say("/help me")
+    refusal = await page.until("refused")
+    assert (refusal["unclear"], "takes nothing" in refusal["reason"]) == (True, True)
+    assert not await conversation.messages.aexists()
+    await tell(page, "/reveiw @../secret @a.py", literal=True, nonce=nonce)
     assert texts_of(await said(conversation)) == ["/reveiw @../secret @a.py", FILE]
 
 
 async def test_a_path_that_is_not_there_is_sent_and_said(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """To who sent it, once it was taken; nothing is said where it was meant as text."""
     anthropic_standin.then(Reply("Fine."), Reply("Fine."))
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Ask @nobody about @a.py", literal=True)
-        await page.say("Ask @nope about @a.py")
-        told = await page.until("noted")
-        assert told["text"] == "The workspace has no @nope: it was sent as text."
-        await page.until_idle()
-        assert len([frame for frame in page.frames if frame["type"] == "noted"]) == 1
+    await tell(page, "Ask @nobody about @a.py", literal=True)
+    await page.say("Ask @nope about @a.py")
+    told = await page.until("noted")
+    assert told["text"] == "The workspace has no @nope: it was sent as text."
+    await page.until_idle()
+    assert len([frame for frame in page.frames if frame["type"] == "noted"]) == 1
     assert texts_of(await said(conversation))[0] == "Ask @nope about @a.py"
 
 
 async def test_a_folder_is_shown_as_one(
-    conversation: Conversation, alice: User, browser: Client
+    conversation: Conversation, browser: Client, page: Page
 ) -> None:
     """A file beside it as a file."""
     (workspace_of(conversation) / "src").mkdir()
-    async with open_page(conversation, alice) as page:
-        await tell(page, "Look at @src and @a.py")
+    await tell(page, "Look at @src and @a.py")
     shown = (await sync_to_async(browser.get)(f"/c/{conversation.pk}/")).text
     named = re.findall(r'#([a-z]+)"></use></svg><span class="attached-name">([^<]+)<', shown)
     assert named == [("folder", "src/"), ("file", "a.py")]
 
 
 async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """As things are then; what is not understood is said when it is put there."""
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello")
-        await page.until("text.streamed")
-        await page.say("/reveiw it", queued=True)
-        assert (await page.until("refused"))["unclear"]
-        nonce = await page.say("/review b.py @a.py", queued=True)
-        await page.until("message.accepted", nonce=nonce)
-        (workspace_of(conversation) / "a.py").write_text("changed\n")
-        gate.open()
-        for _ in range(2):
-            await page.until_idle()
+    await page.begin("Hello")
+    await page.say("/reveiw it", queued=True)
+    assert (await page.until("refused"))["unclear"]
+    nonce = await page.say("/review b.py @a.py", queued=True)
+    await page.until("message.accepted", nonce=nonce)
+    (workspace_of(conversation) / "a.py").write_text("changed\n")
+    gate.open()
+    for _ in range(2):
+        await page.until_idle()
     words, command, file = texts_of(await said(conversation))
     assert (words, "Review b.py closely." in command) == ("/review b.py @a.py", True)
     assert "changed" in file
@@ -181,17 +159,16 @@ async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(
 
 @pytest.mark.parametrize("text", ["/usr/bin is full", "/", "mail me@a.py", "@nobody", "1 / 2"])
 async def test_what_only_looks_like_it_is_text(
-    text: str, conversation: Conversation, alice: User, anthropic_standin: Standin
+    text: str, conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """It is sent as it was typed."""
     anthropic_standin.reply("Fine.")
-    async with open_page(conversation, alice) as page:
-        await tell(page, text)
+    await tell(page, text)
     assert texts_of(await said(conversation)) == [text]
 
 
 async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
-    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """A workspace's files may come from anywhere; somebody else's commands are not there."""
     anthropic_standin.reply("Fine.")
@@ -199,12 +176,9 @@ async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
     for name in ("clear", "mine"):
         put_command(workspace_of(conversation), name, "Evil.")
     await SavedCommand.objects.acreate(owner=alice, name="mine", text="Good: $ARGUMENTS")
-    async with open_page(conversation, alice) as page:
-        await page.say("/clear")
-        assert "Reload" in (await page.until("refused"))["reason"]
-        await page.say("/theirs")
-        assert "no command /theirs" in (await page.until("refused"))["reason"]
-        await tell(page, "/mine now")
+    assert "Reload" in await page.refusal("/clear")
+    assert "no command /theirs" in await page.refusal("/theirs")
+    await tell(page, "/mine now")
     assert texts_of(await said(conversation))[1:] == [
         '<command name="mine">\nGood: now\n</command>'
     ]
@@ -212,17 +186,16 @@ async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
 
 @EVERY_DOOR
 async def test_a_command_outlives_a_condensation_by_hand(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """The model still reads it in the next request, word for word, and the file is gone."""
     anthropic_standin.then(Reply("One."), Reply("Two. " * 200), Reply("<summary>Done.</summary>"))
-    async with open_page(conversation, alice) as page:
-        await tell(page, "/review a.py")
-        await tell(page, "More of @a.py")
-        await page.send("condense.start")
-        await page.until("status.changed", turn="")
-        anthropic_standin.reply("Three.")
-        await tell(page, "And now?")
+    await tell(page, "/review a.py")
+    await tell(page, "More of @a.py")
+    await page.send("condense.start")
+    await page.until("status.changed", turn="")
+    anthropic_standin.reply("Three.")
+    await tell(page, "And now?")
     effective = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert effective[0].is_summary
     assert condense.command_blocks(effective) == (REVIEW,)

@@ -213,11 +213,11 @@ def test_a_name_with_spaces_stands_in_quotes(workspace: Workspace) -> None:
 def test_files_are_found_in_linear_time(tmp_path: Path) -> None:
     """With rules to be followed."""
     workspaces = []
-    for packages in (10, 80):
+    for packages in (8, 40):
         root = tmp_path / f"{packages} packages"
         for folder in (root / f"package{number}" for number in range(packages)):
             folder.mkdir(parents=True)
-            for module in range(100):
+            for module in range(50):
                 (folder / f"module{module}.py").touch()
         (root / ".gitignore").write_text("*.log\nbuild/\n")
         workspaces.append(Workspace(root))

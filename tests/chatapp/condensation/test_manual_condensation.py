@@ -17,10 +17,10 @@ from chatapp.condensation import undo
 from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
 from chatapp.transcript import row_pages
-from chatapp.turns import active_conversation, condensation_turns, turn_retries
+from chatapp.turns import condensation_turns, follow_ups
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.scripted_turns import ask, end, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.test_storage_failures import broken
 from tests.records import put_on_record
@@ -149,8 +149,7 @@ async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
     assert await Condensation.objects.filter(status="failed").aexists()
     attempts = await Condensation.objects.acount()
     assert len(await rows(conversation)) == len(before) + attempts
-    again = await sync_to_async(turn_retries.retry_turn)(conversation=conversation, nonce=turn.pk)
-    assert again
+    again = await sync_to_async(retry)(conversation)
     assert again.question_seq == turn.question_seq
 
 
@@ -188,7 +187,7 @@ async def test_what_was_asked_for_during_a_turn_is_done_once_the_database_can_be
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is no more lost than what waits in the queue, which follows it."""
-    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
+    monkeypatch.setattr(follow_ups, "AGAIN", 0.0)
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply(SUMMARY), Reply("Three."))
     async with open_page(conversation, alice) as page:

@@ -23,10 +23,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -68,8 +65,10 @@ async def record(
     )
 
 
-async def test_a_call_that_broke_off_costs_what_was_streamed(conversation: Conversation) -> None:
-    """The provider's last word was before the first token; that is not what was written."""
+async def test_a_call_that_broke_off_costs_what_was_streamed(
+    conversation: Conversation, browser: Client
+) -> None:
+    """The provider's last word was before the first token; the page says that it is an estimate."""
     journal = await journal_of(conversation)
     call = await record(journal, condense.Usage(input=1_000, output=1))
     await journal.append(WRITTEN, stop_reason="stopped", call=call)
@@ -77,6 +76,9 @@ async def test_a_call_that_broke_off_costs_what_was_streamed(conversation: Conve
     tokens = budgets.COUNTER.count(TEXT)
     assert (row.tokens_input, row.tokens_output, row.usage_measured) == (1_000, tokens, False)
     assert row.cost == (3 * 1_000 + 15 * tokens) / Decimal(1_000_000)
+    shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
+    assert f"≈ {tokens}" in shown
+    assert "≈ $0.0" in shown
 
 
 async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversation) -> None:
@@ -127,19 +129,6 @@ async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) 
     assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
 
 
-async def test_the_page_says_that_the_cost_of_a_stopped_answer_is_an_estimate(
-    conversation: Conversation, browser: Client
-) -> None:
-    """With the sign that estimates have everywhere."""
-    journal = await journal_of(conversation)
-    call = await record(journal, condense.Usage(input=1_000, output=1))
-    await journal.append(WRITTEN, stop_reason="stopped", call=call)
-    page = await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))
-    shown = page.content.decode()
-    assert f"≈ {budgets.COUNTER.count(TEXT)}" in shown
-    assert "≈ $0.0" in shown
-
-
 async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
     alice: User, anthropic_standin: Standin
 ) -> None:
@@ -149,8 +138,7 @@ async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
     text = "A summary that is long enough to be sent in more than one piece. " * 30
     anthropic_standin.then(Reply("Noted."), Reply(f"<summary>{text}</summary>", gate=gate))
     async with open_page(conversation, alice) as page:
-        await page.say("Remember this. " * 300)
-        await page.until_idle()
+        await page.ask("Remember this. " * 300)
         await page.send("condense.start")
         await page.until("condensing.progressed")
         await page.send("condense.cancel")

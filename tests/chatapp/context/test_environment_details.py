@@ -16,13 +16,10 @@ from chatapp.transcript.message_parts import NotePart, TextPart
 from chatapp.transcript.rows import MessageRow
 from tests.chatapp.claude import converse
 from tests.chatapp.queries import statements
-from tests.chatapp.sockets import PATIENCE, connect, open_page
+from tests.chatapp.sockets import PATIENCE, Page, connect
 from tests.standin.behaviours import Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,18 +44,15 @@ def told(message: dict[str, Any]) -> str:
 
 
 async def test_it_is_stored_once_and_sent_again_byte_for_byte(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
+    anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
     """The next message tells what is so then; the file that came in between is in it alone."""
     folder = toolbox.workspace_of(conversation)
     (folder / "src").mkdir()
     anthropic_standin.then(Reply(tools=(TODO,)), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("One")
-        await page.until_idle()
-        (folder / "new.txt").write_text("")
-        await page.say("Two")
-        await page.until_idle()
+    await page.ask("One")
+    (folder / "new.txt").write_text("")
+    await page.ask("Two")
     first, *_, last = [unmarked(one.body["messages"]) for one in anthropic_standin.requests]
     assert json.dumps(last[: len(first)]) == json.dumps(first)
     assert "# Files in the workspace\nsrc/\n</environment" in told(first[0])
@@ -70,12 +64,10 @@ async def test_it_is_stored_once_and_sent_again_byte_for_byte(
 
 
 async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
+    alice: User, anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
     """Neither found, nor in the title, nor copied, nor in what a condensation says of requests."""
-    async with open_page(conversation, alice) as page:
-        await page.say("One")
-        await page.until_idle()
+    await page.ask("One")
     stored = await Message.objects.order_by("seq").afirst()
     assert stored
     message = message_store.to_engine(stored)
@@ -114,18 +106,14 @@ async def test_it_is_the_time_where_the_person_is(
     assert "(UTC, UTC+00:00)" in await describe(fresh, "../../etc/passwd")
 
 
-async def test_switched_off_nothing_is_gathered(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
-) -> None:
+async def test_switched_off_nothing_is_gathered(anthropic_standin: Standin, page: Page) -> None:
     """The message is its words, and no query is made."""
     await Preferences.objects.aupdate(environment_details=False)
     fresh = await Conversation.objects.select_related("owner__preferences").aget()
     with statements() as sent:
         assert await sync_to_async(describe_surroundings)(fresh, "") == ""
     assert [*sent] == []
-    async with open_page(conversation, alice) as page:
-        await page.say("One")
-        await page.until_idle()
+    await page.ask("One")
     (words,) = anthropic_standin.requests[0].body["messages"][0]["content"]
     assert words["text"] == "One"
 

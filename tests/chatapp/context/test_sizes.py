@@ -88,13 +88,11 @@ async def test_after_three_turns_the_next_prompt_is_estimated_within_5_percent(
         (folder / Path(name).name).write_text((ROOT / name).read_text())
     async with open_page(conversation, alice) as page:
         for name in FILES[:3]:
-            await page.say(f'call read_file {{"path": "{Path(name).name}"}}')
-            await page.until_idle()
+            await page.ask(f'call read_file {{"path": "{Path(name).name}"}}')
         anchored = await sync_to_async(expected)(conversation, LAST)
         await sync_to_async(forget_measurement)(conversation)
         calibrated = await sync_to_async(expected)(conversation, LAST)
-        await page.say(LAST)
-        await page.until_idle()
+        await page.ask(LAST)
     measured = measure(standin.requests[-1].body, standin.factor)
     assert measured > 5_000
     assert (anchored.measured, calibrated.measured) == (False, False)
@@ -130,12 +128,10 @@ async def test_pictures_teach_nothing_about_a_tokenizer(alice: User, standin: St
     async with open_page(conversation, alice) as page:
         for number in range(3):
             await sync_to_async(show)(conversation, 1_000 + 100 * number, 1_100)
-            await page.say("Describe it. " * 150)
-            await page.until_idle()
+            await page.ask("Describe it. " * 150)
         await sync_to_async(forget_measurement)(conversation)
         calibrated = await sync_to_async(expected)(conversation, LAST * 9)
-        await page.say(LAST * 9)
-        await page.until_idle()
+        await page.ask(LAST * 9)
     measured = measure(standin.requests[-1].body, standin.factor)
     assert not standin.problems
     assert calibrated.value == pytest.approx(measured, rel=0.05)
@@ -155,10 +151,8 @@ async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matt
         ]
         await sync_to_async(append_many)(conversation.pk, history * 6)
         async with open_page(conversation, alice) as page:
-            await page.say("And now?")
-            await page.until_idle()
-            await page.say("And then?")
-            await page.until_idle()
+            await page.ask("And now?")
+            await page.ask("And then?")
     assert len(standin.counts) == 1
     call = await ModelCall.objects.filter(conversation=conversation).afirst()
     assert call is not None
@@ -240,8 +234,7 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
     summarise(conversation, tokens=3_000)
     conversation.refresh_from_db()
     size = sizes.context_size(conversation, profile, message_store.read_effective(conversation.pk))
-    tools = toolbox.offered(conversation, profile)
-    overhead = budgets.overhead_for(profile.provider, tools, SYSTEM_PROMPT).total
+    overhead = sum(budgets.overhead_of(conversation, profile, SYSTEM_PROMPT))
     assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
     other = sizes.context_size(
         conversation,

@@ -11,23 +11,13 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.turn_context import LONGEST, PROJECT_FILE, system_of
 from chatapp.models import Conversation, ModelCall, Question, message_store
 from chatapp.toolbox import toolbox
-from tests.chatapp.claude import converse
 from tests.chatapp.runs import bar_of
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
-__all__ = ["anthropic_standin"]
-
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
 
 
 @pytest.fixture
@@ -49,17 +39,14 @@ def systems(standin: Standin) -> list[str]:
 
 
 async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, folder: Path
+    anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
     """Byte for byte the same while the file is; a change is said where the cache missed."""
     (folder / PROJECT_FILE).write_text("Use tabs.\n")
-    async with open_page(conversation, alice) as page:
-        for text in ("One", "Two"):
-            await page.say(text)
-            await page.until_idle()
-        (folder / PROJECT_FILE).write_text("Use spaces.\n")
-        await page.say("Three")
-        await page.until_idle()
+    for text in ("One", "Two"):
+        await page.ask(text)
+    (folder / PROJECT_FILE).write_text("Use spaces.\n")
+    await page.ask("Three")
     first, second, third = systems(anthropic_standin)
     assert first == second
     assert first.startswith(SYSTEM_PROMPT)
@@ -71,7 +58,7 @@ async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
 
 
 async def test_hostile_instructions_stay_within_their_marks_and_approve_nothing(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, folder: Path
+    anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
     """Whoever obeys them still has to ask a person before anything is written."""
     end = "</project_instructions>"
@@ -80,11 +67,9 @@ async def test_hostile_instructions_stay_within_their_marks_and_approve_nothing(
     )
     write = ToolCall("write_file", {"path": "a.txt", "content": "x"})
     anthropic_standin.then(Reply(tools=(write,)))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello")
-        await page.until("status.changed", waits=True)
-        await page.send("turn.stop")
-        await page.until_idle()
+    await page.say("Hello")
+    await page.until("status.changed", waits=True)
+    await page.stop()
     (system,) = systems(anthropic_standin)
     assert system.count(end) == 1
     assert system.endswith(end)
@@ -168,14 +153,12 @@ def test_nobody_else_reads_or_sets_a_conversation_s_prompt(
 
 
 async def test_a_profile_s_prompt_is_what_its_model_is_told(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
+    anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
     """From the next turn on."""
     profile = conversation.profile
     assert profile
     profile.system_prompt = "Answer in Latin."
     await sync_to_async(profile.save)()
-    async with open_page(conversation, alice) as page:
-        await page.say("Hi")
-        await page.until_idle()
+    await page.ask("Hi")
     assert systems(anthropic_standin) == ["Answer in Latin."]

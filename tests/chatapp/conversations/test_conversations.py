@@ -21,7 +21,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.profiles import KeySource
-from chatapp.turns import lifecycle
+from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import record_for
@@ -191,11 +191,11 @@ def test_only_what_began_before_is_taken_for_interrupted(
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
     Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    assert lifecycle.close_interrupted(conversation, started_before=looked) == set()
+    assert crash_recovery.close_interrupted(conversation, started_before=looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
     assert (turn.is_over, attempt.status) == (False, "running")
     later = timezone.now()
-    assert lifecycle.close_interrupted(conversation, started_before=later) == {conversation.pk}
+    assert crash_recovery.close_interrupted(conversation, started_before=later) == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"

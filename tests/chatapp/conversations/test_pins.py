@@ -27,10 +27,9 @@ from chatapp.models import (
 )
 from chatapp.transfer.readable_copy import write_markdown
 from chatapp.transfer.record_export import write_record
-from chatapp.turns import turn_retries
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.scripted_turns import ask, end, retry
 
 RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f600."
 
@@ -355,5 +354,5 @@ def test_an_answer_is_tried_again_across_a_rule(conversation: Conversation) -> N
     """It is no part of the talk: what broke off is set aside as before."""
     end(ask(conversation, "Why?"), "Because it", stop_reason="error", status=Turn.Status.FAILED)
     pin_rule(conversation=conversation, text=RULE)
-    turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
+    retry(conversation)
     assert seen(conversation) == ["Why?", f"<pinned_rule>\n{RULE}\n</pinned_rule>"]

@@ -13,7 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.condensation import undo
 from chatapp.context import sizes
-from chatapp.context.condense_requests import Scope
+from chatapp.context.condense_requests import CondenseRequest, Scope
 from chatapp.conversations import conversations, pins
 from chatapp.conversations import rewind as rewind_
 from chatapp.conversations.rewind import rewind_conversation
@@ -110,7 +110,7 @@ class Person:
             assert await sync_to_async(self.witness.what_the_model_sees)() == before
 
     async def condense(self, moment: Moment, stops: bool) -> None:
-        await actions.condense_now(self.conversation, incoming_frames.StartCondensing(uuid.uuid4()))
+        await actions.condense_now(self.conversation, CondenseRequest(uuid.uuid4()))
         await self.interrupt(moment, actions.stop if stops else actions.cancel_condensing)
 
     async def condense_part(self, place: int, moment: Moment) -> None:
@@ -119,7 +119,7 @@ class Person:
             first = place % (len(seqs) - 1)
             last = min(first + 1 + place % 3, len(seqs) - 1)
             scope = Scope(seqs[first], seqs[last])
-            command = incoming_frames.StartCondensing(uuid.uuid4(), scope=scope)
+            command = CondenseRequest(uuid.uuid4(), scope=scope)
             await actions.condense_now(self.conversation, command)
             await self.interrupt(moment, actions.cancel_condensing)
 

@@ -7,13 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.models import Conversation, Manifest, ModelCall
-from tests.chatapp.claude import converse
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import OVERLOADED, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,13 +20,10 @@ async def calls_of(conversation: Conversation) -> list[ModelCall]:
 
 
 async def test_a_call_s_row_has_the_provider_s_names_and_how_fast_it_was(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """For a question to the provider's support, and to compare models."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    async with open_page(conversation, alice) as page:
-        await page.say("Hi")
-        await page.until_idle()
+    await page.ask("Hi")
     (call,) = await calls_of(conversation)
     assert (call.request_id, call.reply_id) == ("req_000001", "msg_000001")
     assert call.provider == "anthropic"
@@ -39,14 +32,11 @@ async def test_a_call_s_row_has_the_provider_s_names_and_how_fast_it_was(
 
 
 async def test_a_call_names_the_reply_before_it_also_in_another_turn(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """So that the provider can tell why its cache could not be used."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    async with open_page(conversation, alice) as page:
-        for text in ("Hi", "call list_files", "And?"):
-            await page.say(text)
-            await page.until_idle()
+    for text in ("Hi", "call list_files", "And?"):
+        await page.ask(text)
     previous = [
         one.body["diagnostics"]["previous_message_id"] for one in anthropic_standin.requests
     ]
@@ -55,14 +45,11 @@ async def test_a_call_names_the_reply_before_it_also_in_another_turn(
 
 
 async def test_a_try_that_is_made_again_is_on_record_with_what_it_sent(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Both calls have their request, their name, and their end."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     anthropic_standin.then(OVERLOADED, Reply("Here."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hi")
-        await page.until_idle()
+    await page.ask("Hi")
     failed, made = await calls_of(conversation)
     assert "overloaded" in failed.error
     assert (made.error, made.status) == ("", ModelCall.Status.SUCCEEDED)
@@ -71,13 +58,10 @@ async def test_a_try_that_is_made_again_is_on_record_with_what_it_sent(
 
 
 async def test_the_answer_s_card_says_what_is_known(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """In words; what is not known is left out."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    async with open_page(conversation, alice) as page:
-        await page.say("Hi")
-        await page.until_idle()
+    await page.ask("Hi")
     browser = Client()
     await sync_to_async(browser.force_login)(alice)
     address = reverse("chat", args=[conversation.pk])

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chatapp.live import outgoing_frames, watchers
 from chatapp.live.outgoing_frames import Place
-from chatapp.live.watchers import Watchers
+from chatapp.live.watchers import BACKLOG, KEPT, Watchers
 from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 
@@ -117,19 +117,17 @@ class Street:
     async def wait(self, seconds: int) -> None:
         self.clock.now += seconds
 
-    async def snapshot(self, place: Place) -> Sequence[outgoing_frames.Frame]:
+    async def snapshot(self, place: Place) -> outgoing_frames.Frame:
         """Return what a page begins with: all that was sent."""
-        return [
-            outgoing_frames.snapshot(
-                place,
-                revision=1,
-                turn="",
-                status=str(self.sent),
-                articles=(),
-                streamed=None,
-                panel={},
-            )
-        ]
+        return outgoing_frames.snapshot(
+            place,
+            revision=1,
+            turn="",
+            status=str(self.sent),
+            articles=(),
+            streamed=None,
+            panel={},
+        )
 
 
 @given(STEPS)
@@ -184,6 +182,37 @@ def test_nothing_is_kept_for_nobody() -> None:
     assert alone.change == 0
 
 
+async def nothing_yet(_place: Place) -> outgoing_frames.Frame:
+    """Return a snapshot of one frame."""
+    return outgoing_frames.status_changed("", turn="")
+
+
+@pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (KEPT // 9)] * 9])
+async def test_a_watcher_that_falls_too_far_behind_is_told_to_come_back(sent: list[str]) -> None:
+    """By the number of frames, and by their size; one that is not, gets all."""
+    watchers = Watchers()
+    behind, fast = watchers.watch(nothing_yet), watchers.watch(nothing_yet)
+    await anext(behind)
+    await anext(fast)
+    async with asyncio.timeout(PATIENCE):
+        for text in sent:
+            watchers.send(outgoing_frames.draft_streamed(text))
+            assert json.loads(await anext(fast))["draft"] == text
+        assert [text async for text in behind] == []
+
+
+async def test_what_is_behind_a_dismissal_is_not_sent_any_more() -> None:
+    """Whoever still may watch comes back for it."""
+    watchers = Watchers()
+    heard = watchers.watch(nothing_yet)
+    await anext(heard)
+    watchers.send(outgoing_frames.list_changed())
+    watchers.dismiss()
+    assert not watchers
+    async with asyncio.timeout(PATIENCE):
+        assert [text async for text in heard] == []
+
+
 @pytest.mark.parametrize("text", ["", "a", "a.", "a.b", "a.-1", "a.1.5", "a.٣", "a." + "9" * 30])
 def test_a_place_that_makes_no_sense_is_none(text: str) -> None:
     """The page gets a snapshot."""
@@ -209,62 +238,46 @@ async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, ali
         await again.disconnect(timeout=PATIENCE)
 
 
-async def talk(page: Page) -> None:
-    """Say something, and wait until nothing runs."""
-    await page.say("Hello")
-    await page.until_idle()
-
-
 @pytest.mark.django_db(transaction=True)
-async def test_a_ping_is_answered_with_the_last_number(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_a_ping_is_answered_with_the_last_number(page: Page) -> None:
     """So that a page knows that the line is alive, and whether it missed the end."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        await page.send("ping")
-        pong = await page.until("pong")
-        assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
+    await page.ask("Hi")
+    await page.send("ping")
+    pong = await page.until("pong")
+    assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_stop_that_comes_late_stops_nothing_else(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_a_stop_that_comes_late_stops_nothing_else(page: Page) -> None:
     """It names the turn it meant."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
-        await page.say("And again")
-        await page.send("turn.stop", turn=old)
-        await page.send("turn.stop", turn=str(uuid.uuid4()))
-        assert (await page.until_idle())["text"] == "Done."
+    await page.ask("Hi")
+    old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
+    await page.say("And again")
+    await page.send("turn.stop", turn=old)
+    await page.send("turn.stop", turn=str(uuid.uuid4()))
+    assert (await page.until_idle())["text"] == "Done."
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_was_just_sent_can_be_stopped_by_its_nonce(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_what_was_just_sent_can_be_stopped_by_its_nonce(page: Page) -> None:
     """Whoever sent it knows no other name of it until the first frame comes."""
-    async with open_page(conversation, alice) as page:
-        nonce = str(uuid.uuid4())
-        await page.send("message.send", text=LONG, nonce=nonce)
-        await page.send("turn.stop", turn=nonce)
-        assert (await page.until_idle())["text"] == "Stopped."
+    nonce = str(uuid.uuid4())
+    await page.send("message.send", text=LONG, nonce=nonce)
+    await page.send("turn.stop", turn=nonce)
+    assert (await page.until_idle())["text"] == "Stopped."
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_condensation_that_is_asked_for_twice_is_made_once(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """As a message is, by its nonce; each time the page learns that it was taken."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        nonce = str(uuid.uuid4())
-        for _ in range(3):
-            await page.send("condense.start", nonce=nonce)
-            await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    await page.ask("Hi")
+    nonce = str(uuid.uuid4())
+    for _ in range(3):
         await page.send("condense.start", nonce=nonce)
         await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
+    await page.send("condense.start", nonce=nonce)
+    await page.until("message.accepted", nonce=nonce)
     assert await conversation.condensations.acount() == 1

@@ -29,12 +29,9 @@ from chatapp.models import (
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import bar_of
-from tests.chatapp.sockets import PATIENCE, connect, open_page
-from tests.standin.behaviours import Gate
-from tests.standin.fixtures import anthropic_standin
+from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
+from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 # What runs does so in other threads than the test's, which see only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,13 +61,11 @@ async def test_somebody_elses_conversation_is_refused(
 
 
 async def test_a_message_is_acknowledged_streamed_and_stored(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """With its turn, its usage and its cost."""
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("Hello, who are you?")
-        await page.until("text.streamed")
-        await page.until_idle()
+    nonce = await page.begin("Hello, who are you?")
+    await page.until_idle()
     types = [frame["type"] for frame in page.frames]
     assert {"type": "message.accepted", "nonce": nonce} in page.frames
     assert types.index("article.upserted") < types.index("text.streamed")
@@ -97,59 +92,36 @@ async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     assert await Turn.objects.filter(conversation=conversation).acount() == 1
 
 
-async def test_a_message_sent_again_while_its_turn_runs_is_acknowledged_again(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_a_message_sent_again_while_its_turn_runs_is_acknowledged_again(page: Page) -> None:
     """It is the same message, and no second one that would have to wait."""
     nonce = str(uuid.uuid4())
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG, nonce=nonce)
-        await page.until("message.accepted")
-        await page.until("text.streamed")
-        await page.say(LONG, nonce=nonce)
-        while (answer := await page.next()).get("nonce") != nonce:
-            pass
-        await page.send("turn.stop")
-        await page.until_idle()
+    await page.say(LONG, nonce=nonce)
+    await page.until("message.accepted")
+    await page.until("text.streamed")
+    await page.say(LONG, nonce=nonce)
+    while (answer := await page.next()).get("nonce") != nonce:
+        pass
+    await page.stop()
     assert answer["type"] == "message.accepted"
     assert await Turn.objects.acount() == 1
 
 
 async def test_an_empty_message_is_refused_with_the_reason(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """And nothing is stored."""
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("   ")
-        refusal = await page.until("refused")
+    nonce = await page.say("   ")
+    refusal = await page.until("refused")
     assert refusal["nonce"] == nonce
     assert "Type a message" in refusal["reason"]
     assert not await Message.objects.filter(conversation=conversation).aexists()
 
 
-async def test_a_second_message_while_a_turn_runs_is_refused_and_can_be_sent_later(
-    conversation: Conversation, alice: User
-) -> None:
-    """The page keeps the text."""
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until("text.streamed")
-        await page.say("And another")
-        refusal = await page.until("refused")
-        assert "still running" in refusal["reason"]
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
-async def test_stop_keeps_what_was_streamed(conversation: Conversation, alice: User) -> None:
+async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Page) -> None:
     """The turn is recorded as stopped, and the next message works."""
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until("text.streamed")
-        await page.send("turn.stop")
-        await page.until_idle()
-        await page.say("Hello again")
-        await page.until_idle()
+    await page.begin(LONG)
+    await page.stop()
+    await page.ask("Hello again")
     kept = await Message.objects.filter(conversation=conversation, stop_reason="stopped").aget()
     assert kept.content[0]["text"]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
@@ -163,8 +135,7 @@ async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the
     conversation, gate = await sync_to_async(converse)(alice, anthropic_standin), Gate()
     anthropic_standin.reply("One two three four five six.", gate=gate)
     async with open_page(conversation, alice) as page:
-        await page.say("Count.")
-        await page.until("text.streamed")
+        await page.begin("Count.")
     async with open_page(conversation, alice) as page:
         snapshot = page.frames[0]
         assert snapshot["turn"]
@@ -179,8 +150,7 @@ async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the
 async def test_two_pages_are_told_the_same(conversation: Conversation, alice: User) -> None:
     """Up to what happened before the second one opened."""
     async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
-        await one.say("Hello")
-        await one.until_idle()
+        await one.ask("Hello")
         await two.until_idle()
     personal = {"snapshot", "message.accepted"}
     told = [[f for f in page.frames if f["type"] not in personal] for page in (one, two)]
@@ -188,14 +158,13 @@ async def test_two_pages_are_told_the_same(conversation: Conversation, alice: Us
 
 
 async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
-    conversation: Conversation, alice: User, say: Say
+    conversation: Conversation, say: Say, page: Page
 ) -> None:
     """With the focus on record."""
     await fill(say)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", focus="the numbers")
-        await page.until("transcript.changed")
-        await page.until_idle()
+    await page.send("condense.start", focus="the numbers")
+    await page.until("transcript.changed")
+    await page.until_idle()
     attempt = await Condensation.objects.aget(conversation=conversation)
     assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
     assert (attempt.trigger, attempt.focus) == ("manual", "the numbers")
@@ -208,28 +177,25 @@ async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
 
 @pytest.mark.parametrize("window", [200_000, 4_000])
 async def test_an_empty_conversation_is_not_condensed(
-    conversation: Conversation, alice: User, window: int
+    conversation: Conversation, window: int, page: Page
 ) -> None:
     """The answer says why not, and nothing is put on record; in a small window either."""
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(context_window=window)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        refusal = await page.until("refused")
+    await page.send("condense.start")
+    refusal = await page.until("refused")
     assert refusal["reason"].startswith("There is nothing to condense yet")
     assert not await Condensation.objects.aexists()
 
 
 async def test_a_strategy_with_too_little_to_hide_is_on_record_and_no_failure(
-    conversation: Conversation, alice: User, say: Say
+    alice: User, say: Say, page: Page
 ) -> None:
     """Its row says why: it is not said again at the composer."""
     for role in ("user", "assistant") * 2:
         await sync_to_async(say)(role, "Hello.")
     keeps_all = {"strategy": "keep_recent", "messages_kept": 100}
     await Preferences.objects.filter(owner=alice).aupdate(**keeps_all)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        idle = await page.until_idle()
+    idle = await page.condense()
     assert idle["text"] == "Nothing to condense."
     assert not page.frames[-1]["notice"]
     attempt = await Condensation.objects.aget()
@@ -237,25 +203,12 @@ async def test_a_strategy_with_too_little_to_hide_is_on_record_and_no_failure(
     assert attempt.error
 
 
-async def test_nonsense_is_answered_with_what_to_do(
-    conversation: Conversation, alice: User
-) -> None:
-    """An old page may speak an old protocol."""
-    async with open_page(conversation, alice) as page:
-        await page.send("no.such.thing")
-        refusal = await page.until("refused")
-    assert "Reload" in refusal["reason"]
-
-
 async def test_editing_rewinds_and_sends_in_one_step(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """The old message stays on record, out of the model's sight."""
-    async with open_page(conversation, alice) as page:
-        await page.say("My name is Ada.")
-        await page.until_idle()
-        await page.say("My name is Grace.", replaces=1)
-        await page.until_idle()
+    await page.ask("My name is Ada.")
+    await page.ask("My name is Grace.", replaces=1)
     effective = await store_effective(conversation)
     assert [message.text for message in effective if message.role == "user"] == [
         "My name is Grace."
@@ -277,17 +230,33 @@ async def fill(say: Say) -> None:
 
 
 async def test_a_change_through_a_form_reaches_every_open_page(
-    conversation: Conversation, alice: User, say: Say
+    conversation: Conversation, alice: User, say: Say, page: Page
 ) -> None:
     """Transcript and context bar, although the form's request is over by then."""
     await fill(say)
     client = AsyncClient()
     await client.aforce_login(alice)
-    async with open_page(conversation, alice) as page:
-        address = reverse("rewind", args=[conversation.pk])
-        await client.post(address, {"to_seq": 3})
-        await page.until("transcript.changed")
-        await page.until("panel.changed")
+    address = reverse("rewind", args=[conversation.pk])
+    await client.post(address, {"to_seq": 3})
+    await page.until("transcript.changed")
+    await page.until("panel.changed")
+
+
+async def test_a_call_is_shown_for_the_same_however_many_a_reply_makes(
+    anthropic_standin: Standin, page: Page
+) -> None:
+    """Its own card is sent; the row with all of them once before and once after."""
+    sent = []
+    for calls in (5, 40):
+        listings = [ToolCall("list_files", id=f"toolu_{calls}_{n}") for n in range(calls)]
+        anthropic_standin.then(Reply("All of them.", listings), Reply("Done."))
+        page.frames.clear()
+        await page.ask("Look")
+        told = [frame for frame in page.frames if frame["type"] == "article.upserted"]
+        cards = [frame["id"] for frame in told if frame["id"].startswith("tool-")]
+        assert len(cards) == 2 * calls
+        sent.append(sum(len(frame["html"]) for frame in told) / calls)
+    assert sent[1] < 1.2 * sent[0]
 
 
 class Leaving(ConversationConsumer):

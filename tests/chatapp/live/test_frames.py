@@ -14,13 +14,9 @@ from django.urls import reverse
 from chatapp.live import outgoing_frames
 from chatapp.models import Conversation, Message
 from chatapp.toolbox import toolbox
-from tests.chatapp.claude import converse
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 OWL = "🦉"
 BLOCK = "<p>" + "word " * 20_000 + "</p>"
@@ -28,7 +24,7 @@ BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 def encoded(frame: outgoing_frames.Frame) -> list[dict[str, Any]]:
     """Return what is sent for a frame, none of it too large."""
-    texts = [outgoing_frames.encode(part) for part in outgoing_frames.parts(frame)]
+    texts = outgoing_frames.encode(frame)
     assert all(len(text.encode()) <= outgoing_frames.LARGEST_FRAME for text in texts)
     return [json.loads(text) for text in texts]
 
@@ -49,7 +45,7 @@ def test_a_stored_row_that_does_not_fit_is_fetched(letter: str) -> None:
 def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
     """The words of an answer that could not be saved."""
     frame = outgoing_frames.article_upserted("unsaved-1", "x" * 1_000_000)
-    assert [*outgoing_frames.parts(frame)] == [frame]
+    assert [json.loads(text) for text in outgoing_frames.encode(frame)] == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", OWL])
@@ -101,18 +97,15 @@ def largest(page: Page) -> int:
 
 @pytest.mark.django_db(transaction=True)
 async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """The page has the beginning of each, the server the rest."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     line = "0123456789abcdefghijklmnopqrstuvwxyz <&>\n"
     folder: Path = await sync_to_async(toolbox.workspace_of)(conversation)
     (folder / "large.txt").write_text(line * 1_950)
     calls = tuple(ToolCall("read_file", {"path": "large.txt"}, id=f"c{n}") for n in range(8))
     anthropic_standin.then(Reply(tools=calls), Reply("Read."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Read it eight times.")
-        idle = await page.until_idle()
+    idle = await page.ask("Read it eight times.")
     assert idle["text"] == "Done."
     assert largest(page) <= outgoing_frames.LARGEST_FRAME
 
@@ -132,33 +125,29 @@ async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_reply_of_two_megabytes_is_streamed_and_stored(
-    alice: User, anthropic_standin: Standin
+async def test_a_reply_of_a_megabyte_is_streamed_and_stored(
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """In frames that fit, whoever joins in between included."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    anthropic_standin.then(Reply("\n\n".join(["word " * 2_000] * 200)))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go")
-        idle = await page.until_idle()
+    anthropic_standin.then(Reply("\n\n".join(["word " * 2_000] * 100)))
+    idle = await page.ask("Go")
     assert idle["text"] == "Done."
     assert largest(page) <= outgoing_frames.LARGEST_FRAME
     assert [one for one in page.frames if one.get("revision", 0) is None]
     stored = await Message.objects.aget(conversation=conversation, seq=2)
-    assert len(stored.content[0]["text"]) > 1_990_000
+    assert len(stored.content[0]["text"]) > 990_000
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_message_that_is_too_long_is_refused_with_the_limit(
-    conversation: Conversation, alice: User, settings: LazySettings
+    conversation: Conversation, settings: LazySettings, page: Page
 ) -> None:
     """And one that is just not too long is stored."""
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("x" * 500_001)
-        refused = await page.until("refused", nonce=nonce)
-        assert "it has 500,001 characters, and a message can have 500,000" in refused["reason"]
-        assert not await Message.objects.filter(conversation=conversation).aexists()
-        nonce = await page.say("x " * 250_000)
-        await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    nonce = await page.say("x" * 500_001)
+    refused = await page.until("refused", nonce=nonce)
+    assert "it has 500,001 characters, and a message can have 500,000" in refused["reason"]
+    assert not await Message.objects.filter(conversation=conversation).aexists()
+    nonce = await page.say("x " * 250_000)
+    await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
     assert largest(page) <= outgoing_frames.LARGEST_FRAME

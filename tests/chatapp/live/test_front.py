@@ -27,8 +27,8 @@ class Elsewhere:
         return self._frames()
 
     async def _frames(self) -> AsyncIterator[str]:
-        yield outgoing_frames.encode({"type": "snapshot"})
-        yield outgoing_frames.encode(outgoing_frames.transcript_changed(3))
+        for frame in ({"type": "snapshot"}, outgoing_frames.transcript_changed(3)):
+            yield outgoing_frames.encode(frame)[0]
         await asyncio.Event().wait()
 
     def newest(self, conversation_id: uuid.UUID) -> int:

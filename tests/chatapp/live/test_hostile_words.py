@@ -11,13 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.models import Condensation, Conversation, Message, ModelCall
-from tests.chatapp.claude import converse
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,73 +42,61 @@ async def send_raw(page: Page, text: str) -> None:
 
 @pytest.mark.parametrize("raw", CALLS)
 async def test_a_tool_call_that_no_json_carries_is_stored_answered_and_shown(
-    raw: str, alice: User, anthropic_standin: Standin
+    conversation: Conversation, raw: str, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """The reply was paid for; the next request can be sent, and the page can be read."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     anthropic_standin.then(Reply(tools=(ToolCall("read_file", raw=raw),)), Reply("Read on."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go")
-        idle = await page.until_idle()
+    idle = await page.ask("Go")
     assert idle["text"] == "Done."
     assert await ModelCall.objects.filter(conversation=conversation, error="").acount() == 2
     assert "Read on." in await read(conversation, alice)
 
 
 async def test_a_reply_with_half_a_surrogate_pair_is_streamed_stored_and_shown(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """In code too, which is streamed in another way."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     anthropic_standin.then(Reply("caf\u00e9 \ud83d and\n```py\na = '\udce9' \0 b\n" + "x\n" * 400))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go")
-        idle = await page.until_idle()
+    idle = await page.ask("Go")
     assert idle["text"] == "Done."
     assert "caf\u00e9 \ufffd and" in await read(conversation, alice)
 
 
 async def test_half_a_surrogate_pair_typed_by_the_user_is_stored_and_answered(
-    conversation: Conversation, alice: User
+    conversation: Conversation, alice: User, page: Page
 ) -> None:
     """As is a nonce of the right form."""
-    async with open_page(conversation, alice) as page:
-        nonce = str(uuid.uuid4())
-        frame = {"type": "message.send", "text": "\ud800 h\0i", "nonce": nonce}
-        await send_raw(page, json.dumps(frame))
-        await page.until("message.accepted", nonce=nonce)
-        await page.until_idle()
+    nonce = str(uuid.uuid4())
+    frame = {"type": "message.send", "text": "\ud800 h\0i", "nonce": nonce}
+    await send_raw(page, json.dumps(frame))
+    await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
     message = await Message.objects.aget(conversation=conversation, seq=1)
     assert message.content == [{"type": "text", "text": "\ufffd h\ufffdi"}]
     assert "\ufffd h" in await read(conversation, alice)
 
 
 async def test_a_summary_with_half_a_surrogate_pair_is_stored_and_shown(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """Its record does not stay "running"."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     summary = Reply("<analysis>\udc00</analysis><summary>What was \ud83d said.</summary>")
     anthropic_standin.then(Reply("One."), Reply("Two."), summary)
-    async with open_page(conversation, alice) as page:
-        for words in ("First", " ".join(map(str, [*range(100, 725)] * 3))):
-            await page.say(words)
-            await page.until_idle()
-        await page.send("condense.start", focus="the \ud83d")
-        await page.until_idle()
+    for words in ("First", " ".join(map(str, [*range(100, 725)] * 3))):
+        await page.ask(words)
+    await page.condense(focus="the \ud83d")
     attempt = await Condensation.objects.aget(conversation=conversation)
     assert (attempt.status, attempt.focus) == ("succeeded", "the \ufffd")
     assert "What was \ufffd said." in attempt.summary
     assert "What was \ufffd said." in await read(conversation, alice)
 
 
-@pytest.mark.parametrize("frame", ["[" * 100_000, '{"a":' * 50_000, "[" * 900 + "]" * 900])
-async def test_a_frame_of_brackets_is_refused_and_the_socket_stays(
-    frame: str, conversation: Conversation, alice: User
-) -> None:
-    """Nobody's browser sends it, but anybody can."""
-    async with open_page(conversation, alice) as page:
-        await send_raw(page, frame)
-        assert (await page.until("refused"))["reason"]
-        await page.say("Still here?")
-        await page.until_idle()
+NONSENSE = ["no json", '{"type": "no.such.thing"}', "[" * 100_000, '{"a":' * 50_000]
+
+
+@pytest.mark.parametrize("frame", [*NONSENSE, "[" * 900 + "]" * 900])
+async def test_a_frame_of_nonsense_is_refused_and_the_socket_stays(frame: str, page: Page) -> None:
+    """An old page may speak an old protocol, and anybody can send brackets."""
+    await send_raw(page, frame)
+    assert "Reload" in (await page.until("refused"))["reason"]
+    await page.ask("Still here?")

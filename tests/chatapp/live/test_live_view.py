@@ -81,7 +81,7 @@ class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
-    async def snapshot(self, place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
+    async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
         raise OperationalError("database is locked")
 
 

@@ -2,21 +2,16 @@
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from chatapp.conversations import pins
 from chatapp.models import Condensation, Conversation, ModelCall, Pin, message_store
 from tests.chatapp.audited import raw
-from tests.chatapp.claude import converse
 from tests.chatapp.condensation.test_manual_condensation import LONG, SUMMARY
 from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,16 +37,14 @@ async def condense(conversation: Conversation, standin: Standin) -> Condensation
     """Condense by hand, and return the record of the attempt."""
     standin.then(Reply(SUMMARY))
     async with open_page(conversation, conversation.owner) as page:
-        await page.send("condense.start")
-        await page.until_idle()
+        await page.condense()
     return await Condensation.objects.alatest("started_at")
 
 
 async def test_a_summary_carries_what_is_pinned_until_it_is_unpinned(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin
 ) -> None:
     """Of what was unpinned since, the next one says nothing any more."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     await talk(conversation)
     await sync_to_async(pins.pin_message)(conversation=conversation, seq=2)
     for _ in range(2):
@@ -66,10 +59,9 @@ async def test_a_summary_carries_what_is_pinned_until_it_is_unpinned(
 
 
 async def test_a_pin_whose_bytes_changed_stops_the_condensation(
-    alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin
 ) -> None:
     """The attempt is on record as failed, with the reason, and nothing is hidden."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     await talk(conversation)
     await sync_to_async(pins.pin_message)(conversation=conversation, seq=2)
     pin = await Pin.objects.aget()
@@ -86,10 +78,9 @@ async def test_a_pin_whose_bytes_changed_stops_the_condensation(
 
 
 async def test_a_rule_is_told_late_and_kept_by_a_condensation(
-    alice: User, anthropic_standin: Standin, browser: Client
+    conversation: Conversation, anthropic_standin: Standin, browser: Client, page: Page
 ) -> None:
     """The inspector reads the request again; of a summary's pins it is one like any other."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     profile = conversation.profile
     assert profile
     profile.model = "claude-opus-5"
@@ -97,9 +88,7 @@ async def test_a_rule_is_told_late_and_kept_by_a_condensation(
     await talk(conversation)
     await sync_to_async(pins.pin_rule)(conversation=conversation, text=RULE)
     anthropic_standin.then(Reply("Yes."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        await page.until_idle()
+    await page.ask("Go on.")
     *_, last, late = anthropic_standin.requests[-1].body["messages"]
     assert (last["role"], late["role"]) == ("user", "system")
     assert late["content"][0]["text"] == f"<pinned_rule>\n{RULE}\n</pinned_rule>"

@@ -51,27 +51,20 @@ def asked(sent: Statements) -> list[str]:
     return [sql for sql in sent if not any(sign in sql for sign in WITH_TIME)]
 
 
-async def talk(page: Page) -> None:
-    """Send a message, and wait for the end of its turn."""
-    await page.say("Hi")
-    await page.until_idle()
-
-
 async def test_a_short_turn_takes_so_many_queries(
     conversation: Conversation, alice: User, session: SessionStore
 ) -> None:
     """From the socket to the end, a page watching."""
     async with open_page(conversation, alice, session) as page:
-        await talk(page)
+        await page.ask("Hi")
         with statements() as sent:
-            await talk(page)
+            await page.ask("Hi")
     assert len(asked(sent)) <= TO_SEND + TO_ANSWER, "\n".join(sent)
 
 
-async def test_an_answer_is_rendered_once(conversation: Conversation, alice: User) -> None:
+async def test_an_answer_is_rendered_once(page: Page) -> None:
     """With the turn's end, which says what it took; until then its words are there."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
+    await page.ask("Hi")
     told = [frame.get("id") or frame["type"] for frame in page.frames]
     assert told.count("message-2") == 1
     # What the user said made the context grow, and the answer did.
@@ -79,18 +72,15 @@ async def test_an_answer_is_rendered_once(conversation: Conversation, alice: Use
     assert told.index("message-2") == len(told) - 1 - told[::-1].index("streaming") + 1
 
 
-async def test_a_turn_takes_as_many_queries_in_a_long_conversation(
-    conversation: Conversation, alice: User, say: Say
-) -> None:
+async def test_a_turn_takes_as_many_queries_in_a_long_conversation(say: Say, page: Page) -> None:
     """What is stored costs nothing until it is looked at."""
-    async with open_page(conversation, alice) as page:
-        await talk(page)
-        with statements() as few:
-            await talk(page)
-        for number in range(20):
-            await sync_to_async(say)("user" if number % 2 else "assistant", "More")
-        with statements() as sent:
-            await talk(page)
+    await page.ask("Hi")
+    with statements() as few:
+        await page.ask("Hi")
+    for number in range(20):
+        await sync_to_async(say)("user" if number % 2 else "assistant", "More")
+    with statements() as sent:
+        await page.ask("Hi")
     assert len(asked(sent)) <= TO_SEND + TO_ANSWER, "\n".join(sent)
     assert set(asked(sent)) <= set(asked(few))
 
@@ -100,7 +90,7 @@ async def test_a_socket_takes_so_many_queries_until_it_shows_the_present(
 ) -> None:
     """With a turn behind it, and none that runs."""
     async with open_page(conversation, alice) as page:
-        await talk(page)
+        await page.ask("Hi")
     with statements() as sent:
         async with open_page(conversation, alice):
             pass

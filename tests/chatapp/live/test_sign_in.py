@@ -19,7 +19,7 @@ from django.test import Client
 from chatapp.asgi import application
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Turn
-from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,7 +42,7 @@ async def answer(socket: WebsocketCommunicator) -> tuple[str, int | None]:
 
 
 async def test_a_socket_opens_while_a_message_waits_for_the_lock(
-    conversation: Conversation, alice: User, browser: Client
+    conversation: Conversation, browser: Client, page: Page
 ) -> None:
     """Whoever only looks sees the conversation at once; the message is stored after the wait."""
     name, begun = connection.settings_dict["NAME"], threading.Event()
@@ -53,20 +53,19 @@ async def test_a_socket_opens_while_a_message_waits_for_the_lock(
         return execute(sql, *rest)
 
     wrappers = await sync_to_async(lambda: connection.execute_wrappers)()
-    async with open_page(conversation, alice) as page:
-        with closing(sqlite3.connect(name, autocommit=True)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            wrappers.append(note)
-            await page.say("Hello.")
-            assert await asyncio.to_thread(begun.wait, PATIENCE)
-            wrappers.remove(note)
-            behind = asyncio.create_task(sync_to_async(int)())
-            socket = socket_of(browser, conversation)
-            assert await socket.connect(PATIENCE) == (True, None)
-            await Page(socket).until("snapshot")
-            assert not behind.done()
-        await page.until_idle()
-        await socket.disconnect(timeout=PATIENCE)
+    with closing(sqlite3.connect(name, autocommit=True)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        wrappers.append(note)
+        await page.say("Hello.")
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
+        wrappers.remove(note)
+        behind = asyncio.create_task(sync_to_async(int)())
+        socket = socket_of(browser, conversation)
+        assert await socket.connect(PATIENCE) == (True, None)
+        await Page(socket).until("snapshot")
+        assert not behind.done()
+    await page.until_idle()
+    await socket.disconnect(timeout=PATIENCE)
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
 

@@ -16,13 +16,9 @@ from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Message, Profile, Turn
 from chatapp.turns import actions
 from chatapp.turns.active_conversations import active
-from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,30 +114,18 @@ async def test_a_session_that_another_process_ended_is_shown_nothing_more(
     assert (sent["type"], sent["code"]) == ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
 
 
-async def test_a_session_that_goes_on_may_send(
-    conversation: Conversation, alice: User, browser: Client
-) -> None:
-    """Nothing is asked of anybody."""
-    async with open_page(conversation, alice, browser.session) as page:
-        await page.say("Hello")
-        await page.until_idle()
-    assert await Message.objects.acount() == 2
-
-
 async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
-    alice: User, browser: Client, anthropic_standin: Standin
+    conversation: Conversation, browser: Client, anthropic_standin: Standin, page: Page
 ) -> None:
     """What was written so far is kept, for whoever brings it back; no more is paid for."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     gate = Gate()
     anthropic_standin.then(Reply("A long answer that nobody wants any more.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await page.until("text.streamed")
-        address = reverse("delete", args=[conversation.pk])
-        await sync_to_async(browser.post)(address)
-        assert await until_closed(page) == incoming_frames.NOT_YOURS
+    await page.say("Hello.")
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    await page.until("text.streamed")
+    address = reverse("delete", args=[conversation.pk])
+    await sync_to_async(browser.post)(address)
+    assert await until_closed(page) == incoming_frames.NOT_YOURS
     await ended(conversation)
     gate.open()
     turn = await Turn.objects.aget()
@@ -157,21 +141,19 @@ async def ended(conversation: Conversation) -> None:
 
 
 async def test_a_deleted_conversation_takes_no_message_through_a_socket(
-    conversation: Conversation, alice: User
+    conversation: Conversation, page: Page
 ) -> None:
     """Also where it was deleted by another process."""
-    async with open_page(conversation, alice) as page:
-        await sync_to_async(conversations.delete_conversation)(conversation=conversation)
-        await page.say("Hello.")
-        assert await until_closed(page) == incoming_frames.NOT_YOURS
+    await sync_to_async(conversations.delete_conversation)(conversation=conversation)
+    await page.say("Hello.")
+    assert await until_closed(page) == incoming_frames.NOT_YOURS
     assert not await Message.objects.aexists()
 
 
 async def test_a_profile_chosen_in_mid_turn_takes_no_measure_of_the_old_one(
-    alice: User, browser: Client, anthropic_standin: Standin
+    conversation: Conversation, alice: User, browser: Client, anthropic_standin: Standin, page: Page
 ) -> None:
     """Its tokenizer is another one."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     other = await Profile.objects.acreate(
         owner=alice,
         name="Other",
@@ -182,13 +164,12 @@ async def test_a_profile_chosen_in_mid_turn_takes_no_measure_of_the_old_one(
     )
     gate = Gate()
     anthropic_standin.then(Reply("Hello to you.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hi")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        address = reverse("choose_profile", args=[conversation.pk])
-        await sync_to_async(browser.post)(address, {"profile": other.pk})
-        gate.open()
-        await page.until_idle()
+    await page.say("Hi")
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    address = reverse("choose_profile", args=[conversation.pk])
+    await sync_to_async(browser.post)(address, {"profile": other.pk})
+    gate.open()
+    await page.until_idle()
     await conversation.arefresh_from_db()
     assert (conversation.measured_tokens, conversation.measured_seq) == (None, None)
     assert "of 16,000 tokens" in page.frames[-1]["bar"]

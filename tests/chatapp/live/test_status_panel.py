@@ -15,28 +15,13 @@ from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Failure, Gate, Reply, rate_limited
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<summary>The vault's word is heliotrope.</summary>"
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
-
-
-async def ask(page: Page, text: str) -> None:
-    """Say something and wait until nothing runs any more."""
-    await page.say(text)
-    await page.until_idle()
 
 
 def values(frames: list[dict[str, Any]], type_: str, name: str) -> list[Any]:
@@ -56,18 +41,19 @@ def moment(html: str, name: str) -> float:
 
 
 async def test_the_band_is_the_same_until_it_goes_and_its_figures_come_beside_it(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
-    """Shown anew twice a second, it would take the focus from its button."""
+    """Shown anew twice a second, it would take the focus from its button; a late page has it."""
     gate = Gate()
     anthropic_standin.then(Reply("Noted."), Reply(SUMMARY, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await ask(page, LONG)
-        known = len(page.frames)
-        await page.send("condense.start")
-        await page.until("condensing.progressed")
-        gate.open()
-        await page.until_idle()
+    await page.ask(LONG)
+    known = len(page.frames)
+    await page.send("condense.start")
+    await page.until("condensing.progressed")
+    async with open_page(conversation, alice) as late:
+        assert "Condensing context…" in late.frames[0]["panel"]["condensing"]
+    gate.open()
+    await page.until_idle()
     before, band, after = values(page.frames[known - 1 :], "panel.changed", "condensing")
     assert (before, after) == ("", "")
     assert "Condensing context…" in band
@@ -75,15 +61,13 @@ async def test_the_band_is_the_same_until_it_goes_and_its_figures_come_beside_it
 
 
 async def test_start_and_end_of_condensing_are_announced_once(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """In the status line alone: the band is not read out."""
     anthropic_standin.then(Reply("Noted."), Reply(SUMMARY))
-    async with open_page(conversation, alice) as page:
-        await ask(page, LONG)
-        known = len(page.frames)
-        await page.send("condense.start")
-        await page.until_idle()
+    await page.ask(LONG)
+    known = len(page.frames)
+    await page.condense()
     said = values(page.frames[known:], "status.changed", "text")
     assert said == ["Thinking…", "Condensing context…", "Context condensed", "Done."]
     assert not re.search("aria-live|role=.(status|alert)", str(page.frames[known:]))
@@ -97,7 +81,7 @@ async def test_one_band_stays_while_one_attempt_follows_another(
     anthropic_standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
     async with open_page(tight, alice) as page:
         for words in ("Good morning.", LONG, f"{LONG} Which word?"):
-            await ask(page, words)
+            await page.ask(words)
     bands = values(page.frames, "panel.changed", "condensing")
     assert [bool(band) for band in bands] == [False, True, False]
     said = values(page.frames, "status.changed", "text")
@@ -116,30 +100,28 @@ async def test_a_page_that_opens_while_a_retry_waits_counts_down_the_rest(
             pass
         async with open_page(conversation, alice) as late:
             shown = late.frames[0]["panel"]
-        await page.send("turn.stop")
-        await page.until_idle()
+        await page.stop()
     assert shown["notice"] == panel["notice"]
     assert shown["now"] > panel["now"]
     assert 50 < moment(shown["notice"], "until") - panel["now"] < 60.1
 
 
 async def test_a_retry_of_the_summary_is_counted_down_until_its_first_words(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """The band stays beside the notice."""
     gate = Gate()
     anthropic_standin.then(Reply("Noted."), rate_limited(0), Reply(SUMMARY, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await ask(page, LONG)
-        await page.send("condense.start")
-        while not (panel := await page.until("panel.changed"))["notice"]:
-            pass
-        assert panel["condensing"]
-        assert "rate limit" in panel["notice"]
-        assert moment(panel["notice"], "until")
-        assert not (await page.until("panel.changed"))["notice"]
-        gate.open()
-        await page.until_idle()
+    await page.ask(LONG)
+    await page.send("condense.start")
+    while not (panel := await page.until("panel.changed"))["notice"]:
+        pass
+    assert panel["condensing"]
+    assert "rate limit" in panel["notice"]
+    assert moment(panel["notice"], "until")
+    assert not (await page.until("panel.changed"))["notice"]
+    gate.open()
+    await page.until_idle()
     said = values(page.frames, "status.changed", "text")
     assert said[-5:] == [
         "Condensing context…",

@@ -1,14 +1,12 @@
 """Turns that failed or were cut, as rows of the transcript."""
 
-import uuid
-
 import pytest
 
 from chatapp.conversations import pins, rewind
 from chatapp.models import Conversation, Turn
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import ContinuedRow, MessageRow, RewindRow, TurnRow
-from chatapp.turns import lifecycle, turn_retries
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import DONE, FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
 
@@ -122,8 +120,7 @@ def test_an_answer_that_was_stopped_can_be_continued_after_a_rule_was_pinned(
     pins.pin_rule(conversation=conversation, text="Answer in French.")
     (answer,) = answers(conversation)
     assert answer.continuable
-    turn = turn_retries.continue_turn(conversation=conversation, nonce=uuid.uuid4())
-    assert turn is not None
+    assert go_on(conversation).origin == Turn.Origin.CONTINUED
 
 
 def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversation) -> None:

@@ -16,10 +16,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import errors
 from tests.chatapp.live.people import SCRIPTS, WORDS, Person, meet
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,7 +68,7 @@ async def take(step: Step, person: Person) -> None:
 
 @given(sequence=steps())
 @settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     # Where threads meet, the same sequence may pass the next time: nothing to shrink.
     phases=(Phase.explicit, Phase.generate),

@@ -128,35 +128,22 @@ async def test_a_command_and_an_address_are_seen_as_they_are(
         async with open_page(conversation, alice) as page:
             await page.say("Do it.")
             assert (await until_asked(page)).shown == value
-            await page.send("turn.stop")
-            await page.until_idle()
+            await page.stop()
 
 
-async def test_a_refusal_tells_the_model_why(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
+async def test_a_refusal_tells_the_model_why_and_is_shown_as_one(
+    conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
-    """Nothing is written, and the turn goes on."""
-    standin.then(Reply(tools=(WRITE,)), Reply("All right."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        await answer(browser, await until_asked(page), "deny", "Use b.txt.")
-        await page.until_idle()
-    assert (folder / "a.txt").read_text() == "old\n"
-    assert "The user does not allow this call. They say: Use b.txt." in result_of(standin)
-    assert await ToolRun.objects.filter(is_error=True).acount() == 1
-
-
-async def test_what_a_person_denied_is_shown_as_denied_and_not_as_failed(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """As soon as it was, and later, beside a call that did fail."""
+    """Nothing is written, the turn goes on, and the call is not among those that failed."""
     other = ToolCall("read_file", {"path": "nowhere.txt"})
     standin.then(Reply(tools=(WRITE, other)), Reply("All right."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        await answer(browser, await until_asked(page), "deny")
-        await page.until_idle()
-        frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
+    await page.say("Write it.")
+    await answer(browser, await until_asked(page), "deny", "Use b.txt.")
+    await page.until_idle()
+    assert (folder / "a.txt").read_text() == "old\n"
+    assert "The user does not allow this call. They say: Use b.txt." in result_of(standin)
+    assert await ToolRun.objects.filter(is_error=True).acount() == 2
+    frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
     shown = re.findall(r'tool-(\w+)" id="[^"]+" data-tool="write_file"', "".join(frames))
     assert ("denied" in shown, "failed" in shown) == (True, False)
     rows = await sync_to_async(row_pages.page)(conversation)
@@ -168,75 +155,70 @@ async def test_what_a_person_denied_is_shown_as_denied_and_not_as_failed(
 
 
 async def test_always_holds_in_this_conversation_and_for_this_tool(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
+    conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
     """From the same turn on; another tool, and another conversation, ask as before."""
     again = ToolCall("write_file", {"path": "b.txt", "content": "b\n"})
     patch = "<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE"
     other = ToolCall("apply_diff", {"path": "b.txt", "diff": patch})
     standin.then(Reply(tools=(WRITE,)), Reply(tools=(again,)), Reply(tools=(other,)), Reply("Ok."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        await answer(browser, await until_asked(page), "always")
-        question = await until_asked(page)
-        assert question.tool == "apply_diff"
-        assert (folder / "b.txt").read_text() == "b\n"
-        await answer(browser, question, "once")
-        await page.until_idle()
+    await page.say("Write it.")
+    await answer(browser, await until_asked(page), "always")
+    question = await until_asked(page)
+    assert question.tool == "apply_diff"
+    assert (folder / "b.txt").read_text() == "b\n"
+    await answer(browser, question, "once")
+    await page.until_idle()
     assert (folder / "b.txt").read_text() == "c\n"
     fresh = await Conversation.objects.aget(pk=conversation.pk)
     assert fresh.tool_policies == {"write_file": "allow"}
 
 
 async def test_a_question_of_the_model_is_answered_in_words(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, standin: Standin, browser: Client, page: Page
 ) -> None:
     """By a suggestion or anything else; an empty answer is none, and an approval neither."""
     standin.then(Reply(tools=(ASK,)), Reply("Spaces, then."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Format it.")
-        question = await until_asked(page)
-        assert question.suggestions == ["Tabs", "Spaces"]
-        for decision, words in (("answer", " "), ("once", ""), ("deny", "No."), ("", "x")):
-            assert (await answer(browser, question, decision, words)).status_code == 422
-        address = f"/c/{conversation.pk}/questions/{question.pk}/"
-        await sync_to_async(browser.post)(address, {"suggestion": "Spaces"})
-        await page.until_idle()
+    await page.say("Format it.")
+    question = await until_asked(page)
+    assert question.suggestions == ["Tabs", "Spaces"]
+    for decision, words in (("answer", " "), ("once", ""), ("deny", "No."), ("", "x")):
+        assert (await answer(browser, question, decision, words)).status_code == 422
+    address = f"/c/{conversation.pk}/questions/{question.pk}/"
+    await sync_to_async(browser.post)(address, {"suggestion": "Spaces"})
+    await page.until_idle()
     assert result_of(standin) == "Spaces"
 
 
 async def test_what_could_not_run_anyway_is_not_asked_about(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path
+    standin: Standin, folder: Path, page: Page
 ) -> None:
     """The model hears at once what is wrong with its call."""
     outside = ToolCall("write_file", {"path": "../a.txt", "content": "x"})
     no_match = ToolCall("apply_diff", {"path": "a.txt", "diff": "nonsense"})
     standin.then(Reply(tools=(outside, no_match)), Reply("Sorry."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        await page.until_idle()
+    await page.ask("Write it.")
     assert await Question.objects.acount() == 0
     assert "outside the workspace" in str(standin.requests[-1].body["messages"][-1])
 
 
 async def test_two_tabs_that_decide_at_once_decide_once(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path
+    alice: User, standin: Standin, folder: Path, page: Page
 ) -> None:
     """The database takes one; the same again does no harm, and the other way is refused."""
     standin.then(Reply(tools=(WRITE,)), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        question = await until_asked(page)
-        clients = [Client() for _ in range(8)]
-        for client in clients:
-            await sync_to_async(client.force_login)(alice)
-        answers = await asyncio.gather(
-            *(
-                answer(client, question, "once" if number % 2 else "deny", str(number))
-                for number, client in enumerate(clients)
-            )
+    await page.say("Write it.")
+    question = await until_asked(page)
+    clients = [Client() for _ in range(8)]
+    for client in clients:
+        await sync_to_async(client.force_login)(alice)
+    answers = await asyncio.gather(
+        *(
+            answer(client, question, "once" if number % 2 else "deny", str(number))
+            for number, client in enumerate(clients)
         )
-        await page.until_idle()
+    )
+    await page.until_idle()
     codes = [one.status_code for one in answers]
     assert sorted(codes) == [204] * 4 + [422] * 4
     decided = await Question.objects.aget()
@@ -247,43 +229,38 @@ async def test_two_tabs_that_decide_at_once_decide_once(
 
 
 async def test_nobody_else_answers(
-    conversation: Conversation, alice: User, bob: User, standin: Standin, folder: Path
+    conversation: Conversation, bob: User, standin: Standin, folder: Path, page: Page
 ) -> None:
     """Not another user, not a stranger, and not by another conversation's address."""
     standin.then(Reply(tools=(WRITE,)))
     own = await sync_to_async(conversations.start_conversation)(owner=bob)
     client = Client()
     await sync_to_async(client.force_login)(bob)
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        question = await until_asked(page)
-        assert (await answer(client, question, "once")).status_code == 404
-        address = f"/c/{own.pk}/questions/{question.pk}/"
-        assert (await sync_to_async(client.post)(address, {"decision": "once"})).status_code == 404
-        stranger = await answer(Client(), question, "once")
-        assert "/sign-in/" in stranger.headers["HX-Redirect"]
-        assert (await Question.objects.aget()).status == Question.Status.PENDING
-        await page.send("turn.stop")
-        await page.until_idle()
+    await page.say("Write it.")
+    question = await until_asked(page)
+    assert (await answer(client, question, "once")).status_code == 404
+    address = f"/c/{own.pk}/questions/{question.pk}/"
+    assert (await sync_to_async(client.post)(address, {"decision": "once"})).status_code == 404
+    stranger = await answer(Client(), question, "once")
+    assert "/sign-in/" in stranger.headers["HX-Redirect"]
+    assert (await Question.objects.aget()).status == Question.Status.PENDING
+    await page.stop()
     assert (folder / "a.txt").read_text() == "old\n"
 
 
 async def test_stop_ends_the_wait_and_withdraws_the_question(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
+    standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
     """An answer that comes later is refused, and the call is on record as not run."""
     standin.then(Reply(tools=(WRITE,)), Reply("Hello."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        question = await until_asked(page)
-        await page.send("turn.stop")
-        await page.until_idle()
-        late = await answer(browser, question, "once")
-        assert (late.status_code, late.content) == (
-            422, b"Nobody waits for this any more: the turn was stopped."
-        )  # fmt: skip
-        await page.say("Good morning.")
-        await page.until_idle()
+    await page.say("Write it.")
+    question = await until_asked(page)
+    await page.stop()
+    late = await answer(browser, question, "once")
+    assert (late.status_code, late.content) == (
+        422, b"Nobody waits for this any more: the turn was stopped."
+    )  # fmt: skip
+    await page.ask("Good morning.")
     assert (await Question.objects.aget()).status == Question.Status.WITHDRAWN
     assert (folder / "a.txt").read_text() == "old\n"
     assert "Not run: the turn was stopped" in str(standin.requests[-1].body["messages"])
@@ -347,39 +324,34 @@ async def hand_over() -> None:
 
 
 async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
+    conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
     """Both hear the answer, and what was allowed once runs once."""
     standin.then(Reply(tools=(WRITE,)))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        question = await until_asked(page)
-        await hand_over()
-        assert (await answer(browser, question, "once")).status_code == 204
-        await page.until_idle()
+    await page.say("Write it.")
+    question = await until_asked(page)
+    await hand_over()
+    assert (await answer(browser, question, "once")).status_code == 204
+    await page.until_idle()
     assert (folder / "a.txt").read_text() == "old\n"
     assert not (await Turn.objects.aget()).is_over
     assert await conversation.messages.acount() == 2
 
 
 async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
-    conversation: Conversation,
-    alice: User,
-    standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
+    standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
 ) -> None:
     """As soon as it gives a sign of life; the question stays open."""
     standin.then(Reply(tools=(WRITE,)))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        question = await until_asked(page)
-        await hand_over()
-        active.stop_heartbeat()
-        await asyncio.sleep(0)
-        monkeypatch.setattr(active, "interval", 0)
-        active.start_heartbeat()
-        await page.until_idle()
-        active.stop_heartbeat()
+    await page.say("Write it.")
+    question = await until_asked(page)
+    await hand_over()
+    active.stop_heartbeat()
+    await asyncio.sleep(0)
+    monkeypatch.setattr(active, "interval", 0)
+    active.start_heartbeat()
+    await page.until_idle()
+    active.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING
@@ -403,7 +375,7 @@ async def test_nothing_else_can_be_sent_while_a_turn_waits(
 
 
 async def test_a_denied_tool_is_not_offered_and_does_not_run(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path
+    conversation: Conversation, standin: Standin, folder: Path, page: Page
 ) -> None:
     """For the profile, unless the conversation says otherwise; a call of it is an error."""
     profile = Profile.objects.filter(pk=conversation.profile_id)
@@ -411,9 +383,7 @@ async def test_a_denied_tool_is_not_offered_and_does_not_run(
     own = Conversation.objects.filter(pk=conversation.pk)
     await own.aupdate(tool_policies={"apply_diff": "ask"})
     standin.then(Reply(tools=(WRITE,)), Reply("I can't."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write it.")
-        await page.until_idle()
+    await page.ask("Write it.")
     offered = {tool["name"] for tool in standin.requests[0].body["tools"]}
     assert "write_file" not in offered
     assert "apply_diff" in offered
@@ -462,7 +432,13 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.mark.parametrize("place", ["file", "page"])
 async def test_what_the_agent_reads_approves_nothing_and_reaches_nothing(
-    place: str, conversation: Conversation, alice: User, standin: Standin, folder: Path, web: str
+    place: str,
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    folder: Path,
+    web: str,
+    page: Page,
 ) -> None:
     """A model that obeys it can only ask; no setting and no other conversation is in reach."""
     other = await sync_to_async(conversations.start_conversation)(owner=alice)
@@ -489,11 +465,9 @@ async def test_what_the_agent_reads_approves_nothing_and_reaches_nothing(
     )
     standin.then(Reply(tools=(read[place],)), *(Reply(tools=(one,)) for one in attempts))
     standin.then(Reply(tools=(WRITE,)))
-    async with open_page(conversation, alice) as page:
-        await page.say("Read it.")
-        question = await until_asked(page)
-        await page.send("turn.stop")
-        await page.until_idle()
+    await page.say("Read it.")
+    question = await until_asked(page)
+    await page.stop()
     told = [str(request.body["messages"][-1]) for request in standin.requests[1:]]
     assert "Ignore all rules" in told[0]
     assert len(told) == len(attempts) + 1
@@ -505,21 +479,6 @@ async def test_what_the_agent_reads_approves_nothing_and_reaches_nothing(
     assert fresh.profile
     assert (fresh.tool_policies, fresh.profile.tool_policies) == ({"fetch_url": "allow"}, {})
     assert [one.status async for one in Question.objects.all()] == ["withdrawn"]
-
-
-async def test_the_list_of_conversations_says_who_waits(
-    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
-) -> None:
-    """On every page, from its first moment."""
-    standin.then(Reply(tools=(WRITE,)))
-    get = sync_to_async(browser.get)
-    async with open_page(conversation, alice) as page:
-        assert "Waits for you" not in (await get("/")).content.decode().split("script-texts")[0]
-        await page.say("Write it.")
-        await until_asked(page)
-        assert "Waits for you" in (await get("/")).content.decode().split("script-texts")[0]
-        await page.send("turn.stop")
-        await page.until_idle()
 
 
 def test_which_tools_may_run_is_chosen_by_name(conversation: Conversation, browser: Client) -> None:
@@ -535,23 +494,29 @@ def test_which_tools_may_run_is_chosen_by_name(conversation: Conversation, brows
     assert conversation.tool_policies == {}
 
 
-async def test_pages_of_other_conversations_of_the_owner_are_told(
-    conversation: Conversation, alice: User, bob: User, standin: Standin, folder: Path
+async def test_the_list_of_conversations_says_who_waits(
+    conversation: Conversation, alice: User, bob: User, standin: Standin, browser: Client
 ) -> None:
-    """Their list says who waits, and that nobody does any more; nobody else's is told."""
+    """On every page of the owner's, which are told, also of the end; nobody else's is."""
     other = await sync_to_async(conversations.start_conversation)(owner=alice)
     bobs = await sync_to_async(conversations.start_conversation)(owner=bob)
     standin.then(Reply(tools=(WRITE,)))
+
+    async def says_so() -> bool:
+        shown = await sync_to_async(browser.get)("/")
+        return "Waits for you" in shown.text.split("script-texts")[0]
+
     async with (
         open_page(conversation, alice) as page,
         open_page(other, alice) as aside,
         open_page(bobs, bob) as stranger,
     ):
+        assert not await says_so()
         await page.say("Write it.")
         await until_asked(page)
+        assert await says_so()
         await aside.until("list.changed")
-        await page.send("turn.stop")
-        await page.until_idle()
+        await page.stop()
         await aside.until("list.changed")
         await stranger.send("ping")
         await stranger.until("pong")

@@ -33,7 +33,7 @@ from chatapp.turns.active_conversations import ActiveConversations, active
 from chatapp.turns.ports import EventChannel, RunningTurn
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,10 +46,11 @@ class Held:
     def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
         self.run = run
         self.on_end = on_end
+        self.is_stopped = False
         self._over = asyncio.Event()
 
     def stop(self) -> None:
-        """Leave it to the test."""
+        self.is_stopped = True
 
     def leave(self, reason: str) -> None:
         """Leave it to the test."""
@@ -97,7 +98,7 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """What holds turns in the place of what runs them."""
     runner = Runner()
-    monkeypatch.setattr(active, "runner", runner)
+    monkeypatch.setattr(active, "runner", runner.start)
     yield runner
     # What a test that failed left running would be waited for in the next one.
     active.rooms.clear()
@@ -111,8 +112,7 @@ async def say(conversation: Conversation, text: str, *, queued: bool = False) ->
 
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
-    room = active.rooms.get(conversation.pk)
-    while room and not room.running and not room.idle:
+    while (room := active.rooms.get(conversation.pk)) and not room.running:
         await reading(list_queued)(conversation=conversation.pk)
 
 
@@ -139,6 +139,23 @@ def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> I
         yield
     finally:
         signal.disconnect(hold, sender=of)
+
+
+async def test_another_runner_can_take_the_place_of_tasks(
+    conversation: Conversation, runner: Runner, page: Page
+) -> None:
+    """A page sends and stops as ever: what is sent is stored, and handed over once."""
+    nonce = await page.say("Hello.")
+    await page.until("message.accepted")
+    assert "still running" in await page.refusal("And?")
+    (held,) = runner.held
+    assert held.run.turn == await Turn.objects.aget()
+    assert (str(held.run.turn.nonce), held.run.turn.status) == (nonce, Turn.Status.QUEUED)
+    await page.send("turn.stop", turn=str(held.run.turn.pk))
+    await page.send("ping")
+    await page.until("pong")
+    assert held.is_stopped
+    (await runner.finish()).end()
 
 
 async def test_a_message_that_comes_while_the_turn_ends_is_answered(
@@ -181,7 +198,7 @@ async def test_a_condensation_that_is_asked_for_while_the_turn_ends_begins(
     async def vacate() -> None:
         turn.end()
 
-    command = incoming_frames.StartCondensing(uuid.uuid4())
+    command = CondenseRequest(uuid.uuid4())
     await asyncio.gather(actions.condense_now(conversation, command), vacate())
     assert [held.run.turn.condenses for held in runner.held] == [False, True]
     (await runner.finish()).end()

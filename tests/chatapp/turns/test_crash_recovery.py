@@ -86,8 +86,7 @@ async def talk(conversation: Conversation, user: User, *said: str) -> list[dict[
     """Say one thing after the other, and return all frames."""
     async with open_page(conversation, user) as page:
         for words in said:
-            await page.say(words)
-            await page.until_idle()
+            await page.ask(words)
     return page.frames
 
 
@@ -113,24 +112,10 @@ async def test_a_context_that_does_not_fit_is_condensed_before_it_is_sent(
     sent = texts(standin.requests[3])
     assert sent[0].startswith(HEADING)
     assert sent[0].endswith("Which word?")
-
-
-async def test_the_band_is_shown_while_a_summary_is_written_and_then_taken_away(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Also to a page that opens meanwhile."""
-    gate = Gate()
-    standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate))
-    await talk(conversation, alice, LONG)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        while "Condensing context" not in (await page.until("panel.changed"))["condensing"]:
-            pass
-        async with open_page(conversation, alice) as late:
-            assert "Condensing context" in late.frames[0]["panel"]["condensing"]
-        gate.open()
-        await page.until_idle()
-    assert page.frames[-1]["condensing"] == ""
+    # The summary is asked for as the chat's own calls are: the history is read from the cache.
+    chat, summary = standin.requests[1].body, standin.requests[2].body
+    assert (summary["system"], summary.get("tools")) == (chat["system"], chat.get("tools"))
+    assert (await ModelCall.objects.aget(purpose="summary")).tokens_cache_read > 3_000
 
 
 async def test_a_prompt_that_the_provider_refuses_as_too_long_is_condensed_and_sent_again(
@@ -165,8 +150,7 @@ async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
 ) -> None:
     """Every rung had too little to hide; that is on record, and needs no rows of its own."""
     async with open_page(tight, alice) as page:
-        await page.say("word " * 9_000)
-        await page.until_idle()
+        await page.ask("word " * 9_000)
     rows = (await sync_to_async(row_pages.page)(tight)).rows
     assert [type(row) for row in rows] == [MessageRow, TurnRow]
     assert isinstance(rows[1], TurnRow)
@@ -200,18 +184,6 @@ async def test_a_summary_that_failed_is_not_asked_for_again_in_the_next_turn(
     assert [is_summary(request) for request in standin.requests] == [False, True, *[False] * 3]
 
 
-async def test_a_summary_call_begins_as_the_chats_own_calls_do(
-    tight: Conversation, alice: User, standin: Standin
-) -> None:
-    """The stand-in keeps a prompt cache: the history is read from it."""
-    standin.then(Reply("Hello."), Reply("Noted."), SUMMARY, Reply("Heliotrope."))
-    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
-    chat, summary = standin.requests[1].body, standin.requests[2].body
-    assert (summary["system"], summary.get("tools")) == (chat["system"], chat.get("tools"))
-    row = await ModelCall.objects.aget(purpose="summary")
-    assert row.tokens_cache_read > 3_000
-
-
 async def test_every_retry_of_a_summary_is_accounted_for(
     tight: Conversation, alice: User, standin: Standin
 ) -> None:
@@ -224,32 +196,10 @@ async def test_every_retry_of_a_summary_is_accounted_for(
     assert all("overloaded" in error for error in errors)
 
 
-async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
-    conversation: Conversation, alice: User, standin: Standin
+async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_turn_that_goes_on(
+    conversation: Conversation, standin: Standin, page: Page
 ) -> None:
-    """With the whole history, where that fits; the attempt is on record with its cost."""
-    await Profile.objects.filter(pk=conversation.profile_id).aupdate(
-        context_window=20_000, threshold=30
-    )
-    gate = Gate()
-    standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), Reply("Heliotrope."))
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
-        await page.say(f"{LONG} Which word?")
-        await until_written(page)
-        await page.send("condense.cancel")
-        await page.until_idle()
-    assert texts(standin.requests[2])[0] == LONG
-    attempt = await Condensation.objects.aget()
-    assert attempt.status == Condensation.Status.CANCELLED
-    assert attempt.cost > 0
-
-
-async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """However much a tool adds: the next turn may try again."""
+    """The turn goes on with all of it, however much a tool adds: the next one may try again."""
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(
         context_window=20_000, threshold=30
     )
@@ -258,16 +208,16 @@ async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
     gate, read = Gate(), Reply(tools=(ToolCall("read_file", {"path": "long.txt"}),))
     standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), read, Reply("Heliotrope."))
     standin.then(SUMMARY, Reply("Anything else?"))
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
-        await page.say(f"{LONG} Which word?")
-        await until_written(page)
-        await page.send("condense.cancel")
-        await page.until_idle()
-        assert [is_summary(request) for request in standin.requests] == [False, True, False, False]
-        await page.say("Thanks.")
-        await page.until_idle()
+    await page.ask(LONG)
+    await page.say(f"{LONG} Which word?")
+    await until_written(page)
+    await page.send("condense.cancel")
+    await page.until_idle()
+    assert [is_summary(request) for request in standin.requests] == [False, True, False, False]
+    assert texts(standin.requests[2])[0] == LONG
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.cost > 0) == (Condensation.Status.CANCELLED, True)
+    await page.ask("Thanks.")
     assert [is_summary(request) for request in standin.requests[4:]] == [True, False]
 
 
@@ -288,17 +238,15 @@ async def test_a_call_without_a_result_was_interrupted_as_far_as_the_model_knows
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_ends(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, standin: Standin, page: Page
 ) -> None:
     """Nothing is asked, the message is kept, and the next one works."""
     standin.reply("Now?")
-    async with open_page(conversation, alice) as page:
-        # With fewer turns of the event loop between the two than a step takes.
-        await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
-        actions.stop(conversation.pk)
-        await page.until_idle()
-        await page.say("Again.")
-        await page.until_idle()
+    # With fewer turns of the event loop between the two than a step takes.
+    await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
+    actions.stop(conversation.pk)
+    await page.until_idle()
+    await page.ask("Again.")
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
     assert len(standin.requests) == 1

@@ -9,7 +9,15 @@ import pytest
 from django.db import OperationalError
 
 import condense
-from chatapp.agent.errors import CondensingCancelled, ProviderError, StepLimitReached
+from chatapp.agent.errors import (
+    BudgetSpent,
+    CondensingCancelled,
+    LeftEarly,
+    LeftWaiting,
+    ProviderError,
+    StepLimitReached,
+)
+from chatapp.errors import Refused
 from chatapp.models import Turn
 from chatapp.models.errors import DecryptionFailed
 from chatapp.turns.runner import Ending, ending_of
@@ -24,71 +32,55 @@ def failing(error: BaseException) -> Coroutine[None, None, None]:
     return work()
 
 
-async def ended(error: BaseException) -> tuple[Ending, str, str]:
-    """Return how such work ended, and the text and details of what is said at the composer."""
-    ending = await ending_of(failing(error))
-    notice = ending.notice
-    return ending, notice.text if notice else "", notice.details if notice else ""
-
-
 async def test_work_that_is_done_needs_no_notice() -> None:
     """The reply is there to be read."""
-    ending = await ending_of(asyncio.sleep(0))
-    assert ending == Ending(Turn.Status.SUCCEEDED, "Done.")
+    assert await ending_of(asyncio.sleep(0)) == Ending(Turn.Status.SUCCEEDED, "Done.")
 
 
-async def test_what_the_user_stopped_is_no_failure() -> None:
-    """They know why."""
-    ending, text, _details = await ended(asyncio.CancelledError())
-    assert (ending.turn, ending.status, text) == (Turn.Status.STOPPED, "Stopped.", "")
-
-
-async def test_a_limit_that_was_reached_is_told_and_no_failure() -> None:
-    """So that the user can decide to go on."""
-    ending, text, _details = await ended(StepLimitReached(7))
-    assert ending.turn == Turn.Status.SUCCEEDED
-    assert ending.notice is not None
-    assert (ending.notice.kind, text) == ("info", str(StepLimitReached(7)))
-
-
-async def test_cancelling_what_the_turn_needed_stops_it() -> None:
-    """The user did it: that is no failure."""
-    ending, text, _details = await ended(CondensingCancelled("The context is too large."))
-    assert (ending.turn, text) == (Turn.Status.STOPPED, "The context is too large.")
+DONE, STOPPED, FAILED = Turn.Status.SUCCEEDED, Turn.Status.STOPPED, Turn.Status.FAILED
 
 
 @pytest.mark.parametrize(
-    ("reason", "status"),
+    ("error", "ending"),
     [
-        (condense.NothingToCondense("Too few messages."), Turn.Status.SUCCEEDED),
-        (condense.SummaryFailed("No answer."), Turn.Status.FAILED),
+        (asyncio.CancelledError(), Ending(STOPPED, "Stopped.")),
+        (LeftEarly(), Ending(STOPPED, "Stopped.")),
+        (LeftWaiting(), Ending(Turn.Status.WAITING, "Waiting for you.")),
+        (
+            StepLimitReached(7),
+            Ending(DONE, "Stopped.", str(StepLimitReached(7)), reached_limit=True),
+        ),
+        # The user did it: that is no failure.
+        (CondensingCancelled("Too large."), Ending(STOPPED, "Stopped.", "Too large.")),
+        (BudgetSpent("It is spent."), Ending(STOPPED, "Stopped.", "It is spent.")),
+        # What an attempt's row says is not said again.
+        (
+            condense.NothingToCondense("Too few."),
+            Ending(DONE, "Nothing to condense.", "Too few.", on_record=True),
+        ),
+        (
+            condense.SummaryFailed("No answer."),
+            Ending(FAILED, "Failed.", "No answer.", on_record=True),
+        ),
+        # What is to be mended in the profile says so, and details are for a bug report.
+        (
+            ProviderError("Busy.", details="HTTP 529"),
+            Ending(FAILED, "Failed.", "Busy.", "HTTP 529"),
+        ),
+        (
+            ProviderError("No.", profile_at_fault=True),
+            Ending(FAILED, "Failed.", "No.", profile_at_fault=True),
+        ),
+        (
+            DecryptionFailed(),
+            Ending(FAILED, "Failed.", str(DecryptionFailed()), profile_at_fault=True),
+        ),
+        (Refused("Not now."), Ending(FAILED, "Failed.", "Not now.")),
     ],
 )
-async def test_what_an_attempts_row_says_is_not_said_at_the_composer(
-    reason: Exception, status: Turn.Status
-) -> None:
-    """Once is enough."""
-    ending, text, _details = await ended(reason)
-    assert (ending.turn, text) == (status, "")
-
-
-@pytest.mark.parametrize("at_fault", [True, False])
-async def test_an_ending_says_whether_the_profile_is_to_be_mended(at_fault: bool) -> None:
-    """Its row then leads there."""
-    ending, _text, _details = await ended(ProviderError("No.", profile_at_fault=at_fault))
-    assert ending.profile_at_fault is at_fault
-    assert (await ended(DecryptionFailed()))[0].profile_at_fault
-
-
-async def test_an_error_for_people_is_told_with_its_details() -> None:
-    """The details are for a bug report."""
-    error = ProviderError("The provider is overloaded.", details="HTTP status: 529")
-    ending, text, details = await ended(error)
-    assert (ending.turn, text, details) == (
-        Turn.Status.FAILED,
-        "The provider is overloaded.",
-        "HTTP status: 529",
-    )
+async def test_an_ending_says_how_it_ended_and_why(error: BaseException, ending: Ending) -> None:
+    """In words for the person who waits."""
+    assert await ending_of(failing(error)) == ending
 
 
 def failed_write(code: int) -> OperationalError:
@@ -117,17 +109,17 @@ def failed_write(code: int) -> OperationalError:
 )
 async def test_what_could_not_be_saved_says_why(error: Exception, advice: str) -> None:
     """Of a database as of a file: each reason asks for something else."""
-    ending, text, details = await ended(error)
+    ending = await ending_of(failing(error))
     assert ending.turn == Turn.Status.FAILED
-    assert text.startswith(f"The server could not save what was written. {advice}")
-    assert details == f"{type(error).__name__}: {error}"
+    assert ending.reason.startswith(f"The server could not save what was written. {advice}")
+    assert ending.details == f"{type(error).__name__}: {error}"
 
 
 async def test_a_defect_of_our_own_says_so_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """And blames nobody else."""
-    _ending, text, details = await ended(KeyError("row"))
-    assert text.startswith("Palimpsest itself made an error.")
-    assert details == "KeyError: 'row'"
+    ending = await ending_of(failing(KeyError("row")))
+    assert ending.reason.startswith("Palimpsest itself made an error.")
+    assert ending.details == "KeyError: 'row'"
     assert "what ran could not be completed" in caplog.text

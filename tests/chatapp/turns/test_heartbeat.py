@@ -2,36 +2,29 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
-from typing import override
+from types import SimpleNamespace
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
-from chatapp.context.turn_context import TurnContext
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import ActiveConversations, active
-from chatapp.turns.ports import EventChannel
+from chatapp.turns.active_conversations import ActiveConversations
+from chatapp.turns.ports import RunningTurn
 from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
-from tests.chatapp.sockets import PATIENCE, open_page
+from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.test_interruptions import elsewhere
-from tests.chatapp.turns.test_storage_failures import allow_updates, refuse_updates
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,15 +34,16 @@ class Heard(ActiveConversations):
 
     interval = 0.0
 
-    def __init__(self, *turns: uuid.UUID) -> None:
+    def __init__(self, *turns: Turn) -> None:
         super().__init__()
-        self.own = list(turns)
+        self.own: Any = [SimpleNamespace(run=SimpleNamespace(turn=turn)) for turn in turns]
         self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.looked = asyncio.Event()
 
+    @property
     @override
-    def turns(self) -> list[uuid.UUID]:
+    def running_turns(self) -> list[RunningTurn]:
         return self.own
 
     @override
@@ -74,8 +68,9 @@ class Stumbling(Heard):
 
     fails = True
 
+    @property
     @override
-    def turns(self) -> list[uuid.UUID]:
+    def running_turns(self) -> list[RunningTurn]:
         if self.fails:
             self.fails = False
             raise ZeroDivisionError
@@ -85,7 +80,7 @@ class Stumbling(Heard):
 async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
     """And until then it is alive."""
     turn = await sync_to_async(ask)(conversation)
-    heard = Heard(turn.pk)
+    heard = Heard(turn)
     heard.start_heartbeat()
     assert heard.lost.empty()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
@@ -106,24 +101,10 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     assert turn.status == Turn.Status.INTERRUPTED
 
 
-async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -> None:
-    """It beats again when it can."""
-    turn = await sync_to_async(ask)(conversation)
-    heard = Heard(turn.pk)
-    await sync_to_async(refuse_updates)("chatapp_turn")
-    heard.start_heartbeat()
-    for _ in range(3):
-        await sync_to_async(Turn.objects.get)()
-    await sync_to_async(allow_updates)()
-    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert await heard.lost.get() == turn.pk
-    heard.stop_heartbeat()
-
-
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
     turn = await sync_to_async(ask)(conversation)
-    heard = Stumbling(turn.pk)
+    heard = Stumbling(turn)
     heard.start_heartbeat()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     async with asyncio.timeout(PATIENCE):
@@ -132,21 +113,18 @@ async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> 
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
-    alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """Its turn was ended with what was stored by then; the rest of the answer is let go."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
     gate = Gate()
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Count.")
-        await page.until("text.streamed")
-        turn = await Turn.objects.aget()
-        await sync_to_async(lifecycle.finish_turn)(
-            turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
-        )
-        gate.open()
-        await page.until_idle()
+    await page.begin("Count.")
+    turn = await Turn.objects.aget()
+    await sync_to_async(lifecycle.finish_turn)(
+        turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
+    )
+    gate.open()
+    await page.until_idle()
     assert await Message.objects.filter(role="assistant").acount() <= 1
     await turn.arefresh_from_db()
     assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
@@ -181,56 +159,3 @@ async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Co
         await sync_to_async(turn.wait)()
     await turn.arefresh_from_db()
     assert (turn.status, turn.is_over) == ("interrupted", True)
-
-
-class Idle:
-    """Work that somebody else does: here nothing is known of it but that it began."""
-
-    def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
-        self.run = run
-        self.on_end = on_end
-
-    def stop(self) -> None:
-        self.on_end(False)
-
-    def leave(self, reason: str) -> None:
-        self.on_end(False)
-
-    def cancel_condensing(self) -> None:
-        pass
-
-    async def ended(self) -> None:
-        pass
-
-
-class Workers:
-    """A runner whose turns run elsewhere."""
-
-    def __init__(self) -> None:
-        self.begun: list[TurnContext] = []
-
-    def start(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
-    ) -> Idle:
-        self.begun.append(run)
-        return Idle(run, on_end)
-
-
-async def test_another_runner_can_take_the_place_of_tasks(
-    conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page sends and stops as ever: what is sent is stored, and handed over once."""
-    workers = Workers()
-    monkeypatch.setattr(active, "runner", workers)
-    async with open_page(conversation, alice) as page:
-        nonce = await page.say("Hello.")
-        await page.until("message.accepted")
-        await page.say("And?")
-        assert "still running" in (await page.until("refused"))["reason"]
-        turn = await Turn.objects.aget()
-        assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
-        assert [run.turn for run in workers.begun] == [turn]
-        await page.send("turn.stop", turn=str(turn.pk))
-        await page.send("ping")
-        await page.until("pong")
-        assert not active.running_turns

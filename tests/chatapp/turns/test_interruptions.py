@@ -28,7 +28,7 @@ from chatapp.models import (
 )
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import condensation_turns, lifecycle
+from chatapp.turns import condensation_turns, crash_recovery, lifecycle
 from tests.chatapp.scripted_turns import ask, end, go_on, retry
 
 WORDS = "Once upon a time there was"
@@ -91,7 +91,7 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
     """With its call, whose use is estimated and marked so."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, wrote(WORDS))
-    assert lifecycle.close_interrupted() == {conversation.pk}
+    assert crash_recovery.close_interrupted() == {conversation.pk}
     row, call = last(conversation), ModelCall.objects.get(pk=call.pk)
     assert (row.content[0]["text"], row.stop_reason) == (WORDS, "interrupted")
     assert (call.message, call.status, call.draft) == (row, "interrupted", "")
@@ -104,19 +104,18 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
 
 
 def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversation) -> None:
-    """Only what it did not report is estimated."""
+    """Only what it did not report is estimated; a call that was only begun leaves no message."""
     turn = elsewhere(ask(conversation))
-    call = call_of(turn, wrote(WORDS), tokens_input=40, tokens_cache_read=7, tokens_output=1)
-    lifecycle.close_interrupted()
+    call = call_of(
+        turn,
+        {"type": "thinking", "text": ""},
+        tokens_input=40,
+        tokens_cache_read=7,
+        tokens_output=1,
+    )
+    crash_recovery.close_interrupted()
     call.refresh_from_db()
-    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 6)
-
-
-def test_a_call_that_was_only_begun_leaves_no_message(conversation: Conversation) -> None:
-    """There is nothing of it to show."""
-    turn = elsewhere(ask(conversation))
-    call_of(turn, {"type": "thinking", "text": ""})
-    lifecycle.close_interrupted()
+    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 1)
     assert last(conversation).role == "user"
 
 
@@ -136,7 +135,7 @@ def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversat
     """The model is sent the words between them: the rest is signed, or complete, or nothing."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, THOUGHT, wrote(WORDS), HALF_A_CALL)
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     call.refresh_from_db()
     assert message_store.to_engine(last(conversation)).content == (condense.TextBlock(WORDS),)
     written = sum(len(block["text"]) for block in (THOUGHT, wrote(WORDS), HALF_A_CALL))
@@ -155,7 +154,7 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
     """There is nothing to go on from: the model is asked the same again, and nothing else."""
     turn = elsewhere(ask(conversation))
     call_of(turn, block)
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     assert [text for _, text in shown(conversation)] == [block["text"]]
     (row,) = [row for row in row_pages.page(conversation).rows if isinstance(row, TurnRow)]
     assert row.commands == ("turn.continue", "turn.retry")
@@ -166,28 +165,23 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
 
 
 def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversation) -> None:
-    """One has a result, one may have run, one was not begun; the texts are kept once."""
-    turn = elsewhere(ask(conversation))
+    """One has a result, one may have run, one was not begun; the texts are kept once.
+
+    A result of an earlier step answers no later call, also where a model uses the same id again.
+    """
+    turn, now = elsewhere(ask(conversation)), timezone.now()
+    ToolRun.objects.create(turn=turn, call_id="waiting", name="x", finished_at=now)
     asked_tools(turn, "done", "begun", "waiting")
     now = timezone.now()
     ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
     ToolRun.objects.create(turn=turn, call_id="begun", name="x")
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     told = results(conversation)
     assert told["done"] == "42"
     assert told["begun"] == condense.INTERRUPTED
     assert "may have run" in told["begun"]
     assert told["waiting"].startswith("Not run")
     assert not ToolRun.objects.exclude(text="").exists()
-
-
-def test_a_result_of_an_earlier_step_answers_no_later_call(conversation: Conversation) -> None:
-    """Also where a model uses the same id again."""
-    turn = elsewhere(ask(conversation))
-    ToolRun.objects.create(turn=turn, call_id="a", name="x", text="old", finished_at=timezone.now())
-    asked_tools(turn, "a")
-    lifecycle.close_interrupted()
-    assert results(conversation)["a"].startswith("Not run")
 
 
 def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation) -> None:
@@ -197,7 +191,7 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
     message_store.append_message(
         conversation.pk, reply, tokens=5, turn=turn, stop_reason="end_turn"
     )
-    assert lifecycle.close_interrupted() == {conversation.pk}
+    assert crash_recovery.close_interrupted() == {conversation.pk}
     turn.refresh_from_db()
     assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
 
@@ -219,7 +213,7 @@ def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversati
         tokens_before_measured=False,
     )
     call_of(turn, wrote(WORDS), purpose="summary", condensation=attempt, tokens_estimated=None)
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     attempt.refresh_from_db()
     assert (attempt.status, attempt.cost_measured) == ("failed", False)
     assert attempt.cost == (1_000 * 3 + 6 * 15) / Decimal(1_000_000)
@@ -230,9 +224,9 @@ def test_ending_it_twice_changes_nothing(conversation: Conversation) -> None:
     """Neither does its own process, should it come back."""
     turn = elsewhere(ask(conversation))
     call_of(turn, wrote(WORDS))
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     before = conversation.messages.count()
-    assert lifecycle.close_interrupted() == set()
+    assert crash_recovery.close_interrupted() == set()
     for status in (Turn.Status.SUCCEEDED, Turn.Status.FAILED):
         lifecycle.finish_turn(turn=turn, status=status)
     turn.refresh_from_db()
@@ -243,10 +237,10 @@ def test_ending_it_twice_changes_nothing(conversation: Conversation) -> None:
 def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation) -> None:
     """It gave a sign in the last seconds, or is this one."""
     ask(conversation)
-    assert lifecycle.close_interrupted() == set()
+    assert crash_recovery.close_interrupted() == set()
     elsewhere(Turn.objects.get(), heartbeat_at=timezone.now())
-    assert lifecycle.close_interrupted() == set()
-    assert lifecycle.close_interrupted(conversation) == set()
+    assert crash_recovery.close_interrupted() == set()
+    assert crash_recovery.close_interrupted(conversation) == set()
 
 
 def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conversation) -> None:
@@ -255,8 +249,8 @@ def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conve
     Turn.objects.update(status=Turn.Status.WAITING)
     for owner in (turns.this_process(), "there/1/1"):
         elsewhere(turn, owner=owner)
-        assert lifecycle.close_interrupted() == set()
-        assert lifecycle.close_interrupted(conversation) == set()
+        assert crash_recovery.close_interrupted() == set()
+        assert crash_recovery.close_interrupted(conversation) == set()
     turn.refresh_from_db()
     assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
 
@@ -264,33 +258,24 @@ def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conve
 def test_a_process_of_this_machine_that_ended_is_not_waited_for(
     conversation: Conversation,
 ) -> None:
-    """Its last sign of life may be a moment old; a living one with its number is another."""
+    """Its last sign of life may be a moment old; a living one with its number is another.
+
+    A zombie, whose exit code nobody has asked for, writes nothing any more either.
+    """
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    mine = turns.this_process()
+    mine, theirs = turns.this_process(), turns.describe(child.pid)
     machine, _pid, start = mine.rsplit("/", 2)
-    theirs = turns.describe(child.pid)
     assert not turns.has_ended(theirs)
-    child.communicate()
-    assert turns.has_ended(theirs)
-    assert not turns.has_ended(mine)
-    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
-    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
-    assert lifecycle.close_interrupted() == {conversation.pk}
-
-
-def test_a_process_whose_exit_code_nobody_has_asked_for_has_ended(
-    conversation: Conversation,
-) -> None:
-    """A zombie writes nothing any more: what it wrote is there right after the next start."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    theirs = turns.describe(child.pid)
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
     try:
-        assert lifecycle.close_interrupted() == {conversation.pk}
+        assert crash_recovery.close_interrupted() == {conversation.pk}
     finally:
         child.communicate()
+    assert turns.has_ended(theirs)
+    assert not turns.has_ended(mine)
+    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
 
 
 def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
@@ -299,10 +284,10 @@ def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
     """A turn that was ended elsewhere is named, so that its work is stopped."""
     turn = elsewhere(ask(conversation), owner=turns.this_process())
     with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
-        assert lifecycle.keep_alive([turn.pk]) == set()
-    assert lifecycle.close_interrupted() == set()
+        assert crash_recovery.keep_alive([turn.pk]) == set()
+    assert crash_recovery.close_interrupted() == set()
     lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert lifecycle.keep_alive([turn.pk]) == {turn.pk}
+    assert crash_recovery.keep_alive([turn.pk]) == {turn.pk}
 
 
 @pytest.mark.parametrize("how", [go_on, retry])
@@ -310,7 +295,7 @@ def test_an_interrupted_turn_can_be_taken_up(conversation: Conversation, how: ob
     """Before its first word both begin anew; after one, Continue goes on and Try again repeats."""
     turn = elsewhere(ask(conversation))
     call_of(turn, wrote(WORDS))
-    lifecycle.close_interrupted()
+    crash_recovery.close_interrupted()
     taken_up = how(conversation)  # type: ignore[operator] # either of two functions
     seen = [message.text for message in message_store.read_effective(conversation.pk)]
     assert (WORDS in seen) == (how is go_on)
@@ -326,5 +311,5 @@ def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_
     )
     elsewhere(mine, owner=turns.this_process(), status=Turn.Status.WAITING)
     elsewhere(other, status=Turn.Status.WAITING)
-    assert lifecycle.take_over_waiting() == [other]
-    assert lifecycle.take_over_waiting() == []
+    assert [run.turn for run in crash_recovery.take_over()] == [other]
+    assert crash_recovery.take_over() == []

@@ -14,26 +14,16 @@ import condense
 from chatapp import errors
 from chatapp.composer import attachments
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.turns import active_conversation, message_queue
+from chatapp.turns import follow_ups, message_queue
 from chatapp.turns.message_queue import MOST_QUEUED
-from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.test_storage_failures import broken
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GONE = "does not wait any more"
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
 
 
 async def queue(page: Page, *texts: str) -> list[str]:
@@ -71,8 +61,7 @@ async def test_what_waits_is_sent_by_itself_once_the_turn_ended_well(
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."), Reply("Three."))
     async with open_page(conversation, alice) as page, open_page(conversation, alice) as other:
-        await page.say("First")
-        await page.until("text.streamed")
+        await page.begin("First")
         await queue(page, "Second", "Third")
         while chips(await other.until("queue.changed")) != ["Second", "Third"]:
             pass
@@ -93,8 +82,7 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate, broken=broken), Reply("Two."))
     async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
+        await page.begin("First")
         (nonce,) = await queue(page, "Second")
         if not broken:
             await page.send("turn.stop")
@@ -111,120 +99,105 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
 
 
 async def test_what_waits_is_sent_once_the_database_can_be_written_again(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
+    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
 ) -> None:
     """By itself; until then the page says why it is not."""
-    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
+    monkeypatch.setattr(follow_ups, "AGAIN", 0.0)
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        await queue(page, "Second")
-        async with broken("UPDATE ON chatapp_queuedmessage"):
-            gate.open()
-            while "could not save" not in (await page.until("panel.changed"))["notice"]:
-                pass
-            await shows(page, "Second")
-        await page.until_idle()
-        await shows(page)
-        assert page.frames[-1].get("notice", "") == ""
+    await page.begin("First")
+    await queue(page, "Second")
+    async with broken("UPDATE ON chatapp_queuedmessage"):
+        gate.open()
+        while "could not save" not in (await page.until("panel.changed"))["notice"]:
+            pass
+        await shows(page, "Second")
+    await page.until_idle()
+    await shows(page)
+    assert page.frames[-1].get("notice", "") == ""
     assert await questions() == ["First", "Second"]
 
 
-async def test_send_now_stops_what_runs_first(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
+async def test_send_now_stops_what_runs_first(anthropic_standin: Standin, page: Page) -> None:
     """What was written is kept; that message goes first, and the others keep waiting in order."""
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply("Third's."), Reply("Second's."))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        _second, third = await queue(page, "Second", "Third")
-        await page.send("queue.send", nonce=third)
-        await page.send("queue.send", nonce=third)
-        for _ in range(3):
-            await page.until_idle()
-        await shows(page)
+    await page.begin("First")
+    _second, third = await queue(page, "Second", "Third")
+    await page.send("queue.send", nonce=third)
+    await page.send("queue.send", nonce=third)
+    for _ in range(3):
+        await page.until_idle()
+    await shows(page)
     assert await questions() == ["First", "Third", "Second"]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED, Turn.Status.SUCCEEDED]
 
 
 async def test_send_now_for_what_was_sent_stops_nothing(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """A hand that clicks twice does not stop what its first click began."""
     first, second = Gate(), Gate()
     anthropic_standin.then(Reply("One two.", gate=first), Reply("Two.", gate=second))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        (nonce,) = await queue(page, "Second")
-        await page.send("queue.send", nonce=nonce)
-        assert await asyncio.to_thread(second.wait_until_reached)
-        await page.send("queue.send", nonce=nonce)
-        await page.send("ping")
-        await page.until("pong")
-        second.open()
-        for _ in range(2):
-            await page.until_idle()
+    await page.begin("First")
+    (nonce,) = await queue(page, "Second")
+    await page.send("queue.send", nonce=nonce)
+    assert await asyncio.to_thread(second.wait_until_reached)
+    await page.send("queue.send", nonce=nonce)
+    await page.send("ping")
+    await page.until("pong")
+    second.open()
+    for _ in range(2):
+        await page.until_idle()
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
 
 
 async def test_what_waits_can_be_changed_and_removed(
-    conversation: Conversation, alice: User, anthropic_standin: Standin, browser: Client
+    conversation: Conversation, anthropic_standin: Standin, browser: Client, page: Page
 ) -> None:
     """What was removed is not sent, and neither can be changed afterwards."""
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        second, third = await queue(page, "Second", "Third")
-        address = f"/c/{conversation.pk}/queue/{second}/text/"
-        got = await sync_to_async(browser.get)(address)
-        assert (got.content, got["Content-Type"]) == (b"Second", "text/plain; charset=utf-8")
-        await page.send("queue.change", nonce=second, text="Second <b>")
-        await page.until("message.accepted", nonce=second)
-        await page.send("queue.change", nonce=second, text="  ")
-        assert "Type a message" in (await page.until("refused"))["reason"]
-        await page.send("queue.remove", nonce=third)
-        await page.send("queue.remove", nonce=third)
-        await page.until("message.accepted", nonce=third)
-        await page.until("message.accepted", nonce=third)
-        await shows(page, "Second &lt;b&gt;")
-        await page.send("queue.change", nonce=third, text="x")
-        assert GONE in (await page.until("refused"))["reason"]
-        gate.open()
-        await page.until_idle()
-        await page.until_idle()
+    await page.begin("First")
+    second, third = await queue(page, "Second", "Third")
+    address = f"/c/{conversation.pk}/queue/{second}/text/"
+    got = await sync_to_async(browser.get)(address)
+    assert (got.content, got["Content-Type"]) == (b"Second", "text/plain; charset=utf-8")
+    await page.send("queue.change", nonce=second, text="Second <b>")
+    await page.until("message.accepted", nonce=second)
+    await page.send("queue.change", nonce=second, text="  ")
+    assert "Type a message" in (await page.until("refused"))["reason"]
+    await page.send("queue.remove", nonce=third)
+    await page.send("queue.remove", nonce=third)
+    await page.until("message.accepted", nonce=third)
+    await page.until("message.accepted", nonce=third)
+    await shows(page, "Second &lt;b&gt;")
+    await page.send("queue.change", nonce=third, text="x")
+    assert GONE in (await page.until("refused"))["reason"]
+    gate.open()
+    await page.until_idle()
+    await page.until_idle()
     assert await questions() == ["First", "Second <b>"]
     assert {row.text async for row in QueuedMessage.objects.all()} == {""}
 
 
 async def test_a_message_that_waits_is_changed_to_what_is_understood(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """As one that is put there; said to be text, it is text."""
     anthropic_standin.then(Reply("One.", gate=Gate()))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        (nonce,) = await queue(page, "Second")
-        for text, unclear in (("/nosuch", True), ("@../secret", True), ("/clear", False)):
-            await page.send("queue.change", nonce=nonce, text=text)
-            refusal = await page.until("refused")
-            assert (refusal["nonce"], refusal["unclear"]) == (nonce, unclear)
-        assert (await QueuedMessage.objects.aget()).text == "Second"
-        await page.send("queue.change", nonce=nonce, text="/nosuch", literal=True)
-        await page.until("message.accepted", nonce=nonce)
-        await shows(page, "/nosuch")
+    await page.begin("First")
+    (nonce,) = await queue(page, "Second")
+    for text, unclear in (("/nosuch", True), ("@../secret", True), ("/clear", False)):
+        await page.send("queue.change", nonce=nonce, text=text)
+        refusal = await page.until("refused")
+        assert (refusal["nonce"], refusal["unclear"]) == (nonce, unclear)
+    assert (await QueuedMessage.objects.aget()).text == "Second"
+    await page.send("queue.change", nonce=nonce, text="/nosuch", literal=True)
+    await page.until("message.accepted", nonce=nonce)
+    await shows(page, "/nosuch")
 
 
 def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
@@ -233,73 +206,67 @@ def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
     """A message that waits may be changed while its paths are read, which takes its time."""
     nonce = uuid.uuid4()
     message_queue.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
-    brought = attachments.Brought.by("Read @a.py", (condense.TextBlock("print()"),))
+    brought = attachments.Brought("Read @a.py", (condense.TextBlock("print()"),), 9)
     message_queue.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
-    started = message_queue.send_queued(conversation, nonce, brought)
-    assert started
-    assert started[1].text == "Never mind"
+    begun = message_queue.start_queued(conversation, nonce, brought)
+    assert begun
+    assert begun.question
+    assert begun.question.text == "Never mind"
 
 
 async def test_a_message_that_is_queued_twice_waits_once_and_is_sent_once(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """The page repeats what it does not know to have arrived, also after it was sent."""
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        first = await page.say("First")
-        await page.until("text.streamed")
-        await page.say("First", nonce=first, queued=True)
-        await page.until("message.accepted", nonce=first)
-        (nonce,) = await queue(page, "Second")
-        await page.say("Second", nonce=nonce, queued=True)
-        await page.until("message.accepted", nonce=nonce)
-        await shows(page, "Second")
-        gate.open()
-        await page.until_idle()
-        await page.until_idle()
-        await page.say("Second", nonce=nonce, queued=True)
-        await page.until("message.accepted", nonce=nonce)
+    first = await page.begin("First")
+    await page.say("First", nonce=first, queued=True)
+    await page.until("message.accepted", nonce=first)
+    (nonce,) = await queue(page, "Second")
+    await page.say("Second", nonce=nonce, queued=True)
+    await page.until("message.accepted", nonce=nonce)
+    await shows(page, "Second")
+    gate.open()
+    await page.until_idle()
+    await page.until_idle()
+    await page.say("Second", nonce=nonce, queued=True)
+    await page.until("message.accepted", nonce=nonce)
     assert await questions() == ["First", "Second"]
 
 
 async def test_what_may_wait_is_sent_at_once_where_nothing_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """The turn may have ended on the way."""
-    async with open_page(conversation, alice) as page:
-        await page.say("First", queued=True)
-        await page.until_idle()
+    await page.ask("First", queued=True)
     assert await questions() == ["First"]
     assert not await QueuedMessage.objects.aexists()
 
 
 async def test_what_waits_survives_the_process(conversation: Conversation, alice: User) -> None:
     """A new one shows it, with a button to send it, and sends nothing by itself."""
-    await sync_to_async(message_queue.queue_message)(
-        conversation=conversation, text="Later", nonce=uuid.uuid4()
-    )
+    queue_later = sync_to_async(message_queue.queue_message)
+    await queue_later(conversation=conversation, text="Later", nonce=uuid.uuid4())
     async with open_page(conversation, alice) as page:
         await shows(page, "Later")
     assert not await Turn.objects.aexists()
 
 
 async def test_what_is_attached_waits_along(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """It is part of the message once that is sent; a message may be nothing else."""
     attach = sync_to_async(attachments.attach_file)
     file = await attach(owner=alice, name="a.txt", data=b"Some text.")
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        await page.say("", attachments=[str(file.pk)], queued=True)
-        assert "1 attachment<" in (await page.until("queue.changed"))["html"]
-        gate.open()
-        await page.until_idle()
-        await page.until_idle()
+    await page.begin("First")
+    await page.say("", attachments=[str(file.pk)], queued=True)
+    assert "1 attachment<" in (await page.until("queue.changed"))["html"]
+    gate.open()
+    await page.until_idle()
+    await page.until_idle()
     assert "Some text." in str(anthropic_standin.requests[-1].body["messages"][-1])
 
 

@@ -7,12 +7,9 @@ from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,19 +38,15 @@ def share(call: ModelCall) -> float:
 
 @pytest.mark.parametrize("told", [False, True], ids=["words", "surroundings"])
 async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_cache(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, told: bool
+    alice: User, anthropic_standin: Standin, conversation: Conversation, told: bool, page: Page
 ) -> None:
     """Tools in between or not, also where the model thinks, and whatever it is told beside."""
     await Preferences.objects.filter(owner=alice).aupdate(environment_details=told)
-    async with open_page(conversation, alice) as page:
-        for number in range(3):
-            anthropic_standin.then(Reply(f"Answer {number}.", thinking="Hm. Let me see."))
-            await page.say(LONG if number < 1 else f"Question {number}?")
-            await page.until_idle()
-        await page.say('call list_files {"path": "."}')
-        await page.until_idle()
-        await page.say("And?")
-        await page.until_idle()
+    for number in range(3):
+        anthropic_standin.then(Reply(f"Answer {number}.", thinking="Hm. Let me see."))
+        await page.ask(LONG if number < 1 else f"Question {number}?")
+    await page.ask('call list_files {"path": "."}')
+    await page.ask("And?")
     _, _, *later = await calls_of(conversation)
     assert len(later) == 4
     assert min(map(share, later)) >= 0.9
@@ -62,18 +55,14 @@ async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_
 
 
 async def test_a_condensation_reads_the_conversation_and_what_follows_reads_the_summary(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
+    anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
     """The summary is asked for as one of the conversation's own calls; then it is the prefix."""
-    async with open_page(conversation, alice) as page:
-        for number in range(4):
-            await page.say(f"{number} {LONG}")
-            await page.until_idle()
-        await page.send("condense.start")
-        await page.until_idle()
-        for text in ("Next?", "And then?", "And then?"):
-            await page.say(text)
-            await page.until_idle()
+    for number in range(4):
+        await page.ask(f"{number} {LONG}")
+    await page.condense()
+    for text in ("Next?", "And then?", "And then?"):
+        await page.ask(text)
     assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
     *_, summary, first, second, third = await calls_of(conversation)
     assert share(summary) >= 0.9

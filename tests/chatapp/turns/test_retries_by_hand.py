@@ -4,27 +4,16 @@ import uuid
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from chatapp.agent.prompts import CONTINUE
 from chatapp.live import incoming_frames
-from chatapp.models import Conversation, Message, ModelCall, Turn
-from tests.chatapp.claude import converse
-from tests.chatapp.sockets import Page, open_page
+from chatapp.models import Message, ModelCall, Turn
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
-__all__ = ["anthropic_standin"]
-
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
 
 
 async def take_up(page: Page, how: str, *, seq: int = 0, nonce: str = "") -> str:
@@ -44,76 +33,64 @@ def sent(standin: Standin, number: int) -> list[tuple[str, str]]:
     ]
 
 
-async def test_trying_again_sends_what_was_refused(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
+async def test_trying_again_sends_what_was_refused(anthropic_standin: Standin, page: Page) -> None:
     """The user's message once; the failure blames the profile."""
     anthropic_standin.then(UNAUTHORIZED, Reply("Welcome."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        await page.until("transcript.changed")
-        assert (await page.until("status.changed", turn=""))["text"] == "Failed."
-        failed = await Turn.objects.aget()
-        assert failed.profile_at_fault
-        await take_up(page, "retry")
-        await page.until_idle()
+    await page.say("Hello.")
+    await page.until("transcript.changed")
+    assert (await page.until("status.changed", turn=""))["text"] == "Failed."
+    failed = await Turn.objects.aget()
+    assert failed.profile_at_fault
+    await take_up(page, "retry")
+    await page.until_idle()
     assert sent(anthropic_standin, 0) == sent(anthropic_standin, 1) == [("user", "Hello.")]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == ["failed", "succeeded"]
 
 
 async def test_a_request_that_comes_twice_begins_one_turn(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """As after a lost connection."""
     anthropic_standin.then(UNAUTHORIZED, UNAUTHORIZED)
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        await page.until_idle()
-        nonce = await take_up(page, "retry")
-        await page.until_idle()
-        await take_up(page, "retry", nonce=nonce)
+    await page.ask("Hello.")
+    nonce = await take_up(page, "retry")
+    await page.until_idle()
+    await take_up(page, "retry", nonce=nonce)
     assert await Turn.objects.acount() == 2
 
 
 async def test_an_answer_that_reached_its_limit_is_continued(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """After what it wrote stands the wish to go on; the next turn knows both parts."""
     anthropic_standin.then(Reply("Because it", stop_reason="max_tokens"), Reply("is so."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Why?")
-        await page.until_idle()
-        await take_up(page, "continue")
-        await page.until_idle()
+    await page.ask("Why?")
+    await take_up(page, "continue")
+    await page.until_idle()
     asked = [("user", "Why?"), ("assistant", "Because it"), ("user", CONTINUE)]
     assert sent(anthropic_standin, 1) == asked
 
 
 async def test_another_answer_is_asked_for_as_the_first_was(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """With its tools; the answer before is not among what the model reads."""
     listing = ToolCall("list_files", {})
     anthropic_standin.then(Reply("I look.", [listing]), Reply("Nothing."), Reply("Empty."))
-    async with open_page(conversation, alice) as page:
-        await page.say("What is here?")
-        await page.until_idle()
-        answer = await Message.objects.order_by("seq").alast()
-        assert answer
-        await take_up(page, "regenerate", seq=answer.seq)
-        await page.until_idle()
+    await page.ask("What is here?")
+    answer = await Message.objects.order_by("seq").alast()
+    assert answer
+    await take_up(page, "regenerate", seq=answer.seq)
+    await page.until_idle()
     assert sent(anthropic_standin, 2) == sent(anthropic_standin, 0) == [("user", "What is here?")]
 
 
-async def test_what_can_not_be_taken_up_is_refused_in_words(
-    conversation: Conversation, alice: User
-) -> None:
+async def test_what_can_not_be_taken_up_is_refused_in_words(page: Page) -> None:
     """Here there was never a turn."""
-    async with open_page(conversation, alice) as page:
-        for how in ("retry", "continue", "regenerate"):
-            await page.send(f"turn.{how}", nonce=str(uuid.uuid4()), seq=1)
-            assert "Reload the page." in (await page.until("refused"))["reason"]
+    for how in ("retry", "continue", "regenerate"):
+        await page.send(f"turn.{how}", nonce=str(uuid.uuid4()), seq=1)
+        assert "Reload the page." in (await page.until("refused"))["reason"]
 
 
 @pytest.mark.parametrize("seq", ["null", '"1"', "1.5"])
@@ -132,30 +109,23 @@ def test_a_place_is_a_number(seq: str) -> None:
     ],
 )
 async def test_a_turn_that_was_stopped_before_its_first_word_is_tried_again(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    *,
-    gate_in: str,
-    begun: str,
-    shown: str,
+    anthropic_standin: Standin, page: Page, *, gate_in: str, begun: str, shown: str
 ) -> None:
     """What it thought or began to call is shown, and the model is sent nothing of it."""
     gate, reading = Gate(), ToolCall("read_file", {"path": "secret.txt"})
     half = Reply(thinking="Let me think.", tools=(reading,), gate=gate, gate_in=gate_in)
     anthropic_standin.then(half, Reply("Here you are."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Look.")
-        draft = ""
-        while begun not in draft:
-            draft = "".join([call.draft async for call in ModelCall.objects.all()])
-        await page.send("turn.stop")
+    await page.say("Look.")
+    draft = ""
+    while begun not in draft:
+        draft = "".join([call.draft async for call in ModelCall.objects.all()])
+    await page.send("turn.stop")
+    row = await page.until("article.upserted")
+    while shown not in row["html"]:
         row = await page.until("article.upserted")
-        while shown not in row["html"]:
-            row = await page.until("article.upserted")
-        await page.until_idle()
-        gate.open()
-        await take_up(page, "retry")
-        await page.until_idle()
+    await page.until_idle()
+    gate.open()
+    await take_up(page, "retry")
+    await page.until_idle()
     assert sent(anthropic_standin, 1) == sent(anthropic_standin, 0) == [("user", "Look.")]
     assert not anthropic_standin.problems

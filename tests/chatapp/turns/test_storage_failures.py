@@ -20,13 +20,9 @@ from chatapp.storage import partial_replies, retried_writes
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
-from tests.chatapp.claude import converse
-from tests.chatapp.sockets import PATIENCE, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,51 +57,25 @@ def limit_pages(pages: int) -> None:
         cursor.execute(f"PRAGMA max_page_count = {pages}")
 
 
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
-
-
-async def draft_stored() -> None:
-    """Return once the first words of an answer are on disk."""
+async def until_written(page: Page, standin: Standin, *replies: Reply) -> None:
+    """Say something, and return once the first words of the answer are on disk."""
+    standin.then(*replies)
+    await page.say("Hello.")
+    assert await asyncio.to_thread(replies[0].gate.wait_until_reached)
     async with asyncio.timeout(PATIENCE):
         while not await ModelCall.objects.filter(draft__contains="Well").aexists():
             pass
 
 
-async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What was stored before is kept, and with room again the next message is answered."""
-    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
-    gate = Gate()
-    anthropic_standin.then(
-        Reply("Well: " + "long," * 20_000, gate=gate), Reply("There is room again.")
-    )
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await draft_stored()
-        await sync_to_async(fill_disk)()
-        gate.open()
-        try:
-            await page.until_idle()
-        finally:
-            await sync_to_async(free_disk)()
-        # In the turn's row, or at the composer where there was no room for that either.
-        said = (await Turn.objects.aget()).error + page.frames[-1]["notice"]
-        assert "Its disk is full. Make room there" in said
-        await page.say("Again?")
-        await page.until_idle()
-    said = Message.objects.filter(role="assistant").order_by("seq")
-    kept, answer = [row async for row in said]
-    assert kept.stop_reason == "interrupted"
-    assert ("Well: " + "long," * 20_000).startswith(kept.content[0]["text"])
-    assert answer.content[0]["text"] == "There is room again."
+@asynccontextmanager
+async def full_disk(gate: Gate) -> AsyncIterator[None]:
+    """Let nothing more be stored meanwhile, from before the rest of an answer comes."""
+    await sync_to_async(fill_disk)()
+    gate.open()
+    try:
+        yield
+    finally:
+        await sync_to_async(free_disk)()
 
 
 async def test_a_write_that_fails_is_made_again_while_the_text_stays(
@@ -113,61 +83,23 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     alice: User,
     anthropic_standin: Standin,
     monkeypatch: pytest.MonkeyPatch,
+    page: Page,
 ) -> None:
     """With room again in time, nothing is lost, and the notice goes."""
     monkeypatch.setattr(retried_writes, "WAITS", (0.5,) * 1_000)
-    gate = Gate()
-    text = "Well: " + "long, " * 20_000 + "at last."
-    anthropic_standin.then(Reply(text, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await sync_to_async(fill_disk)()
-        try:
-            gate.open()
-            while "could not save" not in (panel := await page.until("panel.changed"))["notice"]:
-                pass
-            assert "data-until" in panel["notice"]
-            async with open_page(conversation, alice) as late:
-                assert [one["id"] for one in late.frames[0]["articles"]][-1] == "streaming"
-        finally:
-            await sync_to_async(free_disk)()
-        await page.until_idle()
+    text, gate = "Well: " + "long, " * 20_000 + "at last.", Gate()
+    await until_written(page, anthropic_standin, Reply(text, gate=gate))
+    async with full_disk(gate):
+        while "could not save" not in (panel := await page.until("panel.changed"))["notice"]:
+            pass
+        assert "data-until" in panel["notice"]
+        async with open_page(conversation, alice) as late:
+            assert [one["id"] for one in late.frames[0]["articles"]][-1] == "streaming"
+    await page.until_idle()
     assert page.frames[-1]["notice"] == ""
     row = await Message.objects.aget(role="assistant")
     assert row.content[0]["text"] == text
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
-
-
-async def test_an_answer_that_could_not_be_saved_stays_on_the_page(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """And says so; a page that opens meanwhile has it too."""
-    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
-    gate = Gate()
-    anthropic_standin.then(Reply("**Well:**\n\n" + "long, " * 60_000, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await sync_to_async(fill_disk)()
-        gate.open()
-        try:
-            await page.until_idle()
-        finally:
-            await sync_to_async(free_disk)()
-        async with open_page(conversation, alice) as late:
-            (kept,) = late.frames[0]["articles"]
-    shown = [frame for frame in page.frames if frame.get("id") == kept["id"]][-1]["html"]
-    assert shown == kept["html"]
-    assert "<strong>Well:</strong>" in shown
-    assert "long, long, " in shown
-    assert "Not saved" in shown
-    assert ("article.removed", "streaming") in [
-        (frame["type"], frame.get("id")) for frame in page.frames
-    ]
 
 
 @pytest.mark.parametrize("room", ["before the next message", "with the next message"])
@@ -177,29 +109,31 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     anthropic_standin: Standin,
     monkeypatch: pytest.MonkeyPatch,
     room: str,
+    page: Page,
 ) -> None:
-    """Not only what was on the disk before it was full; meanwhile the next message is refused."""
+    """Until then it stays on every page, which says what to do; the next message is refused."""
     monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
     monkeypatch.setattr(partial_replies, "PAUSE", 1_000.0)
-    gate = Gate()
-    text = "Well: " + "long, " * 20_000 + "at last."
-    anthropic_standin.then(Reply(text, gate=gate), Reply("There is room again."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await draft_stored()
-        await sync_to_async(fill_disk)()
-        gate.open()
-        try:
-            await page.until_idle()
-            if room == "with the next message":
-                await page.say("Again? " + "Again? " * 9_000)
-                assert "could not save" in (await page.until("refused"))["reason"]
-        finally:
-            await sync_to_async(free_disk)()
-        await page.say("Again?")
+    text, gate = "**Well:**\n\n" + "long, " * 20_000 + "at last.", Gate()
+    again = Reply("There is room again.")
+    await until_written(page, anthropic_standin, Reply(text, gate=gate), again)
+    async with full_disk(gate):
         await page.until_idle()
+        if room == "with the next message":
+            assert "could not save" in await page.refusal("Again? " + "Again? " * 9_000)
+        # Whoever leaves closes a connection, and with it its limit.
+        async with open_page(conversation, alice) as late:
+            (kept,) = late.frames[0]["articles"]
+    shown = [frame for frame in page.frames if frame.get("id") == kept["id"]][-1]["html"]
+    assert shown == kept["html"]
+    assert all(said in shown for said in ("<strong>Well:</strong>", "long, long, ", "Not saved"))
+    told = [(frame["type"], frame.get("id")) for frame in page.frames]
+    assert ("article.removed", "streaming") in told
+    # In the turn's row, or at the composer where there was no room for that either.
+    notices = [frame["notice"] for frame in page.frames if frame["type"] == "panel.changed"]
+    assert "Its disk is full. Make room there" in (await Turn.objects.aget()).error + notices[-1]
+    await page.ask("Again?")
     said = Message.objects.filter(role="assistant").order_by("seq")
     kept, answer = [row async for row in said]
     assert (kept.content[0]["text"], kept.stop_reason) == (text, "interrupted")
@@ -222,6 +156,16 @@ def allow_updates() -> None:
 
 
 @asynccontextmanager
+async def refused_updates(table: str) -> AsyncIterator[None]:
+    """Let the database refuse every change of a table's rows meanwhile, for good."""
+    await sync_to_async(refuse_updates)(table)
+    try:
+        yield
+    finally:
+        await sync_to_async(allow_updates)()
+
+
+@asynccontextmanager
 async def broken(writes: str) -> AsyncIterator[None]:
     """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
     fails = "BEGIN INSERT INTO nowhere VALUES (1); END"
@@ -238,20 +182,14 @@ def _execute(sql: str) -> None:
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """It is closed by the next message; only one turn of a conversation may run."""
     anthropic_standin.then(Reply("First."), Reply("Second."))
-    async with open_page(conversation, alice) as page:
-        await sync_to_async(refuse_updates)("chatapp_turn")
-        try:
-            await page.say("One.")
-            await page.until_idle()
-        finally:
-            await sync_to_async(allow_updates)()
-        assert "could not save" in page.frames[-1]["notice"]
-        await page.say("Two.")
-        await page.until_idle()
+    async with refused_updates("chatapp_turn"):
+        await page.ask("One.")
+    assert "could not save" in page.frames[-1]["notice"]
+    await page.ask("Two.")
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.INTERRUPTED, Turn.Status.SUCCEEDED]
 
@@ -271,21 +209,19 @@ def set_read_only(on: bool) -> None:
 
 
 async def test_a_message_that_cannot_be_saved_is_refused_in_words(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """The page still has its text, and sends it again when the user wants."""
     await sync_to_async(accounts.preferences_of)(alice)
     anthropic_standin.then(Reply("First."))
-    async with open_page(conversation, alice) as page:
-        await sync_to_async(set_read_only)(True)
-        try:
-            nonce = await page.say("One.")
-            refusal = await page.until("refused")
-        finally:
-            await sync_to_async(set_read_only)(False)
-        assert (refusal["nonce"], "could not save" in refusal["reason"]) == (nonce, True)
-        await page.say("One.", nonce=nonce)
-        await page.until_idle()
+    await sync_to_async(set_read_only)(True)
+    try:
+        nonce = await page.say("One.")
+        refusal = await page.until("refused")
+    finally:
+        await sync_to_async(set_read_only)(False)
+    assert (refusal["nonce"], "could not save" in refusal["reason"]) == (nonce, True)
+    await page.ask("One.", nonce=nonce)
     assert await Message.objects.acount() == 2
 
 
@@ -310,18 +246,13 @@ def test_what_cannot_be_saved_is_refused_in_words(
 
 
 async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """Nothing runs, whatever the record says, and whether or not a page is open."""
     anthropic_standin.then(Reply("First."))
-    async with open_page(conversation, alice) as page:
-        await sync_to_async(refuse_updates)("chatapp_turn")
-        try:
-            await page.say("One.")
-            await page.until_idle()
-        finally:
-            await sync_to_async(allow_updates)()
-        assert (await rewind(conversation, alice)).status_code == 204
+    async with refused_updates("chatapp_turn"):
+        await page.ask("One.")
+    assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()
     ended = (Turn.Status.INTERRUPTED, "How this ended could not be saved.")
     assert (turn.status, turn.error) == ended
@@ -329,17 +260,16 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
 
 
 async def test_going_back_is_refused_while_a_turn_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """Its record is left alone."""
     gate = Gate()
     anthropic_standin.then(Reply("One two three four.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Count.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        refusal = await rewind(conversation, alice)
-        gate.open()
-        await page.until_idle()
+    await page.say("Count.")
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    refusal = await rewind(conversation, alice)
+    gate.open()
+    await page.until_idle()
     assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 

@@ -15,10 +15,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -147,36 +144,31 @@ async def test_asked_for_again_with_the_same_nonce_it_happens_once(
 
 
 async def test_not_now_puts_it_off_by_one_turn(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """No step of the next turn condenses, and the first one of the turn after it does."""
     await Preferences.objects.filter(owner=alice).aupdate(threshold=50)
     anthropic_standin.then(Reply("Let me look.", tools=(LIST,)), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.put_off")
-        await shown(page, due="put off by one turn")
-        await page.say("And now?")
-        await page.until_idle()
-        assert await purposes(conversation) == ["chat", "chat"]
-        assert "Condenses before the model is asked next." in page.frames[-1]["due"]
-        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
-        await page.say("Go on.")
-        await page.until_idle()
+    await page.send("condense.put_off")
+    await shown(page, due="put off by one turn")
+    await page.ask("And now?")
+    assert await purposes(conversation) == ["chat", "chat"]
+    assert "Condenses before the model is asked next." in page.frames[-1]["due"]
+    anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+    await page.ask("Go on.")
     assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]
 
 
 async def test_what_no_longer_fits_is_condensed_although_it_was_put_off(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Where the request would leave no room for the reply, the turn could not go on without."""
     profile = conversation.profile
     assert profile
     profile.context_window, profile.max_output = 10_000, 1_600
     await profile.asave()
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.put_off")
-        await shown(page, due="put off by one turn")
-        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
-        await page.say("And now?")
-        await page.until_idle()
+    await page.send("condense.put_off")
+    await shown(page, due="put off by one turn")
+    anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+    await page.ask("And now?")
     assert (await purposes(conversation))[0] == "summary"

@@ -14,12 +14,9 @@ from chatapp.turns import crash_recovery
 from chatapp.turns.titles import read_title
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Behaviour, Failure, Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,15 +35,13 @@ async def title_of(conversation: Conversation) -> str:
 
 
 async def test_the_model_names_a_conversation_after_its_first_answer(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, browser: Client
+    anthropic_standin: Standin, conversation: Conversation, browser: Client, page: Page
 ) -> None:
     """One call, on record with what it cost; the page shows the name, and later turns ask none."""
     anthropic_standin.then(Reply("Blue is calm."), Reply('# "Colours of a  room"\n'), Reply("Two."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Which colour suits a bedroom?")
-        await page.until("title.changed")
-        await page.say("And a kitchen?")
-        await page.until_idle()
+    await page.say("Which colour suits a bedroom?")
+    await page.until("title.changed")
+    await page.ask("And a kitchen?")
     assert await title_of(conversation) == "Colours of a room"
     shown = await sync_to_async(browser.get)(f"/c/{conversation.pk}/rename/")
     assert "Colours of a room" in shown.content.decode()
@@ -69,8 +64,7 @@ async def test_a_title_that_a_person_gave_stays(
     gate = Gate()
     anthropic_standin.then(Reply("One."), Reply("Colours", hold=gate), Reply("Two."))
     async with open_page(conversation, alice) as page:
-        await page.say("Which?")
-        await page.until_idle()
+        await page.ask("Which?")
         assert await asyncio.to_thread(gate.wait_until_reached)
         rename = sync_to_async(conversations.rename_conversation)
         await rename(conversation=conversation, title="My own")
@@ -78,8 +72,7 @@ async def test_a_title_that_a_person_gave_stays(
         gate.open()
         await page.until_idle()
     async with open_page(conversation, alice) as page:
-        await page.say("And then?")
-        await page.until_idle()
+        await page.ask("And then?")
     assert await title_of(conversation) == "My own"
     assert await Turn.objects.filter(status=Turn.Status.SUCCEEDED).acount() == 3
 
@@ -88,19 +81,16 @@ async def test_a_title_that_a_person_gave_stays(
     "reply", [Failure(400, "invalid_request_error", "no"), Reply("\n  \n"), Reply("word " * 40)]
 )
 async def test_where_the_model_finds_none_the_first_words_stay(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, reply: Behaviour
+    anthropic_standin: Standin, conversation: Conversation, reply: Behaviour, page: Page
 ) -> None:
     """The turn was a success all the same; that a call failed is on its row."""
     anthropic_standin.then(Reply("One."), reply)
-    async with open_page(conversation, alice) as page:
-        await page.say("Which?")
-        await page.until_idle()
-        while (
-            await ModelCall.objects.filter(purpose="title").exclude(status="running").afirst()
-            is None
-        ):
-            await page.send("ping")
-            await page.until("pong")
+    await page.ask("Which?")
+    while (
+        await ModelCall.objects.filter(purpose="title").exclude(status="running").afirst() is None
+    ):
+        await page.send("ping")
+        await page.until("pong")
     assert await title_of(conversation) == "Which?"
     call = await ModelCall.objects.aget(purpose="title")
     assert bool(call.error) == isinstance(reply, Failure)
@@ -113,12 +103,10 @@ async def test_switched_off_or_offline_nothing_is_asked(
     """The first words are the title, as ever."""
     offline = await sync_to_async(conversations.start_conversation)(owner=alice)
     async with open_page(offline, alice) as page:
-        await page.say("Hello there")
-        await page.until_idle()
+        await page.ask("Hello there")
     await Preferences.objects.aupdate(name_conversations=False)
     async with open_page(conversation, alice) as page:
-        await page.say("Which?")
-        await page.until_idle()
+        await page.ask("Which?")
     assert await title_of(offline) == "Hello there"
     assert await title_of(conversation) == "Which?"
     assert await ModelCall.objects.filter(purpose="title").acount() == 0

@@ -57,6 +57,7 @@ def test_an_answer_asked_for_anew_is_no_rewind_that_can_be_undone(
         rewind.undo_rewind(rewind=aside)
     rewind.switch_version(rewind=aside)
     assert seen(conversation) == ["Why?", "Because."]
+    assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
 
 
 def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
@@ -101,17 +102,12 @@ def test_a_whole_answer_is_not_continued(conversation: Conversation) -> None:
 def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:
     """A lost connection sends everything twice."""
     end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    for begin in (turn_retries.continue_turn, turn_retries.retry_turn):
-        nonce = uuid.uuid4()
-        turn = begin(conversation=conversation, nonce=nonce)
-        assert turn
-        end(turn, status=STOPPED)
-        assert begin(conversation=conversation, nonce=nonce) is None
-    nonce = uuid.uuid4()
-    turn = turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce)
-    assert turn
-    end(turn, "Because.")
-    assert turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce) is None
+    for how in ("continue", "retry", "regenerate"):
+        asked = {"conversation": conversation, "how": how, "nonce": uuid.uuid4(), "seq": 2}
+        begun = turn_retries.take_up(**asked)
+        assert begun
+        end(begun.turn, status=STOPPED)
+        assert turn_retries.take_up(**asked) is None
 
 
 def test_an_answer_is_asked_for_again_and_the_old_one_kept(conversation: Conversation) -> None:
@@ -134,7 +130,7 @@ def test_an_imported_answer_can_be_asked_for_again(conversation: Conversation, s
     say("assistant", "Because.")
     assert regenerate(conversation, 2).question_seq == 1
     with pytest.raises(errors.Refused, match="can't be asked for again"):
-        turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=uuid.uuid4())
+        regenerate(conversation, 2)
 
 
 def test_an_answer_is_not_asked_for_while_a_turn_runs(conversation: Conversation) -> None:
@@ -169,19 +165,6 @@ def test_versions_are_switched_back_and_forth_and_each_goes_on_from_where_it_was
     assert Message.objects.count() == 7
 
 
-def test_a_third_answer_leaves_two_behind(conversation: Conversation) -> None:
-    """Each is one step away."""
-    end(ask(conversation, "Why?"), "First.")
-    end(regenerate(conversation, 2), "Second.")
-    end(regenerate(conversation, 3), "Third.")
-    first = Rewind.objects.get(version=1)
-    rewind.switch_version(rewind=first)
-    assert seen(conversation) == ["Why?", "First."]
-    second = Rewind.objects.get(version=2, undone_at=None)
-    rewind.switch_version(rewind=second)
-    assert seen(conversation) == ["Why?", "Second."]
-
-
 def test_edits_of_a_message_are_its_versions(conversation: Conversation) -> None:
     """Also an edit of an edit."""
     end(ask(conversation, "Why?"), "Because.")
@@ -189,17 +172,9 @@ def test_edits_of_a_message_are_its_versions(conversation: Conversation) -> None
     end(ask(conversation, "When?", replaces=3), "Now.")
     versions = Rewind.objects.values_list("root_seq", "version")
     assert sorted(versions) == [(1, 1), (1, 2)]
-    rewind.switch_version(rewind=Rewind.objects.get(version=1))
-    assert seen(conversation) == ["Why?", "Because."]
-
-
-def test_an_answer_that_failed_to_come_leaves_the_way_back_open(conversation: Conversation) -> None:
-    """The turn that failed belongs to the version that stayed empty."""
-    end(ask(conversation, "Why?"), "First.")
-    end(regenerate(conversation, 2), status=FAILED)
-    rewind.switch_version(rewind=Rewind.objects.get())
-    assert seen(conversation) == ["Why?", "First."]
-    assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
+    for version, said in ((1, ["Why?", "Because."]), (2, ["How?", "Thus."])):
+        rewind.switch_version(rewind=Rewind.objects.get(version=version, undone_at=None))
+        assert seen(conversation) == said
 
 
 def test_a_version_is_shown_once(conversation: Conversation) -> None:

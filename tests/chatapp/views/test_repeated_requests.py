@@ -5,6 +5,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -124,11 +125,10 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
     begin = {
         "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
         "condense": lambda: condensation_turns.open_condensing(conversation=talk, nonce=nonce),
-        "retry": lambda: turn_retries.retry_turn(conversation=talk, nonce=nonce),
-        "continue": lambda: turn_retries.continue_turn(conversation=talk, nonce=nonce),
-    }[what]
+    }
+    take_up = partial(turn_retries.take_up, conversation=talk, how=what, nonce=nonce)
     with database_in(tmp_path):
-        begun = together(begin)
+        begun = together(begin.get(what, take_up))
         assert len([one for one in begun if one is not None]) == 1
         assert Turn.objects.unfinished().get().nonce == nonce
 

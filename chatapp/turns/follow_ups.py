@@ -1,0 +1,95 @@
+"""What follows a turn: a condensation that was asked for, the queue, a title, and a long rest."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import OperationalError
+from django.utils.translation import gettext as _
+
+from chatapp import errors
+from chatapp.condensation import background_drafts
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.turn_context import TurnContext
+from chatapp.live import outgoing_frames
+from chatapp.live.status_panel import Notice
+from chatapp.models import Conversation
+from chatapp.turns.condensation_turns import start_condensing, start_idle
+from chatapp.turns.titles import name_conversation
+
+if TYPE_CHECKING:
+    from chatapp.turns.active_conversation import ActiveConversation
+
+log = logging.getLogger(__name__)
+
+# Seconds before what follows a turn is tried again, where the database could not take it.
+AGAIN = 5.0
+
+
+async def condense(
+    room: "ActiveConversation", conversation: Conversation, wish: CondenseRequest, succeeded: bool
+) -> None:
+    """Condense after a turn during which that was asked for; then what waits goes on."""
+
+    async def begin() -> None:
+        async with room.starting:
+            if room.running is None:
+                await room.begin(partial(start_condensing, conversation, wish))
+            elif not room.running.run.turn.condenses:
+                room.running.condense_soon(wish)
+
+    await until_stored(room, begin)
+    if not room.running:
+        room.send_next(conversation, succeeded)
+
+
+async def until_stored(room: "ActiveConversation", begin: Callable[[], Awaitable[None]]) -> None:
+    """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
+    failed = False
+    while not room.process.closing:
+        try:
+            await begin()
+            break
+        except errors.Refused as reason:
+            log.info("nothing follows a turn: %s", reason)
+            break
+        except OperationalError as error:
+            log.warning("what follows a turn could not be stored yet: %s", error)
+        failed = True
+        words, until = _("The server could not save what comes next."), time.time() + AGAIN
+        await room.view.show_notice(Notice("retry", words, until=until))
+        await asyncio.sleep(AGAIN)
+    if failed:
+        await room.view.show_notice(None)
+
+
+async def name(room: "ActiveConversation", run: TurnContext) -> None:
+    """Show everybody the name that a conversation has got after its first answer."""
+    if await name_conversation(run):
+        room.watchers.send(outgoing_frames.title_changed())
+        await room.process.show_list(run.conversation.owner_id, but=room)
+
+
+async def condense_idle(room: "ActiveConversation") -> None:
+    """Condense if nothing is said for long."""
+    await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
+    async with room.starting:
+        room.resting = None
+        if room.running or room.process.closing:
+            return
+        try:
+            await room.begin(partial(start_idle, room.conversation_id))
+        except errors.Refused as reason:
+            log.info("nothing was condensed while idle: %s", reason)
+        except Exception:
+            log.exception("nothing could be condensed while idle")
+
+
+async def show_draft(room: "ActiveConversation") -> None:
+    """Have the line at the composer say so as soon as a draft is written."""
+    await background_drafts.settled(room.conversation_id)
+    await room.view.show_panel()

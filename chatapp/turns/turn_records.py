@@ -1,0 +1,116 @@
+"""The records of a turn: what it left open is closed with the facts that are known."""
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.context import sizes
+from chatapp.models import (
+    Condensation,
+    Message,
+    ModelCall,
+    Profile,
+    Question,
+    Review,
+    ToolRun,
+    Turn,
+    message_store,
+)
+from chatapp.storage import partial_replies
+from chatapp.telemetry import note_call
+
+INTERRUPTED = "interrupted"
+
+
+def close_what_is_open(turn: Turn, reason: str) -> None:
+    """Close a turn's calls, tools and attempts; what was written of an answer becomes its message.
+
+    It is part of the transaction that ends the turn, and does nothing where nothing is open.
+    """
+    for call in turn.calls.filter(status=ModelCall.Status.RUNNING):
+        draft, row = partial_replies.writer.newest(call), None
+        if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
+            message = condense.Message(role="assistant", content=draft.content)
+            row = _append(turn, message, stop_reason=INTERRUPTED)
+        error = reason or _("The turn ended before this call did.")
+        kept = partial_replies.kept(draft) if row else ""
+        account_for(call, turn.profile, error=error, draft=kept, message=row)
+    _answer_calls(turn)
+    turn.questions.filter(status=Question.Status.PENDING).change(
+        status=Question.Status.WITHDRAWN, answered_at=timezone.now()
+    )
+    for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
+        Review.objects.withdraw(attempt.pk)
+        spent = ModelCall.objects.filter(condensation=attempt).spent()
+        Condensation.objects.filter(pk=attempt.pk).change(
+            status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
+        )
+
+
+def came_to_its_end(turn: Turn) -> bool:
+    """Whether all that a turn was to do is stored, and only its end is not."""
+    last = _last_message(turn)
+    if last is None or last.role != Message.Role.ASSISTANT or last.is_cut:
+        return False
+    is_calling = turn.calls.filter(status=ModelCall.Status.RUNNING).exists()
+    return not (message_store.to_engine(last).tool_uses or is_calling)
+
+
+def _last_message(turn: Turn) -> Message | None:
+    said = Message.objects.filter(conversation=turn.conversation_id, turn=turn)
+    return said.in_force().written().newest()
+
+
+def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> None:
+    """Account for a call that broke off: by what was reported, and estimates of the rest."""
+    written = partial_replies.writer.newest(call)
+    estimate = call.condensation.tokens_before if call.condensation else call.tokens_estimated
+    told = written.usage
+    usage = replace(
+        told,
+        input=told.input if told.prompt else estimate or 0,
+        output=max(told.output, sizes.COUNTER.count(written.written)),
+    )
+    cost, status = profile.cost_of(usage) if profile else Decimal(0), ModelCall.Status.INTERRUPTED
+    ModelCall.objects.filter(pk=call.pk).update(
+        **message_store.usage_columns(usage), **columns, status=status, cost=cost
+    )
+    transaction.on_commit(partial(partial_replies.writer.forget, call.pk))
+    transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
+
+
+def _answer_calls(turn: Turn) -> None:
+    """Store results for a reply whose calls have none: those that are known, and why not."""
+    last = _last_message(turn)
+    if last is None or last.role != Message.Role.ASSISTANT:
+        return
+    calls = message_store.to_engine(last).tool_uses
+    if not calls:
+        return
+    began = turn.tool_runs.filter(started_at__gte=last.created_at)
+    runs = {run.call_id: run for run in began}
+    results = tuple(_result(call, runs.get(call.id)) for call in calls)
+    _append(turn, condense.Message(role="user", content=results))
+    began.update(text="")
+
+
+def _result(call: condense.ToolUseBlock, run: ToolRun | None) -> condense.ToolResultBlock:
+    if run is None:
+        return condense.ToolResultBlock(call.id, NOT_RUN_RESULT, is_error=True)
+    if run.finished_at is None:
+        return condense.ToolResultBlock(call.id, condense.INTERRUPTED, is_error=True)
+    return condense.ToolResultBlock(call.id, run.text, run.is_error)
+
+
+def _append(turn: Turn, message: condense.Message, **columns: Any) -> Message:
+    tokens = condense.count_message(message, sizes.COUNTER)
+    return message_store.append_message(
+        turn.conversation_id, message, tokens=tokens, turn=turn, **columns
+    )
