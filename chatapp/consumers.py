@@ -17,7 +17,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
-from django.db import models, transaction
+from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import QueryDict
@@ -26,8 +26,8 @@ from django.utils.crypto import constant_time_compare
 from chatapp import errors
 from chatapp.composer import slash_commands
 from chatapp.live import incoming_frames, outgoing_frames
-from chatapp.models import Conversation
-from chatapp.models.database import prepared, reading
+from chatapp.models import Conversation, message_store
+from chatapp.models.database import reading
 from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
@@ -117,7 +117,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        return _own_conversation.first(pk=pk, owner=self._user.pk)
+        return message_store.find_own(pk, self._user.pk)
 
     async def _ended(self) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand."""
@@ -256,9 +256,3 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     @_obey.register
     async def _(self, _command: incoming_frames.Ping) -> None:
         await self._reply(outgoing_frames.pong(actions.front.newest(self.conversation.pk)))
-
-
-@prepared(pk=models.UUIDField(), owner=models.IntegerField())
-def _own_conversation(pk: uuid.UUID, owner: int) -> models.QuerySet[Conversation]:
-    present = Conversation.objects.filter(pk=pk, owner=owner, deleted_at=None)
-    return present.select_related("owner__preferences", "profile")

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from django.db import models, transaction
+from django.db import transaction
 from django.utils import timezone
 
 import condense
@@ -29,7 +29,6 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.condensations import Status
-from chatapp.models.database import prepared
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.telemetry import note_condensation
@@ -299,14 +298,9 @@ class AttemptLog:
 
 def last_tried(conversation_id: uuid.UUID) -> int:
     """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
-    return _last_tried.first(conversation=conversation_id) or 0
-
-
-@prepared(conversation=models.UUIDField())
-def _last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
-    tried = Condensation.objects.filter(conversation=conversation).order_by("-at_seq")
+    tried = Condensation.objects.filter(conversation=conversation_id).order_by("-at_seq")
     asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-    return asked_for.values_list("at_seq", flat=True)[:1]
+    return asked_for.values_list("at_seq", flat=True).first() or 0
 
 
 def last_drafted(conversation_id: uuid.UUID) -> int:

@@ -13,7 +13,6 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Change, prepared_update
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
@@ -170,36 +169,6 @@ class ModelCall(models.Model):
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
-
-
-_KNOWN_AT_ITS_END = {
-    "message",
-    "status",
-    "draft",
-    "cost",
-    "usage_measured",
-    "tokens_input",
-    "tokens_output",
-    "tokens_cache_read",
-    "tokens_cache_write",
-    "seconds",
-    "seconds_to_first",
-    "request_id",
-    "reply_id",
-    "cache_miss",
-    "tokens_missed",
-    "transformations",
-    "error",
-}
-
-
-@prepared_update(
-    number=models.BigIntegerField(),
-    **{one.name: one for one in ModelCall._meta.fields if one.name in _KNOWN_AT_ITS_END},  # noqa: SLF001 - Django's documented API
-)
-def end_call(number: int, **columns: Any) -> Change:
-    """Complete the row of a call that is open still; returns how many were."""
-    return ModelCall.objects.filter(pk=number, status=ModelCall.Status.RUNNING), columns
 
 
 class ToolRun(models.Model):

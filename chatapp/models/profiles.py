@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
-from chatapp.models.mcp_servers import McpServer, stored_servers
+from chatapp.models.mcp_servers import McpServer, servers_in_use
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, ProviderSpec
 
@@ -169,7 +169,7 @@ class Profile(models.Model):
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
         """Its owner's servers that are in use, as they were when they were first asked for."""
-        return stored_servers(owner=self.owner_id, on=True)
+        return servers_in_use(self.owner_id)
 
     @property
     def has_key(self) -> bool:

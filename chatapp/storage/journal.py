@@ -19,7 +19,6 @@ from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, message_store
-from chatapp.models.calls import end_call
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage import partial_replies
@@ -59,7 +58,7 @@ class ConversationJournal:
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        rows = await reading(message_store.effective_rows)(conversation=self.run.conversation.pk)
+        rows = await reading(message_store.effective_rows)(self.run.conversation.pk)
         self.requests.learn(rows)
         return message_store.as_effective(rows)
 
@@ -203,13 +202,13 @@ class ConversationJournal:
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
         cost = self._profile(call.purpose).cost_of(entry.usage)
-        if not end_call(
-            number=call.number,
+        running = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
+        if not running.update(
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
             draft=partial_replies.kept(call.draft) if message and not call.is_whole else "",
-            message=message.pk if message else None,
+            message=message,
             cost=cost,
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,

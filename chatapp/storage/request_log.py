@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
-from django.db import models
-
 import condense
 from chatapp.agent.provider_port import SentRequest
 from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.database import insert, prepared
+from chatapp.models.database import insert, run
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -269,11 +267,8 @@ class RequestLog:
         new = {digest: part for part in parts if (digest := _digest(part)) not in known}
         if not new:
             return {}
-        found = {
-            digest: pk
-            for digest in new
-            if (pk := _fragment.first(conversation=self.conversation_id, digest=digest))
-        }
+        sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
+        found = {digest: pk for digest in new for (pk,) in run(sql, self.conversation_id, digest)}
         for digest in new.keys() - found.keys():
             fragment = Fragment(
                 conversation_id=self.conversation_id,
@@ -282,12 +277,6 @@ class RequestLog:
             )
             found[digest] = insert(fragment).pk
         return found
-
-
-@prepared(conversation=models.UUIDField(), digest=models.BinaryField())
-def _fragment(conversation: uuid.UUID, digest: bytes) -> "models.QuerySet[Fragment, int]":
-    fragments = Fragment.objects.filter(conversation=conversation, digest=digest)
-    return fragments.values_list("pk", flat=True)
 
 
 def _digest(part: bytes) -> bytes:

@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any
 
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -26,8 +25,8 @@ from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
-from chatapp.models import Conversation, Turn, fields, message_store
-from chatapp.models.database import Change, insert, prepared, prepared_update
+from chatapp.models import Conversation, Turn, message_store
+from chatapp.models.database import insert
 from chatapp.models.turns import this_process
 from chatapp.telemetry import note_turn
 from chatapp.turns.crash_recovery import came_to_its_end, close_what_is_open
@@ -78,22 +77,12 @@ def start_turn(
 
 def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Whether a turn with this nonce has begun already."""
-    return bool(_known(conversation=conversation.pk, nonce=nonce))
-
-
-@prepared(conversation=models.UUIDField(), nonce=models.UUIDField())
-def _known(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
-    return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
+    return conversation.turns.filter(nonce=nonce).exists()
 
 
 def has_unfinished(conversation: Conversation) -> bool:
     """Whether a turn of the conversation is on record as not over."""
-    return bool(_unfinished(conversation=conversation.pk))
-
-
-@prepared(conversation=models.UUIDField())
-def _unfinished(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
-    return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
+    return conversation.turns.unfinished().exists()
 
 
 def busy_with(turn: Turn | None) -> Refused:
@@ -108,15 +97,9 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
     """Lock the conversation for a transaction that opens a turn; refused while another runs."""
     try:
         with transaction.atomic():
-            (locked,) = _locked(pk=conversation.pk)
-            yield locked
+            yield Conversation.objects.select_for_update().get(pk=conversation.pk)
     except IntegrityError as error:
         raise busy_with(conversation.turns.unfinished().first()) from error
-
-
-@prepared(pk=models.UUIDField())
-def _locked(pk: uuid.UUID) -> models.QuerySet[Conversation]:
-    return Conversation.objects.select_for_update().filter(pk=pk).with_month_budget()
 
 
 def open_turn(
@@ -131,7 +114,7 @@ def open_turn(
     Refused where what it would cost may not be spent any more; a condensation may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
-        check_budget(locked)
+        check_budget(locked.pk)
     turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),
@@ -160,42 +143,25 @@ def finish_turn(
     """
     with transaction.atomic():
         if status != Turn.Status.SUCCEEDED:
-            _locked(pk=turn.conversation_id)
+            Conversation.objects.select_for_update().get(pk=turn.conversation_id)
             if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
                 return
             close_what_is_open(turn, error)
-        changed = _finish(
-            pk=turn.pk,
-            owner=turn.owner,
-            conversation=turn.conversation_id,
+        conversation = Conversation.objects.filter(pk=turn.conversation_id)
+        own = Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner)
+        changed = own.update(
             status=status,
             error=error,
             details=details,
             profile_at_fault=profile_at_fault,
-            now=timezone.now(),
+            doing="",
+            last_seq=Subquery(conversation.values("last_seq")),
+            finished_at=timezone.now(),
         )
         if changed and (status != Turn.Status.SUCCEEDED or error):
             message_store.note_record(turn.conversation_id)
         if changed:
             transaction.on_commit(partial(note_turn, status))
-
-
-@prepared_update(
-    pk=models.UUIDField(),
-    owner=models.CharField(),
-    conversation=models.UUIDField(),
-    status=models.CharField(),
-    error=fields.TextField(),
-    details=fields.TextField(),
-    profile_at_fault=models.BooleanField(),
-    now=models.DateTimeField(),
-)
-def _finish(
-    pk: uuid.UUID, owner: str, conversation: uuid.UUID, now: datetime, **columns: Any
-) -> Change:
-    whole = Conversation.objects.filter(pk=conversation)
-    ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
-    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns | ended
 
 
 def close_interrupted(

@@ -26,7 +26,7 @@ class TrialJournal(ConversationJournal):
             turn=Turn(),
         )
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-        self.requests.learn(message_store.effective_rows(conversation=terms.conversation.pk))
+        self.requests.learn(message_store.effective_rows(terms.conversation.pk))
 
     @override
     def _turn(self) -> None:

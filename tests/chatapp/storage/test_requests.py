@@ -61,7 +61,7 @@ class Session:
 
     def history(self) -> tuple[condense.Message, ...]:
         """Return what the model sees."""
-        rows = message_store.effective_rows(conversation=self.conversation.pk)
+        rows = message_store.effective_rows(self.conversation.pk)
         self.log.learn(rows)
         return message_store.as_effective(rows)
 
