@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from django.contrib.auth.models import User
 from django.utils import timezone
 
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
-from chatapp.models import Conversation, Message, Preferences, ToolRun, message_store
+from chatapp.models import Conversation, Message, ToolRun, message_store
 from chatapp.number_formats import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
@@ -69,7 +69,7 @@ MOST_FILES = 60
 
 def describe_surroundings(conversation: Conversation, zone: str) -> str:
     """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
-    if not _is_wanted(conversation.owner):
+    if not preferences_of(conversation.owner).environment_details:
         return ""
     todo = read_todo(conversation) if conversation.last_seq else None
     return describe_environment(
@@ -78,13 +78,6 @@ def describe_surroundings(conversation: Conversation, zone: str) -> str:
         todo="\n".join(f"[{state}] {text}" for state, text in todo.items) if todo else "",
         context=_context(conversation),
     )
-
-
-def _is_wanted(owner: User) -> bool:
-    try:
-        return owner.preferences.environment_details
-    except Preferences.DoesNotExist:
-        return True
 
 
 def _now(zone: tzinfo) -> str:

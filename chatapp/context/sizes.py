@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import condense
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.context.turn_context import system_of
-from chatapp.models import Conversation, ModelCall, Profile
+from chatapp.models import Conversation, Profile
+from chatapp.models.calls import measured_calls
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
 
@@ -95,9 +96,9 @@ class Scale:
     @classmethod
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
-        calls = ModelCall.objects.filter(conversation=conversation).measured(profile.model)
+        calls = measured_calls(conversation.pk, profile.model, condense.Calibration.MEMORY)
         calibration, reply = condense.Calibration(), ""
-        for call in reversed(calls[: condense.Calibration.MEMORY]):
+        for call in reversed(calls):
             estimated, media = call.tokens_estimated or 0, call.tokens_media
             calibration = calibration.observe(estimated, call.tokens_prompt, media=media)
             reply = call.reply_id

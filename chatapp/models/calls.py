@@ -1,5 +1,6 @@
 """The record of what was called: every request to a model, every run of a tool."""
 
+import uuid
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -13,6 +14,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import select
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
@@ -69,13 +71,6 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         )
         cost = None if sums["unpriced"] else sums["total"]
         return {"cost": cost, "cost_measured": not sums["guesses"]}
-
-    def measured(self, model: str) -> Self:
-        """Return the calls whose prompt was both estimated and measured, the latest first."""
-        calls = self.filter(
-            model=model, error="", usage_measured=True, tokens_estimated__isnull=False
-        )
-        return calls.order_by("-created_at", "-pk")
 
 
 class ModelCall(models.Model):
@@ -169,6 +164,16 @@ class ModelCall(models.Model):
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
+
+
+def measured_calls(conversation_id: uuid.UUID, model: str, most: int) -> list[ModelCall]:
+    """Return the replies whose prompt was both estimated and measured, the latest first."""
+    sql = (
+        "SELECT * FROM chatapp_modelcall WHERE conversation_id = %s AND model = %s AND error = '' "
+        "AND usage_measured AND tokens_estimated IS NOT NULL "
+        "ORDER BY created_at DESC, id DESC LIMIT %s"
+    )
+    return select(ModelCall, sql, conversation_id, model, most)
 
 
 class ToolRun(models.Model):

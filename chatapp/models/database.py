@@ -33,7 +33,38 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 def select[M: models.Model](model: type[M], sql: str, *values: Any) -> list[M]:
     """Return the rows of a model that a statement finds; what else it selects is theirs too."""
-    return list(model._default_manager.raw(sql, _as_columns(values)))  # noqa: SLF001 - Django's documented API
+    with connection.cursor() as cursor:
+        cursor.execute(sql, _as_columns(values))
+        columns = tuple([one[0] for one in cursor.description])
+        rows = cursor.fetchall()
+    fields, others = _readers(model, columns)
+    found = []
+    for row in rows:
+        values = []
+        for place, _name, column, converters in fields:
+            value = row[place]
+            for convert in converters:
+                value = convert(value, column, connection)
+            values.append(value)
+        made = model.from_db(connection.alias, [name for _place, name, *_ in fields], values)
+        for place, name in others:
+            setattr(made, name, row[place])
+        found.append(made)
+    return found
+
+
+@cache
+def _readers(model: type[models.Model], columns: tuple[str, ...]) -> tuple[Any, Any]:
+    """Return where a model's fields stand and what makes values of them, and the other columns."""
+    own = model._meta  # noqa: SLF001 - Django's documented API
+    fields = []
+    for one in own.concrete_fields:
+        column = one.get_col(own.db_table)
+        backend = connection.ops.get_db_converters(column)
+        converters = [*backend, *one.get_db_converters(connection)]
+        fields.append((columns.index(one.column), one.attname, column, converters))
+    names = {one.column for one in own.concrete_fields}
+    return fields, [(place, name) for place, name in enumerate(columns) if name not in names]
 
 
 def run(sql: str, *values: Any) -> list[Any]:

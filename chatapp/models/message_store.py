@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -67,6 +67,15 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
     (row.profile,) = select(Profile, sql, row.profile_id) or [None]
     if row.profile and row.profile.summaries_by_id:
         (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
+    return row
+
+
+def lock_conversation(pk: uuid.UUID) -> Conversation:
+    """Return a conversation, which nobody else can lock before the commit."""
+    sql = "SELECT * FROM chatapp_conversation WHERE id = %s"
+    if connection.features.has_select_for_update:
+        sql += " FOR UPDATE"
+    (row,) = select(Conversation, sql, pk)
     return row
 
 

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
@@ -199,6 +200,17 @@ class Turn(models.Model):
         )
         if not run(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
             raise TurnEnded(_("This turn was ended by another process of the server."))
+
+    def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
+        """Note how it ended; False where it is over, or another process took it."""
+        sql = (
+            "UPDATE chatapp_turn SET status = %s, error = %s, details = %s, profile_at_fault = %s, "
+            "doing = '', finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
+            "WHERE id = chatapp_turn.conversation_id) "
+            "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
+        )
+        said = (condense.well_formed_json(error), condense.well_formed_json(details))
+        return bool(run(sql, status, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
 
     def wait(self) -> None:
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""

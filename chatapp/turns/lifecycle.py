@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import partial
 
 from django.db import IntegrityError, transaction
-from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -26,7 +25,7 @@ from chatapp.conversations.conversations import check_budget, check_message, ent
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.models.database import insert
+from chatapp.models.database import insert, run
 from chatapp.models.turns import this_process
 from chatapp.telemetry import note_turn
 from chatapp.turns.crash_recovery import came_to_its_end, close_what_is_open
@@ -77,12 +76,14 @@ def start_turn(
 
 def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Whether a turn with this nonce has begun already."""
-    return conversation.turns.filter(nonce=nonce).exists()
+    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
+    return bool(run(sql, conversation.pk, nonce))
 
 
 def has_unfinished(conversation: Conversation) -> bool:
     """Whether a turn of the conversation is on record as not over."""
-    return conversation.turns.unfinished().exists()
+    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND finished_at IS NULL"
+    return bool(run(sql, conversation.pk))
 
 
 def busy_with(turn: Turn | None) -> Refused:
@@ -97,7 +98,7 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
     """Lock the conversation for a transaction that opens a turn; refused while another runs."""
     try:
         with transaction.atomic():
-            yield Conversation.objects.select_for_update().get(pk=conversation.pk)
+            yield message_store.lock_conversation(conversation.pk)
     except IntegrityError as error:
         raise busy_with(conversation.turns.unfinished().first()) from error
 
@@ -143,21 +144,11 @@ def finish_turn(
     """
     with transaction.atomic():
         if status != Turn.Status.SUCCEEDED:
-            Conversation.objects.select_for_update().get(pk=turn.conversation_id)
+            message_store.lock_conversation(turn.conversation_id)
             if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
                 return
             close_what_is_open(turn, error)
-        conversation = Conversation.objects.filter(pk=turn.conversation_id)
-        own = Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner)
-        changed = own.update(
-            status=status,
-            error=error,
-            details=details,
-            profile_at_fault=profile_at_fault,
-            doing="",
-            last_seq=Subquery(conversation.values("last_seq")),
-            finished_at=timezone.now(),
-        )
+        changed = turn.finish(status, error, details, profile_at_fault=profile_at_fault)
         if changed and (status != Turn.Status.SUCCEEDED or error):
             message_store.note_record(turn.conversation_id)
         if changed:
