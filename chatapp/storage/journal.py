@@ -67,7 +67,7 @@ class ConversationJournal:
         estimate, media = self._estimate(opening.purpose, opening.sent)
         columns = {"tokens_estimated": estimate, "tokens_media": media}
         number, written = await self.saver.save(self._open_call, opening, columns)
-        self.requests.confirm(written)
+        self.requests.written = written
         return number
 
     def _open_call(
@@ -109,7 +109,7 @@ class ConversationJournal:
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
-        self.requests.confirm(Written())
+        self.requests.written = Written()
 
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""

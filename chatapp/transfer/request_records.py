@@ -58,7 +58,7 @@ class _Writer:
             **parent,
             "kept": manifest.kept,
             "head": self._number(stored[manifest.head_id]),
-            "items": [*in_runs(self._items(manifest, added, stored))],
+            "items": in_runs(self._items(manifest, added, stored)),
             "tail": tail.decode(),
             "digest": bytes(manifest.digest).hex(),
         }

@@ -77,7 +77,7 @@ class Session:
         call = ModelCall.objects.create(
             conversation=self.conversation, purpose="chat", profile_name="p", model="m"
         )
-        self.log.confirm(self.log.write(call.pk, sent))
+        self.log.written = self.log.write(call.pk, sent)
 
     def added(self) -> list[Any]:
         """Return the items of the newest record."""
@@ -245,7 +245,7 @@ def test_a_record_that_was_not_committed_is_no_ground_for_the_next(session: Sess
     call.delete()
     Fragment.objects.latest("pk").delete()
     session.send()
-    session.log.confirm(Written())
+    session.log.written = Written()
     session.send()
     assert not [*find_changed()]
 
