@@ -23,7 +23,7 @@ def keep_to_budget(terms: TurnSettings) -> None:
 
     They take over the budgets as they are set now, also where none was set before.
     """
-    budgets = spending.read_budgets(terms.conversation.pk)
+    _owner, *budgets = spending.read_budgets(terms.conversation.pk)
     terms.conversation.budget, terms.preferences.month_budget = budgets
     _check(spending_of(terms))
 

@@ -56,18 +56,15 @@ class Spending:
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
     """Return what was spent of the budgets that hold in a conversation now."""
-    owner, budget, monthly = _limits(pk)
+    owner, budget, monthly = read_budgets(pk)
     return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
 
 
-def read_budgets(pk: uuid.UUID) -> tuple[Decimal | None, Decimal | None]:
-    """Return what a conversation may cost, and what all of its owner's may in a month."""
-    _owner, budget, monthly = _limits(pk)
-    return budget, monthly
+def read_budgets(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
+    """Return the owner of a conversation, what it may cost, and what all of theirs in a month.
 
-
-def _limits(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
-    """Return a conversation's owner and the two budgets; each call asks, and most have none."""
+    Each call asks, and most have no budget.
+    """
     sql = (
         "SELECT c.owner_id, c.budget IS NULL AND p.month_budget IS NULL "
         "FROM chatapp_conversation c "

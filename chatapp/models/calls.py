@@ -156,7 +156,7 @@ class ModelCall(models.Model):
     @property
     def tokens_prompt(self) -> int:
         """Tokens of the whole prompt as the provider measured it, cached parts included."""
-        return self.usage.prompt
+        return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
 
     @property
     def tokens_per_second(self) -> float | None:

@@ -103,11 +103,7 @@ def is_put_off(conversation_id: uuid.UUID) -> bool:
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     """Return what the model sees, in reading order; costs what is visible, not what is stored."""
-    return as_effective(effective_rows(conversation_id))
-
-
-def as_effective(rows: Iterable[Message]) -> tuple[condense.Message, ...]:
-    """Return what the model sees, of the rows that it is made of."""
+    rows = effective_rows(conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
 
 
@@ -170,25 +166,24 @@ def append_message(
 
 def columns_of(message: condense.Message) -> dict[str, Any]:
     """Return a message of the engine as columns of a row."""
+    results = len(message.tool_results)
     return {
         "role": message.role,
         "content": condense.content_to_api(message.content),
-        "results": len(message.tool_results),
-        "holds_results": _holds_results(message),
+        "results": results,
+        "holds_results": 0 < results == len(message.blocks),
     }
-
-
-def _holds_results(message: condense.Message) -> bool:
-    return bool(message.content) and len(message.tool_results) == len(message.blocks)
 
 
 def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     """Count messages in memory as ``MessageQuerySet.count_seen`` counts those that are stored."""
     history = list(history)
     said = [message for message in history if not (message.is_summary or message.is_marker)]
+    results = [len(message.tool_results) for message in said]
+    held = [count for count, one in zip(results, said, strict=True) if 0 < count == len(one.blocks)]
     return {
-        "messages_hidden": len([one for one in said if not _holds_results(one)]),
-        "results_hidden": sum([len(message.tool_results) for message in said]),
+        "messages_hidden": len(said) - len(held),
+        "results_hidden": sum(results),
         "condensations_hidden": len(history) - len(said),
     }
 

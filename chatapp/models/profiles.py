@@ -47,11 +47,6 @@ def server_key(spec: ProviderSpec) -> str:
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
 
 
-def server_url(spec: ProviderSpec) -> str:
-    """Return the address the environment names for a provider, "" for the provider's own."""
-    return getattr(settings, spec.url_variable) if spec.url_variable else ""
-
-
 class KeySource(enum.StrEnum):
     """Where the key for a profile's calls comes from."""
 
@@ -139,7 +134,7 @@ class Profile(models.Model):
     @property
     def key_source(self) -> KeySource:
         """Where the key comes from; the server's is only for the provider's own address."""
-        if self.has_key and self.spec.needs_key:
+        if self.encrypted_key and self.spec.needs_key:
             return KeySource.OWN
         if not self.spec.asks_key(self.base_url):
             return KeySource.NOT_NEEDED

@@ -193,17 +193,16 @@ class Written:
     fragments: Mapping[bytes, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class RequestLog:
     """Writes down what the calls of one run send; each costs what is new in it.
 
     The next record builds on ``written``, which has to be one that was committed.
     """
 
-    def __init__(self, conversation_id: uuid.UUID) -> None:
-        """Begin with a list that is whole."""
-        self.conversation_id = conversation_id
-        self.written = Written()
-        self._stored: dict[int, tuple[str, object]] = {}
+    conversation_id: uuid.UUID
+    written: Written = field(default_factory=Written)
+    _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:
         """Take the rows of messages that may be sent."""

@@ -18,6 +18,8 @@ from chatapp.storage.retried_writes import RetriedWrites
 class TrialJournal(ConversationJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
+    in_turn = goes_on = False
+
     def __init__(self, terms: TurnSettings) -> None:
         run = TurnContext(
             conversation=terms.conversation,
@@ -27,14 +29,6 @@ class TrialJournal(ConversationJournal):
         )
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
         self.requests.learn(message_store.effective_rows(terms.conversation.pk))
-
-    @override
-    def _turn(self) -> None:
-        """Return none: a turn that runs meanwhile has nothing to do with it."""
-
-    @override
-    def _go_on(self, opening: CallOpening) -> None:
-        """Hold nobody up."""
 
     @override
     def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:

@@ -63,7 +63,7 @@ class Session:
         """Return what the model sees."""
         rows = message_store.effective_rows(self.conversation.pk)
         self.log.learn(rows)
-        return message_store.as_effective(rows)
+        return condense.effective_history([message_store.to_engine(row) for row in rows])
 
     def send(self, messages: Sequence[condense.Message] | None = None) -> SentRequest:
         """Record a request of these messages, or of all the model sees."""
