@@ -74,7 +74,8 @@ def read_budgets(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
     if unlimited:
         return owner, None, None
     columns = ("owner", "budget", "owner__preferences__month_budget")
-    return Conversation.objects.values_list(*columns).get(pk=pk)
+    owner, budget, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
+    return owner, budget, monthly
 
 
 def spending_of(

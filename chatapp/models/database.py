@@ -40,13 +40,13 @@ def select[M: models.Model](model: type[M], sql: str, *values: Any) -> list[M]:
     fields, others = _readers(model, columns)
     found = []
     for row in rows:
-        values = []
+        stored = []
         for place, _name, column, converters in fields:
             value = row[place]
             for convert in converters:
                 value = convert(value, column, connection)
-            values.append(value)
-        made = model.from_db(connection.alias, [name for _place, name, *_ in fields], values)
+            stored.append(value)
+        made = model.from_db(connection.alias, [name for _place, name, *_ in fields], stored)
         for place, name in others:
             setattr(made, name, row[place])
         found.append(made)

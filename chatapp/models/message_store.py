@@ -64,9 +64,11 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
     (row,) = select(Conversation, "SELECT * FROM chatapp_conversation WHERE id = %s", pk)
     (row.owner,) = select(User, "SELECT * FROM auth_user WHERE id = %s", row.owner_id)
     sql = "SELECT * FROM chatapp_profile WHERE id = %s"
-    (row.profile,) = select(Profile, sql, row.profile_id) or [None]
-    if row.profile and row.profile.summaries_by_id:
-        (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
+    if row.profile_id:
+        (profile,) = select(Profile, sql, row.profile_id)
+        if profile.summaries_by_id:
+            (profile.summaries_by,) = select(Profile, sql, profile.summaries_by_id)
+        row.profile = profile
     return row
 
 
@@ -79,7 +81,7 @@ def lock_conversation(pk: uuid.UUID) -> Conversation:
     return row
 
 
-def find_own(pk: uuid.UUID, owner_id: int) -> Conversation | None:
+def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
     """Return a conversation of a user with its owner as they are now, None where there is none."""
     sql = (
         "SELECT * FROM chatapp_conversation WHERE id = %s AND owner_id = %s AND deleted_at IS NULL"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from django.db import models
 from django.db.models import Q
 
 import condense
@@ -59,10 +58,10 @@ def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
     return made.select_related("condensation")
 
 
-def rewinds_of(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
+def rewinds_of(conversation_id: uuid.UUID) -> list[Rewind]:
     """Return all rewinds with ``is_undoable``, oldest first."""
-    rows = Rewind.objects.filter(conversation=conversation)
-    return rows.with_undoable().order_by("created_at")
+    rows = Rewind.objects.filter(conversation=conversation_id)
+    return [*rows.with_undoable().order_by("created_at")]
 
 
 def live_row(
@@ -73,7 +72,7 @@ def live_row(
     # No row needs more of it than its key.
     conversation, message = Conversation(pk=conversation_id), messages[0]
     asks: Any = message
-    rewinds = rewinds_of(conversation=conversation_id) if asks.has_rewinds else []
+    rewinds = rewinds_of(conversation_id) if asks.has_rewinds else []
     turns = _turn_costs([message]) if asks.has_more_calls else {}
     builder = Builder(conversation, messages, rewinds, turns, live)
     return builder.message_row(message, is_newest=len(messages) == 1), conversation
@@ -83,7 +82,7 @@ def page_rows(
     conversation: Conversation, messages: Sequence[Message], upper: Cursor | None, *, is_first: bool
 ) -> list[Row]:
     """Return the rows of a page, what one rewind set aside folded into one row."""
-    rewinds = rewinds_of(conversation=conversation.pk)
+    rewinds = rewinds_of(conversation.pk)
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), NOTHING)
     events = Events(
         conversation,

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, override
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 import condense
 from chatapp.accounts import accounts
 from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
+from chatapp.management import find_user
 from chatapp.models import Preferences, Profile
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     @transaction.atomic
     def handle(self, *, file: Path, user: str | None, **_options: Any) -> None:
         found = _read(file)
-        preferences = accounts.preferences_of(_user(user))
+        preferences = accounts.preferences_of(find_user(user))
         said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
         for note in found.notes:
             self.stderr.write(note)
@@ -85,15 +85,6 @@ def _read(file: Path) -> condense.RooSettings:
         raise CommandError(f"{file} is no JSON: {error}") from error
     except condense.CondenseError as error:
         raise CommandError(str(error)) from error
-
-
-def _user(name: str | None) -> Any:
-    if name is None:
-        return accounts.prepare_owner()
-    user = get_user_model().objects.filter(username=name).first()
-    if user is None:
-        raise CommandError(f"There is no user {name!r}.")
-    return user
 
 
 def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:
