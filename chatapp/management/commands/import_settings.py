@@ -13,7 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
 from chatapp.management import find_user
-from chatapp.models import Preferences, Profile
+from chatapp.models import Preferences
 
 
 class Command(BaseCommand):
@@ -63,17 +63,13 @@ class Command(BaseCommand):
             if name not in profiles:
                 self.stderr.write(f"There is no profile {name!r}: its threshold is not used.")
                 continue
-            yield _set_threshold(profiles[name], percent)
-
-
-def _set_threshold(profile: Profile, percent: float) -> str:
-    inherits = percent == condense.INHERIT
-    sent = {"mode": INHERITED} if inherits else {"mode": OWN, "own_threshold": round(percent)}
-    form = ThresholdChoice(sent, instance=profile)
-    if not form.is_valid():
-        raise CommandError(_first_problem(form))
-    profile.save(update_fields=["threshold"])
-    return f"Threshold of {profile.name}: {'inherited' if inherits else profile.threshold}"
+            inherits, profile = percent == condense.INHERIT, profiles[name]
+            own = {"mode": OWN, "own_threshold": round(percent)}
+            form = ThresholdChoice({"mode": INHERITED} if inherits else own, instance=profile)
+            if not form.is_valid():
+                raise CommandError(_first_problem(form))
+            profile.save(update_fields=["threshold"])
+            yield f"Threshold of {name}: {'inherited' if inherits else profile.threshold}"
 
 
 def _read(file: Path) -> condense.RooSettings:
