@@ -213,7 +213,7 @@ class Manifest(models.Model):
     """How to put one call's request together again, as the difference to the call before.
 
     Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
-    them, and what stands behind, as :mod:`chatapp.context.requests` writes it. ``head`` stands
+    them, and what stands behind, as :mod:`chatapp.storage.request_log` writes it. ``head`` stands
     before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 
