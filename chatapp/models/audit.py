@@ -47,14 +47,6 @@ def beginning(conversation: str) -> str:
     return _hashed(written([FORMAT, conversation]))
 
 
-def link(
-    conversation: str, *, number: int, kind: str, at: datetime, payload: str, previous: str
-) -> str:
-    """Return the hash of an entry."""
-    said = [FORMAT, conversation, number, kind, moment(at), payload, previous]
-    return _hashed(written(said))
-
-
 def commit(salt: str, content: Any) -> str:
     """Return the digest that stands for a content, and says nothing of it without the salt."""
     return _hashed(salt + written(content))
@@ -140,14 +132,9 @@ class AuditEntry(models.Model):
     @property
     def expected_hash(self) -> str:
         """The hash of what the entry says."""
-        return link(
-            str(self.conversation_id),
-            number=self.number,
-            kind=self.kind,
-            at=self.at,
-            payload=self.payload,
-            previous=self.previous,
-        )
+        place = [FORMAT, str(self.conversation_id), self.number]
+        told = [self.kind, moment(self.at), self.payload, self.previous]
+        return _hashed(written([*place, *told]))
 
 
 class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
