@@ -6,7 +6,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 
 import condense
@@ -200,23 +199,6 @@ def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) 
         unpin_message(conversation=conversation, seq=seq)
     assert pins(conversation) == []
     raw(Message).update(content=said)
-
-
-def test_pins_outlive_export_and_import(
-    conversation: Conversation, say: Say, tmp_path: Path, alice: User
-) -> None:
-    """Byte for byte, as often as one likes, also where a summary hides them."""
-    first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
-    pin_message(conversation=conversation, seq=1)
-    carrying(conversation, first, second)
-    for _ in range(2):
-        conversation = moved(conversation, tmp_path)
-        pin = conversation.pins.get()
-        assert pin.holds
-        assert pin.message.content == first.content
-        assert conversation.messages.get(pinned=True).seq == 1
-        assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
-        assert problems(conversation) == []
 
 
 def seen(conversation: Conversation) -> list[str]:
