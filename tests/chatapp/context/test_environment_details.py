@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
+from chatapp.accounts.accounts import preferences_of
 from chatapp.context.environment_details import MOST_FILES, describe_surroundings
 from chatapp.models import Conversation, Message, Preferences, message_store
 from chatapp.toolbox import toolbox
@@ -118,6 +119,7 @@ async def test_switched_off_nothing_is_gathered(
     alice: User, anthropic_standin: Standin, conversation: Conversation
 ) -> None:
     """The message is its words, and only whether it is wanted is read."""
+    await sync_to_async(preferences_of)(alice)
     await Preferences.objects.aupdate(environment_details=False)
     fresh = await Conversation.objects.select_related("owner").aget()
     with statements() as sent:
