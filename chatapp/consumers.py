@@ -15,7 +15,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
-from django.db import models, transaction
+from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import QueryDict
@@ -25,8 +25,8 @@ from chatapp import errors
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
-from chatapp.models import Conversation
-from chatapp.models.database import prepared, reading
+from chatapp.models import Conversation, message_store
+from chatapp.models.database import reading
 from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
@@ -100,7 +100,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        conversation = await reading(_own_conversation.first)(pk=pk, owner=user.pk)
+        conversation = await reading(message_store.find_own)(pk, user.pk)
         if conversation is None:
             return await self.close(incoming_frames.NOT_YOURS)
         self.conversation = conversation
@@ -114,7 +114,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if session is not None and not session.exists(session.session_key or ""):
             return incoming_frames.SIGN_IN_REQUIRED
         then = self.conversation.owner
-        conversation = _own_conversation.first(pk=self.conversation.pk, owner=then.pk)
+        conversation = message_store.find_own(self.conversation.pk, then.pk)
         if conversation is None:
             return incoming_frames.NOT_YOURS
         # A new password ends the sessions before it.
@@ -221,9 +221,3 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await actions.condense_now(self.conversation, command)
             case incoming_frames.PutOffCondensing():
                 await actions.put_off_condensing(self.conversation)
-
-
-@prepared(pk=models.UUIDField(), owner=models.IntegerField())
-def _own_conversation(pk: uuid.UUID, owner: int) -> models.QuerySet[Conversation]:
-    present = Conversation.objects.filter(pk=pk, owner=owner, deleted_at=None)
-    return present.select_related("owner__preferences", "profile")

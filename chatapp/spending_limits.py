@@ -25,9 +25,10 @@ def keep_to_budget(terms: TurnSettings) -> None:
     They take over the budgets as they are set now, also where none was set before.
     """
     conversation, preferences = terms.conversation, terms.preferences
-    conversation.budget, preferences.month_budget = budgets.read_budgets(conversation.pk)
-    if has_budget(terms):
-        check_budget(conversation.pk)
+    _owner, conversation.budget, preferences.month_budget = budgets.read_budgets(conversation.pk)
+    for one in spending_of(terms):
+        if one.is_over:
+            raise BudgetSpent(say(one))
 
 
 def has_budget(terms: TurnSettings) -> bool:

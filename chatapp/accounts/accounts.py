@@ -5,10 +5,10 @@ import itertools
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import transaction
 
 from chatapp.models import Preferences, Profile
-from chatapp.models.database import prepared
+from chatapp.models.database import select
 from chatapp.models.profiles import server_key
 from chatapp.providers import provider_specs
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
@@ -35,15 +35,11 @@ def preferences_of(user: User) -> Preferences:
 
     A user who has seen it all is read without a transaction: also while nothing can be written.
     """
-    stored = _stored_preferences(owner=user.pk)
+    sql = "SELECT * FROM chatapp_preferences WHERE owner_id = %s"
+    stored = select(Preferences, sql, user.pk)
     if not stored or _unoffered(stored[0]):
         return _offer_profiles(user)
     return stored[0]
-
-
-@prepared(owner=models.IntegerField())
-def _stored_preferences(owner: int) -> models.QuerySet[Preferences]:
-    return Preferences.objects.select_related("default_profile").filter(owner=owner)
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from chatapp.agent.provider_port import Model, Provider
 from chatapp.models import Profile
-from chatapp.models.profiles import KeySource, server_key, server_url
+from chatapp.models.profiles import KeySource, server_key
 from chatapp.network.address_guard import Guard
 from chatapp.providers import create_provider
 from chatapp.providers.model_servers import Report, probe
@@ -46,9 +46,10 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         compacts=known is not None and known.compacts,
     )
     from_server = profile.key_source is KeySource.SERVER
+    from_environment = getattr(settings, spec.url_variable) if spec.url_variable else ""
     return {
         "model": model,
         "api_key": server_key(spec) if from_server else profile.read_key(),
-        "base_url": profile.base_url or server_url(spec),
+        "base_url": profile.base_url or from_environment,
         "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from django.db import models, transaction
+from django.db import transaction
 from django.utils import timezone
 
 import condense
@@ -26,7 +26,6 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.condensations import Status
-from chatapp.models.database import prepared
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
@@ -271,9 +270,8 @@ class AttemptLog:
         )
 
 
-@prepared(conversation=models.UUIDField())
-def last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
-    """Return the newest message's seq when it was last tried to condense."""
-    tried = Condensation.objects.filter(conversation=conversation).order_by("-at_seq")
+def last_tried(conversation_id: uuid.UUID) -> int:
+    """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
+    tried = Condensation.objects.filter(conversation=conversation_id).order_by("-at_seq")
     asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-    return asked_for.values_list("at_seq", flat=True)[:1]
+    return asked_for.values_list("at_seq", flat=True).first() or 0

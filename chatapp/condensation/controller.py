@@ -72,7 +72,7 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
-        tried = last_tried.first(conversation=self.run.conversation.pk) or 0
+        tried = last_tried(self.run.conversation.pk)
         log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)

@@ -13,6 +13,7 @@ from chatapp.context import turn_context
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnSettings
 from chatapp.models import Conversation, ModelCall, Preferences, Profile
+from chatapp.models.calls import measured_calls
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
@@ -43,10 +44,11 @@ def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, dat
     """
     if not profile.spec.caches_prompts or conversation.measured_tokens is None:
         return 0, None
-    answers = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT).measured(profile.model)
-    last = answers.filter(created_at__gt=timezone.now() - CACHED_FOR).first()
-    tokens = last.tokens_cache_read + last.tokens_cache_write if last else 0
-    return tokens, last.created_at + CACHED_FOR if last and tokens else None
+    answers = measured_calls(conversation.pk, profile.model, 1)
+    if not answers or (until := answers[0].created_at + CACHED_FOR) <= timezone.now():
+        return 0, None
+    tokens = answers[0].tokens_cache_read + answers[0].tokens_cache_write
+    return tokens, until if tokens else None
 
 
 def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:

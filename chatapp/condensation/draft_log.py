@@ -7,7 +7,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.ports import CallOpening
 from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.context.sizes import COUNTER
 from chatapp.models import Condensation
@@ -17,13 +16,7 @@ from chatapp.storage.journal import ConversationJournal
 class DraftJournal(ConversationJournal):
     """A journal whose calls belong to no turn: one that is stopped does not end them."""
 
-    @override
-    def _turn(self) -> None:
-        """Return none."""
-
-    @override
-    def _go_on(self, opening: CallOpening) -> None:
-        """Leave the turn at what it does."""
+    in_turn = goes_on = False
 
 
 class DraftLog(AttemptLog):

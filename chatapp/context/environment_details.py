@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
 from chatapp.models import Conversation, Message, ToolRun, message_store
@@ -67,8 +68,7 @@ MOST_FILES = 60
 
 def describe_surroundings(conversation: Conversation, zone: str) -> str:
     """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
-    preferences = getattr(conversation.owner, "preferences", None)
-    if preferences and not preferences.environment_details:
+    if not preferences_of(conversation.owner).environment_details:
         return ""
     now = timezone.now().astimezone(place := zone_named(zone))
     todo = read_todo(conversation) if conversation.last_seq else None

@@ -2,18 +2,15 @@
 
 import functools
 import threading
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db import models
-
 import condense
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.context.turn_context import system_of
-from chatapp.models import Conversation, ModelCall, Profile
-from chatapp.models.database import prepared
+from chatapp.models import Conversation, Profile
+from chatapp.models.calls import measured_calls
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
 
@@ -24,10 +21,6 @@ COUNTER: condense.TokenCounter = condense.PromptCounter()
 def warm_up() -> None:
     """Begin to load the vocabulary, in a thread, so that no page and no turn waits for it."""
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
-
-
-# Tokens that a call was estimated to take, those of media, its prompt in three parts; its reply.
-_Measured = tuple[int | None, int, int, int, int, str]
 
 
 class Overhead(NamedTuple):
@@ -52,19 +45,6 @@ def _size_of(system: str) -> int:
 @functools.lru_cache(maxsize=100)
 def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
     return condense.count_tools([spec.to_api() for spec in tools], COUNTER)
-
-
-@prepared(conversation=models.UUIDField(), model=models.TextField())
-def _latest_calls(conversation: uuid.UUID, model: str) -> "models.QuerySet[ModelCall, _Measured]":
-    calls = ModelCall.objects.filter(conversation=conversation).measured(model)
-    return calls.values_list(
-        "tokens_estimated",
-        "tokens_media",
-        "tokens_input",
-        "tokens_cache_read",
-        "tokens_cache_write",
-        "reply_id",
-    )[: condense.Calibration.MEMORY]
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
@@ -106,12 +86,12 @@ class Scale:
     @classmethod
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
-        calls = _latest_calls(conversation=conversation.pk, model=profile.model)
+        calls = measured_calls(conversation.pk, profile.model, condense.Calibration.MEMORY)
         calibration, reply = condense.Calibration(), ""
-        for estimated, media, new, read, written, reply_id in reversed(calls):
-            prompt = new + read + written
-            calibration = calibration.observe(estimated or 0, prompt, media=media)
-            reply = reply_id
+        for call in reversed(calls):
+            estimated, media = call.tokens_estimated or 0, call.tokens_media
+            calibration = calibration.observe(estimated, call.tokens_prompt, media=media)
+            reply = call.reply_id
         return cls(
             sum(overhead_of(conversation, profile, system)),
             calibration,

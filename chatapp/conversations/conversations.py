@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,7 +19,6 @@ from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.workspaces import SAMPLES, lay_out_samples
 from chatapp.models import Conversation, Folder, Profile, Share
-from chatapp.models.database import Change, prepared_update
 from chatapp.number_formats import number
 
 TITLE_LENGTH = 60
@@ -108,12 +107,10 @@ def check_message(text: str, *, alone: bool = True) -> None:
         raise Refused(words % told)
 
 
-def check_budget(locked: Conversation) -> None:
-    """Refuse what calls a model where no more may be spent; take a row ``with_month_budget``."""
-    if locked.budget is None and getattr(locked, "month_budget", None) is None:
-        return
+def check_budget(conversation_id: uuid.UUID) -> None:
+    """Refuse what calls a model where no more may be spent."""
     try:
-        spending_limits.check_budget(locked.pk)
+        spending_limits.check_budget(conversation_id)
     except BudgetSpent as spent:
         raise Refused(str(spent)) from spent
 
@@ -121,17 +118,12 @@ def check_budget(locked: Conversation) -> None:
 def entitle(conversation: Conversation, text: str) -> None:
     """Give a conversation without a title what its first message begins with."""
     if not conversation.title:
-        _name(pk=conversation.pk, title=_title_of(text))
+        Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))
 
 
 def _title_of(question: str) -> str:
     line = " ".join(question.split())
     return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
-
-
-@prepared_update(pk=models.UUIDField(), title=models.CharField())
-def _name(pk: uuid.UUID, title: str) -> Change:
-    return Conversation.objects.filter(pk=pk), {"title": title}
 
 
 def place_conversation(*, conversation: Conversation, action: str) -> None:

@@ -105,7 +105,8 @@ def switch_version(*, rewind: Rewind) -> None:
     """Go to the version that a rewind set aside; refused while something runs."""
     with lock(rewind.conversation) as locked:
         fresh = Rewind.objects.get(pk=rewind.pk)
-        if not is_shown(fresh):
+        versions = read_versions(locked.pk).get((fresh.cause, fresh.root_seq or 0))
+        if fresh.undone_at is None or versions is None or versions.shown != fresh.version:
             refuse_while_running(locked)
             show_version(locked, fresh)
 
@@ -158,13 +159,6 @@ def _set_aside(
         root_seq=root_seq,
         version=versions.shown if versions else 1,
     )
-
-
-def is_shown(rewind: Rewind) -> bool:
-    """Whether the version that a rewind set aside is part of the conversation again."""
-    versions = read_versions(rewind.conversation_id).get((rewind.cause, rewind.root_seq or 0))
-    was_undone = rewind.undone_at is not None
-    return was_undone and versions is not None and versions.shown == rewind.version
 
 
 def show_version(conversation: Conversation, rewind: Rewind) -> None:

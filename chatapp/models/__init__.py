@@ -1,6 +1,5 @@
 """Models: everything that is stored, by theme."""
 
-from chatapp.models import message_index
 from chatapp.models.access_tokens import ApiToken, Share, SignInToken
 from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
@@ -43,5 +42,4 @@ __all__ = [
     "Source",
     "ToolRun",
     "Turn",
-    "message_index",
 ]

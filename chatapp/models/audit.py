@@ -18,15 +18,15 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, override
 
 from django.db import models, transaction
-from django.db.models import F, FilteredRelation, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Change, insert, prepared, prepared_update
+from chatapp.models.database import insert
 from chatapp.models.errors import AppendOnly
+from chatapp.models.messages import Message
 
 # Stands in all that is hashed; another way to hash gets another name.
 FORMAT = "palimpsest audit 1"
@@ -45,14 +45,6 @@ def moment(at: datetime) -> str:
 def beginning(conversation: str) -> str:
     """Return what stands for the hash before the first entry of a conversation's chain."""
     return _hashed(written([FORMAT, conversation]))
-
-
-def link(
-    conversation: str, *, number: int, kind: str, at: datetime, payload: str, previous: str
-) -> str:
-    """Return the hash of an entry."""
-    said = [FORMAT, conversation, number, kind, moment(at), payload, previous]
-    return _hashed(written(said))
 
 
 def commit(salt: str, content: Any) -> str:
@@ -140,14 +132,9 @@ class AuditEntry(models.Model):
     @property
     def expected_hash(self) -> str:
         """The hash of what the entry says."""
-        return link(
-            str(self.conversation_id),
-            number=self.number,
-            kind=self.kind,
-            at=self.at,
-            payload=self.payload,
-            previous=self.previous,
-        )
+        place = [FORMAT, str(self.conversation_id), self.number]
+        told = [self.kind, moment(self.at), self.payload, self.previous]
+        return _hashed(written([*place, *told]))
 
 
 class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
@@ -243,15 +230,15 @@ def append(
     """Append an entry with what is ``told`` in plain, committed to ``contents``.
 
     It commits to all messages as well that no other entry has yet. The caller's transaction holds
-    what the entry tells of. One statement reads the head with those messages, and two write.
+    what the entry tells of.
     """
-    found = _head_and_news(pk=conversation_id)
-    number, previous, seq = found[0][:3]
+    conversation = Conversation.objects.filter(pk=conversation_id)
+    ((number, previous, seq),) = conversation.values_list("audit_number", "audit_hash", "audit_seq")
     committed = {**(contents or {})}
-    for *_head, seq_written, role, content in found:
-        if seq_written is not None:
-            seq = seq_written
-            committed[message_name(seq)] = said(role, content)
+    news = Message.objects.filter(conversation=conversation_id, seq__gt=seq).order_by("seq")
+    for newest, role, content in news.values_list("seq", "role", "content"):
+        seq = newest
+        committed[message_name(seq)] = said(role, content)
     openings = {name: secrets.token_hex(SALT_BYTES) for name in committed}
     digests = {name: commit(openings[name], one) for name, one in committed.items()}
     payload = written({**(told or {}), "digests": digests})
@@ -266,7 +253,7 @@ def append(
     )
     entry.hash = entry.expected_hash
     insert(entry)
-    _advance(pk=conversation_id, number=entry.number, head=entry.hash, seq=seq)
+    conversation.update(audit_number=entry.number, audit_hash=entry.hash, audit_seq=seq)
 
 
 def message_name(seq: int) -> str:
@@ -277,28 +264,3 @@ def message_name(seq: int) -> str:
 def said(role: str, content: Any) -> dict[str, Any]:
     """Return what is committed to of a message."""
     return {"role": role, "content": content}
-
-
-@prepared(pk=models.UUIDField())
-def _head_and_news(pk: uuid.UUID) -> models.QuerySet[Conversation, tuple[Any, ...]]:
-    """Return the head with each message that is on no entry yet, or with None for one."""
-    later = Q(messages__seq__gt=F("audit_seq"))
-    found = Conversation.objects.filter(pk=pk)
-    return (
-        found.annotate(news=FilteredRelation("messages", condition=later))
-        .order_by("news__seq")
-        .values_list(
-            "audit_number", "audit_hash", "audit_seq", "news__seq", "news__role", "news__content"
-        )
-    )
-
-
-@prepared_update(
-    pk=models.UUIDField(),
-    number=models.IntegerField(),
-    head=models.CharField(),
-    seq=models.IntegerField(),
-)
-def _advance(pk: uuid.UUID, number: int, head: str, seq: int) -> Change:
-    columns = {"audit_number": number, "audit_hash": head, "audit_seq": seq}
-    return Conversation.objects.filter(pk=pk), columns

@@ -1,12 +1,10 @@
 """Budgets: what may be spent on models, and what was, in a conversation and by its owner."""
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 
 from django.db import models
 from django.db.models import Count, F, Q
@@ -14,7 +12,7 @@ from django.utils import timezone
 
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import prepared
+from chatapp.models.database import run
 from chatapp.models.fields import UsdSum
 
 # From this share on it is said how much of a budget is left.
@@ -58,20 +56,26 @@ class Spending:
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
     """Return what was spent of the budgets that hold in a conversation now."""
-    ((owner, budget, monthly),) = _budgets(pk=pk)
+    owner, budget, monthly = read_budgets(pk)
     return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
 
 
-def read_budgets(pk: uuid.UUID) -> tuple[Decimal | None, Decimal | None]:
-    """Return what a conversation may cost, and what all of its owner's may in a month."""
-    ((_owner, budget, monthly),) = _budgets(pk=pk)
-    return budget, monthly
+def read_budgets(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
+    """Return the owner of a conversation, what it may cost, and what all of theirs in a month.
 
-
-@prepared(pk=models.UUIDField())
-def _budgets(pk: uuid.UUID) -> "models.QuerySet[Conversation, tuple[Any, ...]]":
+    Each call asks, and most have no budget.
+    """
+    sql = (
+        "SELECT c.owner_id, c.budget IS NULL AND p.month_budget IS NULL "
+        "FROM chatapp_conversation c "
+        "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
+    )
+    ((owner, unlimited),) = run(sql, pk)
+    if unlimited:
+        return owner, None, None
     columns = ("owner", "budget", "owner__preferences__month_budget")
-    return Conversation.objects.filter(pk=pk).values_list(*columns)
+    owner, budget, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
+    return owner, budget, monthly
 
 
 def spending_of(
@@ -81,19 +85,16 @@ def spending_of(
 
     What was deleted since was spent all the same.
     """
-    return list(_spending(pk, owner, budget, monthly))
-
-
-def _spending(
-    pk: uuid.UUID, owner: int, budget: Decimal | None, monthly: Decimal | None
-) -> Iterator[Spending]:
+    found = []
     if budget is not None:
-        yield _sum(Scope.CONVERSATION, budget, ModelCall.objects.filter(conversation=pk))
+        calls = ModelCall.objects.filter(conversation=pk)
+        found.append(_sum(Scope.CONVERSATION, budget, calls))
     if monthly is not None:
         calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
         # What came with an import was paid for where it was written.
         here = calls.exclude(conversation__source__imported_at__gt=F("created_at"))
-        yield _sum(Scope.MONTH, monthly, here)
+        found.append(_sum(Scope.MONTH, monthly, here))
+    return found
 
 
 def month_start() -> datetime:

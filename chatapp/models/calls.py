@@ -1,5 +1,6 @@
 """The record of what was called: every request to a model, every run of a tool."""
 
+import uuid
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -13,7 +14,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Change, prepared_update
+from chatapp.models.database import select
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
@@ -70,13 +71,6 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         )
         cost = None if sums["unpriced"] else sums["total"]
         return {"cost": cost, "cost_measured": not sums["guesses"]}
-
-    def measured(self, model: str) -> Self:
-        """Return the calls whose prompt was both estimated and measured, the latest first."""
-        calls = self.filter(
-            model=model, error="", usage_measured=True, tokens_estimated__isnull=False
-        )
-        return calls.order_by("-created_at", "-pk")
 
 
 class ModelCall(models.Model):
@@ -162,7 +156,7 @@ class ModelCall(models.Model):
     @property
     def tokens_prompt(self) -> int:
         """Tokens of the whole prompt as the provider measured it, cached parts included."""
-        return self.usage.prompt
+        return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -172,34 +166,14 @@ class ModelCall(models.Model):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-_KNOWN_AT_ITS_END = {
-    "message",
-    "status",
-    "draft",
-    "cost",
-    "usage_measured",
-    "tokens_input",
-    "tokens_output",
-    "tokens_cache_read",
-    "tokens_cache_write",
-    "seconds",
-    "seconds_to_first",
-    "request_id",
-    "reply_id",
-    "cache_miss",
-    "tokens_missed",
-    "transformations",
-    "error",
-}
-
-
-@prepared_update(
-    number=models.BigIntegerField(),
-    **{one.name: one for one in ModelCall._meta.fields if one.name in _KNOWN_AT_ITS_END},  # noqa: SLF001 - Django's documented API
-)
-def end_call(number: int, **columns: Any) -> Change:
-    """Complete the row of a call that is open still; returns how many were."""
-    return ModelCall.objects.filter(pk=number, status=ModelCall.Status.RUNNING), columns
+def measured_calls(conversation_id: uuid.UUID, model: str, most: int) -> list[ModelCall]:
+    """Return the replies whose prompt was both estimated and measured, the latest first."""
+    sql = (
+        "SELECT * FROM chatapp_modelcall WHERE conversation_id = %s AND model = %s AND error = '' "
+        "AND usage_measured AND tokens_estimated IS NOT NULL "
+        "ORDER BY created_at DESC, id DESC LIMIT %s"
+    )
+    return select(ModelCall, sql, conversation_id, model, most)
 
 
 class ToolRun(models.Model):
@@ -239,7 +213,7 @@ class Manifest(models.Model):
     """How to put one call's request together again, as the difference to the call before.
 
     Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
-    them, and what stands behind, as :mod:`chatapp.context.requests` writes it. ``head`` stands
+    them, and what stands behind, as :mod:`chatapp.storage.request_log` writes it. ``head`` stands
     before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 

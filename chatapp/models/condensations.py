@@ -91,12 +91,6 @@ _RANKS: dict[str, tuple[Combinable, float]] = {
 }
 
 
-def rank_by(name: str) -> Coalesce:
-    """Return the number that attempts are sorted by under this name."""
-    number, unknown = _RANKS[name]
-    return Coalesce(Cast(number, FloatField()), Value(unknown))
-
-
 class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     """Attempts by owner and outcome."""
 
@@ -112,7 +106,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return those with the largest ``rank`` first: by name; newest first without one."""
         if not name:
             return self.newest_first()
-        return self.annotate(rank=rank_by(name)).order_by("-rank", "-started_at", "-pk")
+        number, unknown = _RANKS[name]
+        rank = Coalesce(Cast(number, FloatField()), Value(unknown))
+        return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
     def undone(self) -> Self:
         """Return what was undone, and not taken along by a rewind since."""

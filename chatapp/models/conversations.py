@@ -7,13 +7,12 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.preferences import Preferences
 from chatapp.models.profiles import Profile
 
 
@@ -74,11 +73,6 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         """Add ``waits``: whether a turn waits for a person to say something."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
         return self.annotate(waits=Exists(turns.filter(status="waiting", finished_at=None)))
-
-    def with_month_budget(self) -> Self:
-        """Add ``month_budget``: what all of the owner's conversations may cost in a month."""
-        preferences = Preferences.objects.filter(owner=OuterRef("owner"))
-        return self.annotate(month_budget=Subquery(preferences.values("month_budget")))
 
 
 class Conversation(models.Model):

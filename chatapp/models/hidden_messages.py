@@ -140,16 +140,12 @@ def hiders_of(message: Message) -> list[Message]:
     """Return the summaries and markers in force that hide a message, and those that hide these."""
     in_force = Message.objects.in_force().filter(conversation=message.conversation_id)
     found, behind = list[Message](), [message]
-    while behind := [*in_force.filter(_named_in(behind))]:
+    while behind:
+        condensed = Q(condense_id__in={row.condense_parent for row in behind})
+        truncated = Q(truncation_id__in={row.truncation_parent for row in behind})
+        behind = [*in_force.filter(condensed | truncated)]
         found += behind
     return found
-
-
-def _named_in(rows: Sequence[Message]) -> Q:
-    """Return the condition that one of these messages names a summary or marker."""
-    condensed = {row.condense_parent for row in rows}
-    truncated = {row.truncation_parent for row in rows}
-    return Q(condense_id__in=condensed) | Q(truncation_id__in=truncated)
 
 
 def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:

@@ -1,27 +1,19 @@
 """MCP servers: programs of others, whose tools a user's conversations have."""
 
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.database import prepared
+from chatapp.models.database import select
 from chatapp.tools.mcp.servers import Definition, Server, Way
 
 
 def way_choices() -> list[tuple[str, Any]]:
     """Return how a server can be reached, in words."""
     return [(Way.HTTP.value, _("an address")), (Way.COMMAND.value, _("a command"))]
-
-
-class McpServerQuerySet(models.QuerySet["McpServer"]):
-    """Servers by whose they are."""
-
-    def in_use_by(self, owner_id: int) -> Self:
-        """Return a user's servers that are not switched off."""
-        return self.filter(owner=owner_id, is_on=True)
 
 
 class McpServer(models.Model):
@@ -43,8 +35,6 @@ class McpServer(models.Model):
     switched_off = fields.JSONField(default=list, editable=False)
     unseen = fields.JSONField(default=list, editable=False)
     listed_at = models.DateTimeField(null=True, editable=False)
-
-    objects = McpServerQuerySet.as_manager()
 
     class Meta:
         ordering = ("name",)
@@ -91,7 +81,7 @@ class McpServer(models.Model):
         return Server(self.pk or 0, self.name, Way(self.way), self.address)
 
 
-@prepared(owner=models.IntegerField(), on=models.BooleanField())
-def stored_servers(owner: int, on: bool) -> models.QuerySet[McpServer]:
-    """Return a user's servers by whether they are in use: each turn and each page asks."""
-    return McpServer.objects.filter(owner=owner, is_on=on)
+def servers_in_use(owner_id: int) -> list[McpServer]:
+    """Return a user's servers that are not switched off: each turn and each page asks."""
+    sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
+    return select(McpServer, sql, owner_id)

@@ -8,19 +8,18 @@ holds the two against each other.
 import uuid
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
-from django.db import models, transaction
+from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
-from chatapp.models import Conversation, Message, Turn
-from chatapp.models.database import Change, insert, prepared, prepared_update
-from chatapp.models.messages import MessageQuerySet
+from chatapp.models import Conversation, Message, ModelCall, Profile, Turn
+from chatapp.models.database import insert, run, select
 
 _TAG_NAMES = (
     "condense_id",
@@ -62,13 +61,35 @@ def to_engine(row: Message) -> condense.Message:
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation as it is now, with its profile and its owner."""
-    (row,) = _conversation(pk=pk)
+    (row,) = select(Conversation, "SELECT * FROM chatapp_conversation WHERE id = %s", pk)
+    (row.owner,) = select(User, "SELECT * FROM auth_user WHERE id = %s", row.owner_id)
+    sql = "SELECT * FROM chatapp_profile WHERE id = %s"
+    if row.profile_id:
+        (profile,) = select(Profile, sql, row.profile_id)
+        if profile.summaries_by_id:
+            (profile.summaries_by,) = select(Profile, sql, profile.summaries_by_id)
+        row.profile = profile
     return row
 
 
-@prepared(pk=models.UUIDField())
-def _conversation(pk: uuid.UUID) -> models.QuerySet[Conversation]:
-    return Conversation.objects.filter(pk=pk).select_related("profile__summaries_by", "owner")
+def lock_conversation(pk: uuid.UUID) -> Conversation:
+    """Return a conversation, which nobody else can lock before the commit."""
+    sql = "SELECT * FROM chatapp_conversation WHERE id = %s"
+    if connection.features.has_select_for_update:
+        sql += " FOR UPDATE"
+    (row,) = select(Conversation, sql, pk)
+    return row
+
+
+def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
+    """Return a conversation of a user with its owner as they are now, None where there is none."""
+    sql = (
+        "SELECT * FROM chatapp_conversation WHERE id = %s AND owner_id = %s AND deleted_at IS NULL"
+    )
+    for row in select(Conversation, sql, pk, owner_id):
+        (row.owner,) = select(User, "SELECT * FROM auth_user WHERE id = %s", owner_id)
+        return row
+    return None
 
 
 def put_off(conversation: Conversation, on: bool) -> None:
@@ -84,18 +105,41 @@ def is_put_off(conversation_id: uuid.UUID) -> bool:
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     """Return what the model sees, in reading order; costs what is visible, not what is stored."""
-    return as_effective(effective_rows(conversation=conversation_id))
-
-
-def as_effective(rows: Iterable[Message]) -> tuple[condense.Message, ...]:
-    """Return what the model sees, of the rows that it is made of."""
+    rows = effective_rows(conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
 
 
-@prepared(conversation=models.UUIDField())
-def effective_rows(conversation: uuid.UUID) -> MessageQuerySet:
+def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
     """Return the rows of what the model sees, in reading order."""
-    return Message.objects.filter(conversation=conversation).effective()
+    sql = (
+        "SELECT * FROM chatapp_message WHERE conversation_id = %s AND NOT hidden "
+        "ORDER BY position, seq"
+    )
+    return select(Message, sql, conversation_id)
+
+
+def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
+    """Return a message with its turn and its call, and the one that was written after it, if any.
+
+    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
+    """
+    sql = (
+        "SELECT m.*, "
+        "EXISTS (SELECT 1 FROM chatapp_rewind WHERE conversation_id = m.conversation_id) "
+        "AS has_rewinds, "
+        "EXISTS (SELECT 1 FROM chatapp_modelcall c WHERE c.turn_id = m.turn_id "
+        "AND (c.message_id IS NULL OR c.message_id != m.id)) AS has_more_calls "
+        "FROM chatapp_message m WHERE conversation_id = %s AND seq >= %s ORDER BY seq LIMIT 2"
+    )
+    rows = select(Message, sql, conversation_id, seq)
+    if rows and rows[0].turn_id:
+        sql = "SELECT * FROM chatapp_turn WHERE id = %s"
+        (rows[0].turn,) = select(Turn, sql, rows[0].turn_id)
+    if rows and rows[0].role == Message.Role.ASSISTANT:
+        sql = "SELECT * FROM chatapp_modelcall WHERE message_id = %s"
+        for call in select(ModelCall, sql, rows[0].pk):
+            call.message = rows[0]
+    return rows
 
 
 def append_message(
@@ -124,41 +168,37 @@ def append_message(
 
 def columns_of(message: condense.Message) -> dict[str, Any]:
     """Return a message of the engine as columns of a row."""
+    results = len(message.tool_results)
     return {
         "role": message.role,
         "content": condense.content_to_api(message.content),
-        "results": len(message.tool_results),
-        "holds_results": _holds_results(message),
+        "results": results,
+        "holds_results": 0 < results == len(message.blocks),
     }
-
-
-def _holds_results(message: condense.Message) -> bool:
-    return bool(message.content) and len(message.tool_results) == len(message.blocks)
 
 
 def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     """Count messages in memory as ``MessageQuerySet.count_seen`` counts those that are stored."""
     history = list(history)
     said = [message for message in history if not (message.is_summary or message.is_marker)]
+    results = [len(message.tool_results) for message in said]
+    held = [count for count, one in zip(results, said, strict=True) if 0 < count == len(one.blocks)]
     return {
-        "messages_hidden": len([one for one in said if not _holds_results(one)]),
-        "results_hidden": sum([len(message.tool_results) for message in said]),
+        "messages_hidden": len(said) - len(held),
+        "results_hidden": sum(results),
         "condensations_hidden": len(history) - len(said),
     }
 
 
 def next_seq(conversation_id: uuid.UUID) -> int:
     """Return the number of the next message; the row is locked until the commit."""
-    now = timezone.now()
+    sql = (
+        "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "
+        "updated_at = %s WHERE id = %s RETURNING last_seq"
+    )
     last: int
-    (last,) = _grow.returning("last_seq", pk=conversation_id, now=now)
+    ((last,),) = run(sql, timezone.now(), conversation_id)
     return last
-
-
-@prepared_update(pk=models.UUIDField(), now=models.DateTimeField())
-def _grow(pk: uuid.UUID, now: datetime) -> Change:
-    columns = {"last_seq": F("last_seq") + 1, "revision": F("revision") + 1, "updated_at": now}
-    return Conversation.objects.filter(pk=pk), columns
 
 
 def remember_measurement(
@@ -168,18 +208,11 @@ def remember_measurement(
 
     It says nothing once another profile was chosen.
     """
-    _measure(pk=conversation_id, profile=profile_id, tokens=tokens, seq=seq)
-
-
-@prepared_update(
-    pk=models.UUIDField(),
-    profile=models.IntegerField(),
-    tokens=models.IntegerField(),
-    seq=models.IntegerField(),
-)
-def _measure(pk: uuid.UUID, profile: int, tokens: int, seq: int) -> Change:
-    rows = Conversation.objects.filter(pk=pk, profile=profile)
-    return rows, {"measured_tokens": tokens, "measured_seq": seq}
+    sql = (
+        "UPDATE chatapp_conversation SET measured_tokens = %s, measured_seq = %s "
+        "WHERE id = %s AND profile_id = %s"
+    )
+    run(sql, tokens, seq, conversation_id, profile_id)
 
 
 def mark_changed(conversation_id: uuid.UUID) -> None:

@@ -12,7 +12,6 @@ from django.utils import timezone
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import prepared
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
@@ -90,7 +89,6 @@ class QueuedMessage(models.Model):
         return f"Message queued in {self.conversation}"
 
 
-@prepared(conversation=models.UUIDField())
-def list_queued(conversation: uuid.UUID) -> QueuedMessageQuerySet:
+def list_queued(conversation: uuid.UUID) -> list[QueuedMessage]:
     """Return the messages that wait in a conversation, the next one first."""
-    return QueuedMessage.objects.filter(conversation=conversation).waiting()
+    return [*QueuedMessage.objects.filter(conversation=conversation).waiting()]

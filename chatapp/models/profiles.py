@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
-from chatapp.models.mcp_servers import McpServer, stored_servers
+from chatapp.models.mcp_servers import McpServer, servers_in_use
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, ProviderSpec
 
@@ -45,11 +45,6 @@ def effort_choices() -> "list[tuple[str, _StrPromise]]":
 def server_key(spec: ProviderSpec) -> str:
     """Return the key that the server's environment holds for a provider, "" where it has none."""
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
-
-
-def server_url(spec: ProviderSpec) -> str:
-    """Return the address the environment names for a provider, "" for the provider's own."""
-    return getattr(settings, spec.url_variable) if spec.url_variable else ""
 
 
 class KeySource(enum.StrEnum):
@@ -139,7 +134,7 @@ class Profile(models.Model):
     @property
     def key_source(self) -> KeySource:
         """Where the key comes from; the server's is only for the provider's own address."""
-        if self.has_key and self.spec.needs_key:
+        if self.encrypted_key and self.spec.needs_key:
             return KeySource.OWN
         if not self.spec.asks_key(self.base_url):
             return KeySource.NOT_NEEDED
@@ -169,7 +164,7 @@ class Profile(models.Model):
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
         """Its owner's servers that are in use, as they were when they were first asked for."""
-        return stored_servers(owner=self.owner_id, on=True)
+        return servers_in_use(self.owner_id)
 
     @property
     def has_key(self) -> bool:

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Self
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Change, prepared_update
+from chatapp.models.database import run
 from chatapp.models.messages import Message
 from chatapp.models.profiles import Profile
 
@@ -194,8 +194,23 @@ class Turn(models.Model):
 
     def go_on(self, doing: Doing, *, step: int | None = None) -> None:
         """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""
-        if not _go_on(pk=self.pk, owner=self.owner, doing=doing, step=step):
+        sql = (
+            "UPDATE chatapp_turn SET status = %s, doing = %s, step = COALESCE(%s, step) "
+            "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
+        )
+        if not run(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
             raise TurnEnded(_("This turn was ended by another process of the server."))
+
+    def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
+        """Note how it ended; False where it is over, or another process took it."""
+        sql = (
+            "UPDATE chatapp_turn SET status = %s, error = %s, details = %s, profile_at_fault = %s, "
+            "doing = '', finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
+            "WHERE id = chatapp_turn.conversation_id) "
+            "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
+        )
+        said = (condense.well_formed_json(error), condense.well_formed_json(details))
+        return bool(run(sql, status, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
 
     def wait(self) -> None:
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""
@@ -212,17 +227,6 @@ class Turn(models.Model):
     def condenses(self) -> bool:
         """Whether this is a condensation by hand."""
         return self.origin == Turn.Origin.CONDENSED
-
-
-@prepared_update(
-    pk=models.UUIDField(),
-    owner=models.CharField(),
-    doing=models.CharField(),
-    step=models.IntegerField(),
-)
-def _go_on(pk: uuid.UUID, owner: str, doing: str, step: int | None) -> Change:
-    columns = {"status": Turn.Status.RUNNING, "doing": doing, "step": Coalesce(step, F("step"))}
-    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns
 
 
 class Hiding(models.Model):

@@ -18,8 +18,7 @@ from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
-from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, message_store
-from chatapp.models.calls import end_call
+from chatapp.models import Message, ModelCall, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage import partial_replies
@@ -30,20 +29,24 @@ from chatapp.telemetry import note_call
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call as it goes into the accounts: ``measured`` where the provider reported all usage."""
+    """A call as it goes into the accounts: ``measured`` where the provider reported all usage.
+
+    ``size`` is that of the context, 0 where it is not known from the call.
+    """
 
     call: CallRecord
     usage: condense.Usage
     measured: bool
-
-    @property
-    def tells_size(self) -> bool:
-        """Whether the context's size is known from it."""
-        return self.call.is_whole and self.measured and self.usage.total > 0
+    size: int
 
 
 class ConversationJournal:
-    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
+    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
+
+    Calls are part of the turn where they are ``in_turn``, and say what it does if it ``goes_on``.
+    """
+
+    in_turn = goes_on = True
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         """Take the run whose calls and messages are kept."""
@@ -51,36 +54,36 @@ class ConversationJournal:
         self.scale = scale
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
-
-    @property
-    def previous_reply(self) -> str:
-        """The provider's name for the last reply of its model, "" without one."""
-        return self.scale.reply
+        self.previous_reply = scale.reply
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        rows = await reading(message_store.effective_rows)(conversation=self.run.conversation.pk)
+        rows = await reading(message_store.effective_rows)(self.run.conversation.pk)
         self.requests.learn(rows)
-        return message_store.as_effective(rows)
+        return condense.effective_history([message_store.to_engine(row) for row in rows])
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number."""
         estimate, media = self._estimate(opening.purpose, opening.sent)
         columns = {"tokens_estimated": estimate, "tokens_media": media}
         number, written = await self.saver.save(self._open_call, opening, columns)
-        self.requests.confirm(written)
+        self.requests.written = written
         return number
 
     def _open_call(
         self, opening: CallOpening, columns: dict[str, int | None]
     ) -> tuple[int, Written]:
-        run, profile = self.run, self._profile(opening.purpose)
+        run = self.run
+        profile = run.writer if opening.purpose is Purpose.SUMMARY else run.profile
         with transaction.atomic():
-            self._go_on(opening)
+            if self.goes_on and opening.purpose is Purpose.CHAT:
+                run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
+            elif self.goes_on:
+                run.turn.go_on(Turn.Doing.CONDENSING)
             keep_to_budget(run)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
-                turn=self._turn(),
+                turn=run.turn if self.in_turn else None,
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,
@@ -92,25 +95,10 @@ class ConversationJournal:
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
 
-    def _turn(self) -> Turn | None:
-        """Return the turn that calls belong to."""
-        return self.run.turn
-
-    def _go_on(self, opening: CallOpening) -> None:
-        """Note what the turn is at; raise TurnEnded where somebody took it for dead."""
-        if opening.purpose is Purpose.CHAT:
-            self.run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
-        else:
-            self.run.turn.go_on(Turn.Doing.CONDENSING)
-
-    def _profile(self, purpose: Purpose) -> Profile:
-        """Return whose model is called, at whose prices."""
-        return self.run.writer if purpose is Purpose.SUMMARY else self.run.profile
-
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
-        self.requests.confirm(Written())
+        self.requests.written = Written()
 
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
@@ -167,9 +155,9 @@ class ConversationJournal:
         entry = await self._entry(call) if call else None
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
         self.requests.learn([row])
-        if entry and entry.tells_size:
-            self.scale.measure(entry.usage.total, row.seq)
-            self.scale.reply = entry.call.facts.reply_id
+        if entry and entry.size:
+            self.scale.measure(entry.size, row.seq)
+            self.previous_reply = entry.call.facts.reply_id
             estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
             if estimate is not None:
                 self.scale.observe(estimate, entry.usage.prompt, media=media)
@@ -188,9 +176,9 @@ class ConversationJournal:
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
             if entry:
                 self._record(entry, row)
-                if entry.tells_size:
+                if entry.size:
                     message_store.remember_measurement(
-                        run.conversation.pk, run.profile.pk, entry.usage.total, row.seq
+                        run.conversation.pk, run.profile.pk, entry.size, row.seq
                     )
         return row
 
@@ -202,14 +190,15 @@ class ConversationJournal:
         """Complete a call's row; raise TurnEnded where somebody else has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
-        cost = self._profile(call.purpose).cost_of(entry.usage)
-        if not end_call(
-            number=call.number,
+        profile = self.run.writer if call.purpose is Purpose.SUMMARY else self.run.profile
+        cost = profile.cost_of(entry.usage)
+        running = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
+        if not running.update(
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
             draft=partial_replies.kept(call.draft) if message and not call.is_whole else "",
-            message=message.pk if message else None,
+            message=message,
             cost=cost,
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
@@ -238,7 +227,7 @@ class ConversationJournal:
             # Some servers never say what a call took.
             estimate, _media = self._estimate(call.purpose, call.sent)
             usage = replace(usage, input=estimate or 0)
-        return _Entry(call, usage, measured)
+        return _Entry(call, usage, measured, usage.total if call.is_whole and measured else 0)
 
     def _estimate(
         self, purpose: Purpose, sent: Sequence[condense.Message]

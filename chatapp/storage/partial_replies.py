@@ -83,34 +83,20 @@ class PartialReplyWriter:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), PAUSE)
                 self._hurry.clear()
-                await self._write()
+                changed, self._changed = self._changed, set()
+                readers = [(number, self._open.get(number)) for number in changed]
+                drafts = [(number, read()) for number, read in readers if read]
+                started = time.monotonic()
+                try:
+                    await sync_to_async(_store, thread_sensitive=False, executor=THREAD)(drafts)
+                except (DatabaseError, OSError) as error:
+                    log.warning("drafts could not be stored: %s", error)
+                    self._changed |= changed
+                    # What is slow to fail should not be asked again at once.
+                    await asyncio.sleep(max(PAUSE, time.monotonic() - started))
                 await asyncio.sleep(SHORTEST_PAUSE)
         finally:
             self.task = None
-
-    async def _write(self) -> None:
-        changed, self._changed = self._changed, set()
-        readers = {number: self._open.get(number) for number in changed}
-        drafts = {number: read() for number, read in readers.items() if read}
-        rows = [
-            (
-                json.dumps(draft.blocks),
-                draft.usage.input,
-                draft.usage.output,
-                draft.usage.cache_read,
-                draft.usage.cache_write,
-                number,
-            )
-            for number, draft in drafts.items()
-        ]
-        started = time.monotonic()
-        try:
-            await sync_to_async(_store, thread_sensitive=False, executor=THREAD)(rows)
-        except (DatabaseError, OSError) as error:
-            log.warning("drafts could not be stored: %s", error)
-            self._changed |= changed
-            # What is slow to fail should not be asked again at once.
-            await asyncio.sleep(max(PAUSE, time.monotonic() - started))
 
 
 def kept(draft: PartialReply) -> str:
@@ -122,8 +108,19 @@ def kept(draft: PartialReply) -> str:
     return json.dumps(draft.blocks) if has_more else ""
 
 
-def _store(rows: Sequence[tuple[str | int, ...]]) -> None:
+def _store(drafts: Sequence[tuple[int, PartialReply]]) -> None:
     """Write the drafts of calls that are still open, in one statement for all."""
+    rows = [
+        (
+            json.dumps(draft.blocks),
+            draft.usage.input,
+            draft.usage.output,
+            draft.usage.cache_read,
+            draft.usage.cache_write,
+            number,
+        )
+        for number, draft in drafts
+    ]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(_STORE, rows)
 

@@ -6,15 +6,13 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
-from typing import NamedTuple
-
-from django.db import models
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.database import insert, prepared
+from chatapp.models.database import insert, run
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -54,37 +52,21 @@ def stored(seq: int, role: str, content: object) -> Stored:
     start = text.index('"content":') + len('"content":') + 1
     if not isinstance(content, list):
         return Stored(seq, text, [(start, len(text) - 2)])
-    lengths = [len(request_bytes.encode(block).decode()) + 1 for block in content]
-    starts = accumulate(lengths, initial=start)
-    places = [
-        (first + begin, first + end)
-        for first, block in zip(starts, content, strict=False)
-        for begin, end in _sent_of(block)
-    ]
+    places = []
+    for block in content:
+        said = request_bytes.encode(block).decode()
+        told = {name: value for name, value in block.items() if name != condense.BESIDE}
+        # All that may be sent as it is: but for its brace, and what no API is told.
+        is_last = [*told] == [*block][: len(told)]
+        sent = request_bytes.encode(told).decode() if is_last else said
+        places.append((start, start + len(sent) - 1))
+        match block:
+            # It may go out in another shape, which holds the same data.
+            case {"type": "image", "source": {"data": str(data)}}:
+                begin = start + said.find(data)
+                places.append((begin, begin + len(data)))
+        start += len(said) + 1
     return Stored(seq, text, places)
-
-
-def _sent_of(block: Mapping[str, object]) -> Iterator[tuple[int, int]]:
-    """Yield what of a block may be sent as it is: all but its brace and what no API is told.
-
-    An image may go out in another shape, which holds the same data.
-    """
-    told = {name: value for name, value in block.items() if name != condense.BESIDE}
-    is_last = [*told] == [*block][: len(told)]
-    yield 0, len(request_bytes.encode(told if is_last else block).decode()) - 1
-    match block:
-        case {"type": "image", "source": {"data": str(data)}}:
-            begin = request_bytes.encode(block).decode().find(data)
-            yield begin, begin + len(data)
-
-
-def item_for(sent: str, sources: Sequence[Stored]) -> Item | None:
-    """Return what was sent as parts of stored messages, None where that is of little use."""
-    if sent == sources[0].text:
-        return sources[0].seq
-    pieces = tuple(_pieces(sent, sources))
-    said = sum(len(piece) for piece in pieces if isinstance(piece, str))
-    return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
 
 
 def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:
@@ -139,22 +121,22 @@ def _common(one: str, other: str) -> int:
 def pack(items: Iterable[Item], tail: bytes) -> bytes:
     """Return items, and what stands behind the messages, as they are stored."""
     squeezed = zlib.compressobj(9, wbits=RAW, zdict=OFTEN)
-    said = request_bytes.encode([[*in_runs(items)], tail.decode()])
+    said = request_bytes.encode([in_runs(items), tail.decode()])
     return squeezed.compress(said) + squeezed.flush()
 
 
-def in_runs(items: Iterable[Item]) -> Iterator[object]:
-    """Yield the items, with messages that follow each other as one."""
-    first = last = 0
-    for item in (*items, None):
-        if isinstance(item, int) and first and item == last + 1:
-            last = item
-            continue
-        if first:
-            yield [first, last] if last > first else first
-        first = last = item if isinstance(item, int) else 0
-        if isinstance(item, tuple):
-            yield item
+def in_runs(items: Iterable[Item]) -> list[Any]:
+    """Return the items, with messages that follow each other as one: the first and the last."""
+    runs: list[Any] = []
+    for item in items:
+        match runs[-1:], item:
+            case [int(first)], int() if item == first + 1:
+                runs[-1] = [first, item]
+            case [[first, int(last)]], int() if item == last + 1:
+                runs[-1] = [first, item]
+            case _:
+                runs.append(item)
+    return runs
 
 
 def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
@@ -167,7 +149,7 @@ def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
 
 
 def out_of_runs(items: Iterable[object]) -> Iterator[Item]:
-    """Yield the items that ``in_runs`` has written."""
+    """Yield the items of a list that was stored."""
     for one in items:
         match one:
             case int(seq):
@@ -199,7 +181,10 @@ Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How far a run's record has come: the last call, its list, and what its items stand for."""
+    """How far a run's record has come: the last call, its list, and what its items stand for.
+
+    ``fragments`` are the keys of what was stored, by the bytes.
+    """
 
     call: int | None = None
     length: int = 0
@@ -208,87 +193,76 @@ class Written:
     fragments: Mapping[bytes, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class RequestLog:
-    """Writes down what the calls of one run send; each costs what is new in it."""
+    """Writes down what the calls of one run send; each costs what is new in it.
 
-    def __init__(self, conversation_id: uuid.UUID) -> None:
-        """Begin with a list that is whole."""
-        self.conversation_id = conversation_id
-        self._written = Written()
-        self._stored: dict[int, tuple[str, object]] = {}
+    The next record builds on ``written``, which has to be one that was committed.
+    """
+
+    conversation_id: uuid.UUID
+    written: Written = field(default_factory=Written)
+    _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:
         """Take the rows of messages that may be sent."""
         self._stored |= {row.seq: (row.role, row.content) for row in rows}
 
-    def confirm(self, written: Written) -> None:
-        """Go on from a record that was committed."""
-        self._written = written
-
     def write(self, call: int, request: SentRequest | None) -> Written:
-        """Store the record of a call that is stored; it is not the last one until confirmed."""
-        before = self._written
+        """Store the record of a call that is stored."""
+        before = self.written
         if request is None:
             return before
-        keys = zip(request.seqs, request.fragments, strict=True)
+        keys = [*zip(request.seqs, request.fragments, strict=True)]
         # None for what is nothing that is stored.
-        known: dict[Key, Item | None] = {
+        found = {
             key: before.known.get(key) or self._item(*key, end)
             for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)
         }
-        loose = [bytes_ for (_, bytes_), item in known.items() if item is None]
-        fragments = {**before.fragments, **self._store([request.head, *loose], before.fragments)}
-        found: dict[Key, Item] = {
-            key: (fragments[_digest(key[1])],) if item is None else item
-            for key, item in known.items()
-        }
-        items = tuple(found[key] for key in zip(request.seqs, request.fragments, strict=True))
+        loose = [sent for (_seq, sent), item in found.items() if item is None]
+        new = [part for part in (request.head, *loose) if part not in before.fragments]
+        fragments = {**before.fragments, **self._store(new)}
+        known = {key: item or (fragments[key[1]],) for key, item in found.items()}
+        items = tuple([known[key] for key in keys])
         kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
-        whole = not kept or before.length >= LONGEST_CHAIN
+        if not kept or before.length >= LONGEST_CHAIN:
+            before, kept = Written(), 0
         manifest = Manifest(
             call_id=call,
-            parent=None if whole else before.call,
-            kept=0 if whole else kept,
-            data=pack(items if whole else items[kept:], request.tail),
-            head_id=fragments[_digest(request.head)],
+            parent=before.call,
+            kept=kept,
+            data=pack(items[kept:], request.tail),
+            head_id=fragments[request.head],
             digest=request.digest,
         )
         insert(manifest)
-        length = 1 if whole else before.length + 1
-        return Written(call, length, items, found, {**fragments})
+        return Written(call, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
-        """Return a message of a request, which may be made of all that are stored up to ``end``."""
-        last = end if end > seq else max(self._stored, default=0) + 1
+        """Return a message of a request as parts of stored ones, None where that is of little use.
+
+        It may be made of all that are stored up to ``end``.
+        """
+        if seq not in self._stored:
+            return None
+        if sent == plain(*self._stored[seq]):
+            return seq
+        last = end if end > seq else max(self._stored) + 1
         seqs = range(seq, min(last, seq + MOST_MERGED))
         sources = [stored(one, *self._stored[one]) for one in seqs if one in self._stored]
-        return item_for(sent.decode(), sources) if seq in self._stored else None
+        pieces = tuple(_pieces(sent.decode(), sources))
+        said = sum([len(piece) for piece in pieces if isinstance(piece, str)])
+        return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
 
-    def _store(self, parts: Iterable[bytes], known: Mapping[bytes, int]) -> dict[bytes, int]:
-        """Return the fragments of these bytes by their digests, made where there are none."""
-        new = {digest: part for part in parts if (digest := _digest(part)) not in known}
-        if not new:
-            return {}
-        found = {
-            digest: pk
-            for digest in new
-            if (pk := _fragment.first(conversation=self.conversation_id, digest=digest))
-        }
-        for digest in new.keys() - found.keys():
-            fragment = Fragment(
-                conversation_id=self.conversation_id,
-                digest=digest,
-                data=zlib.compress(new[digest]),
+    def _store(self, parts: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the fragments of these bytes, made where there are none."""
+        found = {}
+        for part in parts:
+            digest = hashlib.sha256(part).digest()
+            sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
+            columns = {"conversation_id": self.conversation_id, "digest": digest}
+            rows = run(sql, *columns.values())
+            found[part] = (
+                rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
             )
-            found[digest] = insert(fragment).pk
         return found
-
-
-@prepared(conversation=models.UUIDField(), digest=models.BinaryField())
-def _fragment(conversation: uuid.UUID, digest: bytes) -> "models.QuerySet[Fragment, int]":
-    fragments = Fragment.objects.filter(conversation=conversation, digest=digest)
-    return fragments.values_list("pk", flat=True)
-
-
-def _digest(part: bytes) -> bytes:
-    return hashlib.sha256(part).digest()

@@ -127,13 +127,9 @@ def find_changed() -> Iterator[Manifest]:
         reader = RequestReader(conversation.pk)
         manifests = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
         for manifest in manifests.iterator():
-            if not _leads_back(manifest, reader):
+            try:
+                digest = hashlib.sha256(reader.read(manifest)).digest()
+            except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
+                digest = b""
+            if digest != bytes(manifest.digest):
                 yield manifest
-
-
-def _leads_back(manifest: Manifest, reader: RequestReader) -> bool:
-    try:
-        body = reader.read(manifest)
-    except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
-        return False
-    return hashlib.sha256(body).digest() == bytes(manifest.digest)

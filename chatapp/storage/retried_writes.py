@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
@@ -18,12 +19,11 @@ log = logging.getLogger(__name__)
 WAITS = (0.5, 2.0, 5.0, 10.0)
 
 
+@dataclass(frozen=True, slots=True)
 class RetriedWrites:
-    """Makes a write again while the database can't take it, and says so to the watchers."""
+    """Makes a write again while the database can't take it, and says so to the ``audience``."""
 
-    def __init__(self, audience: Audience) -> None:
-        """Take who is told of a wait."""
-        self.audience = audience
+    audience: Audience
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what ``write`` returns; it is one transaction, so that it can be made again.

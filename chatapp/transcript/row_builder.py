@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 import condense
 from chatapp.agent.annotated_blocks import attached, stands_alone
@@ -21,7 +20,6 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
-from chatapp.models.database import prepared
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.transcript import labels
@@ -52,22 +50,6 @@ NOTHING: LiveTools = {}
 SHOWN_WITH = ("call", "condensation", "turn")
 
 
-@prepared(conversation=models.UUIDField(), seq=models.IntegerField())
-def _row_and_next(conversation: uuid.UUID, seq: int) -> MessageQuerySet:
-    """Return a message, and the one that was written after it, if any.
-
-    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
-    """
-    others = Q(message__isnull=True) | ~Q(message=OuterRef("pk"))
-    calls = ModelCall.objects.filter(others, turn=OuterRef("turn"))
-    rows = Message.objects.filter(conversation=conversation, seq__gte=seq).annotate(
-        has_rewinds=Exists(Rewind.objects.filter(conversation=OuterRef("conversation"))),
-        has_more_calls=Exists(calls),
-    )
-    return rows.select_related(*SHOWN_WITH).order_by("seq")[:2]
-
-
-@prepared(conversation=models.UUIDField(), position=models.IntegerField())
 def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
     """Return the markers in force of clearings, from a position on."""
     made = Message.objects.filter(
@@ -76,21 +58,21 @@ def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
     return made.select_related("condensation")
 
 
-@prepared(conversation=models.UUIDField())
-def rewinds_of(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
+def rewinds_of(conversation_id: uuid.UUID) -> list[Rewind]:
     """Return all rewinds with ``is_undoable``, oldest first."""
-    rows = Rewind.objects.filter(conversation=conversation)
-    return rows.with_undoable().order_by("created_at")
+    rows = Rewind.objects.filter(conversation=conversation_id)
+    return [*rows.with_undoable().order_by("created_at")]
 
 
 def live_row(
     conversation_id: uuid.UUID, seq: int, live: LiveTools
 ) -> tuple[MessageRow | ContinuedRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
-    messages = _row_and_next(conversation=conversation_id, seq=seq)
-    conversation, message = message_store.read_conversation(conversation_id), messages[0]
+    messages = message_store.row_and_next(conversation_id, seq)
+    # No row needs more of it than its key.
+    conversation, message = Conversation(pk=conversation_id), messages[0]
     asks: Any = message
-    rewinds = rewinds_of(conversation=conversation_id) if asks.has_rewinds else []
+    rewinds = rewinds_of(conversation_id) if asks.has_rewinds else []
     turns = _turn_costs([message]) if asks.has_more_calls else {}
     builder = Builder(conversation, messages, rewinds, turns, live)
     return builder.message_row(message, is_newest=len(messages) == 1), conversation
@@ -100,7 +82,7 @@ def page_rows(
     conversation: Conversation, messages: Sequence[Message], upper: Cursor | None, *, is_first: bool
 ) -> list[Row]:
     """Return the rows of a page, what one rewind set aside folded into one row."""
-    rewinds = rewinds_of(conversation=conversation.pk)
+    rewinds = rewinds_of(conversation.pk)
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), NOTHING)
     first = messages[0].position if messages and not is_first else None
     events = place_events(
@@ -181,7 +163,8 @@ class Builder:
         }
         if message.asks_to_continue:
             return ContinuedRow(**place, source=engine.text)
-        call: ModelCall | None = getattr(message, "call", None)
+        by_user = message.role == Message.Role.USER
+        call: ModelCall | None = None if by_user else getattr(message, "call", None)
         if call and call.draft:
             parts = tuple(unfinished_parts(call.draft))
         elif self.has_calls:
@@ -189,7 +172,7 @@ class Builder:
             parts = tuple(parts_of(engine, self.answers, self.live, asked, denied))
         else:
             parts = tuple(parts_of(engine, {}, {}, {}))
-        present, by_user = message.rewind_parent is None, message.role == Message.Role.USER
+        present = message.rewind_parent is None
         rests = turn is None or turn.is_over
         is_answer = present and rests and not by_user and bool(engine.text)
         ends_turn = turn is not None and turn.last_seq == message.seq

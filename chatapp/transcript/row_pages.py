@@ -4,11 +4,8 @@ import re
 import uuid
 from itertools import islice
 
-from django.db import models
-
 import condense
 from chatapp.models import Conversation, Message, message_store
-from chatapp.models.database import prepared
 from chatapp.models.messages import MessageQuerySet
 from chatapp.transcript.message_parts import input_text, result_text
 from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
@@ -48,14 +45,9 @@ PAGE = 50
 _CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
-@prepared(pk=models.UUIDField())
-def _revisions(pk: uuid.UUID) -> models.QuerySet[Conversation, int]:
-    return Conversation.objects.filter(pk=pk).values_list("revision", flat=True)
-
-
 def revision(conversation_id: uuid.UUID) -> int:
     """Return the number of changes the conversation's transcript has seen."""
-    return _revisions(pk=conversation_id)[0]
+    return Conversation.objects.values_list("revision", flat=True).get(pk=conversation_id)
 
 
 def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:

@@ -10,14 +10,10 @@ from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
-from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp import errors
-from chatapp.accounts import accounts
-from chatapp.context import sizes
-from chatapp.context.turn_context import budget_for, system_of
 from chatapp.conversations import conversations
 from chatapp.conversations.pins import pin_message
 from chatapp.models import (
@@ -35,9 +31,9 @@ from chatapp.models import (
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
-from chatapp.providers import keyless_spec
 from chatapp.transfer import Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
+from chatapp.transfer.profile_choice import choose_profile
 from chatapp.transfer.record_rows import Column, Rows, read
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
@@ -49,8 +45,6 @@ log = logging.getLogger(__name__)
 BATCH, RECORDS = 500, 100
 # So long an import may take where nobody can tell whether its process is still there.
 LONGEST = timedelta(days=1)
-# Without a vendor behind it, a window may be as large as any recorded session.
-ROOMY_WINDOW = 2_000_000
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
 
@@ -150,7 +144,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         conversations.rename_conversation(conversation=conversation, title=title)
     _enter_records(conversation)
     _close_unfinished(conversation, unfinished)
-    profile = _choose_profile(conversation)
+    profile = choose_profile(conversation)
     _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
@@ -272,38 +266,6 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     reviews = Review.objects.filter(condensation__conversation=conversation)
     waiting = reviews.filter(status=Review.Status.PENDING)
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
-
-
-def _choose_profile(conversation: Conversation) -> Profile:
-    """Have a profile answer that all of what the model sees fits into, and return it.
-
-    The user's default profile comes first, then the others by the size of their windows; where
-    none is large enough, one without a key and with a large window is made.
-    """
-    owner = conversation.owner
-    seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
-    preferences = accounts.preferences_of(owner)
-    default = preferences.default_profile
-    for profile in filter(None, (default, *owner.profiles.order_by("context_window"))):
-        system = system_of(conversation, profile)
-        overhead = sum(sizes.overhead_of(conversation, profile, system))
-        if seen + overhead <= budget_for(profile, preferences).allowed:
-            break
-    else:
-        spec = keyless_spec()
-        profile, _made = Profile.objects.get_or_create(
-            owner=owner,
-            name=f"{spec.first_profile}, large window",
-            defaults={
-                "provider": spec.name,
-                "model": spec.models[0].id,
-                "context_window": ROOMY_WINDOW,
-                "max_output": 2_000,
-            },
-        )
-    conversation.profile = profile
-    conversation.save(update_fields=["profile"])
-    return profile
 
 
 def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Source) -> None:

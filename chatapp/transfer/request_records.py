@@ -7,7 +7,7 @@ from typing import Any
 
 from chatapp.models import Conversation, Fragment, Manifest
 from chatapp.storage.request_log import Item, in_runs, out_of_runs, pack, plain, unpack
-from chatapp.storage.request_reader import RequestReader, fragment_of
+from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 from chatapp.transfer import Unusable
 from chatapp.transfer.import_spool import Spool, piece
 from chatapp.transfer.record_rows import WRONG
@@ -58,7 +58,7 @@ class _Writer:
             **parent,
             "kept": manifest.kept,
             "head": self._number(stored[manifest.head_id]),
-            "items": [*in_runs(self._items(manifest, added, stored))],
+            "items": in_runs(self._items(manifest, added, stored)),
             "tail": tail.decode(),
             "digest": bytes(manifest.digest).hex(),
         }
@@ -166,20 +166,8 @@ def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:
         if left < 0 or len(items) > MOST_ITEMS:
             raise ValueError(manifest)
         fits = hashlib.sha256(reader.read(manifest)).digest() == bytes(manifest.digest)
-        if not fits and erased.isdisjoint(_seqs(items)):
+        if not fits and erased.isdisjoint([seq for one in items for seq in sources_of(one)]):
             raise ValueError(manifest)
-
-
-def _seqs(items: Iterable[Item]) -> Iterator[int]:
-    """Yield the numbers of the messages that items take something of."""
-    for item in items:
-        match item:
-            case int(seq):
-                yield seq
-            case (int(),):
-                pass
-            case pieces:
-                yield from (one[0] for one in pieces if not isinstance(one, str))
 
 
 def _size(item: Item, sizes: Mapping[int, int], stored: Mapping[int, bytes]) -> int:

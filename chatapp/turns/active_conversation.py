@@ -106,12 +106,12 @@ class ActiveConversation:
             if self.running is running:
                 raise lifecycle.busy_with(running.run.turn)
         # What a full disk kept from being closed would be in the way for ever.
-        if await reading(lifecycle.unfinished_turns)(conversation=conversation.pk):
+        if await reading(lifecycle.has_unfinished)(conversation.pk):
             await sync_to_async(crash_recovery.close_interrupted)(conversation)
         return True
 
     async def _is_known(self, conversation: Conversation, nonce: uuid.UUID) -> bool:
-        return bool(await reading(lifecycle.known_turns)(conversation=conversation.pk, nonce=nonce))
+        return await reading(lifecycle.is_known)(conversation.pk, nonce)
 
     async def begin(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         """Begin the turn that ``store`` puts on record, and return it; None where it does not.

@@ -3,12 +3,9 @@
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
-from typing import Any
 
-from django.db import IntegrityError, models, transaction
-from django.db.models import Subquery
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -25,8 +22,8 @@ from chatapp.context import sizes
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
-from chatapp.models import Conversation, Turn, fields, message_store
-from chatapp.models.database import Change, insert, prepared, prepared_update
+from chatapp.models import Conversation, Turn, message_store
+from chatapp.models.database import insert, run
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
 from chatapp.turns.turn_records import close_what_is_open
@@ -74,16 +71,16 @@ def start_turn(
     return turn, message_store.to_engine(row)
 
 
-@prepared(conversation=models.UUIDField(), nonce=models.UUIDField())
-def known_turns(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
-    """Return the turn of a conversation that has begun with this nonce."""
-    return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
+def is_known(conversation_id: uuid.UUID, nonce: uuid.UUID) -> bool:
+    """Whether a turn with this nonce has begun already."""
+    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
+    return bool(run(sql, conversation_id, nonce))
 
 
-@prepared(conversation=models.UUIDField())
-def unfinished_turns(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
-    """Return the turn of a conversation that is on record as not over."""
-    return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
+def has_unfinished(conversation_id: uuid.UUID) -> bool:
+    """Whether a turn of the conversation is on record as not over."""
+    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND finished_at IS NULL"
+    return bool(run(sql, conversation_id))
 
 
 def busy_with(turn: Turn | None) -> Refused:
@@ -101,15 +98,10 @@ def one_turn(conversation: Conversation, nonce: uuid.UUID) -> Iterator[Conversat
     """
     try:
         with transaction.atomic():
-            (locked,) = _locked(pk=conversation.pk)
-            yield None if known_turns(conversation=conversation.pk, nonce=nonce) else locked
+            locked = message_store.lock_conversation(conversation.pk)
+            yield None if is_known(conversation.pk, nonce) else locked
     except IntegrityError as error:
         raise busy_with(conversation.turns.unfinished().first()) from error
-
-
-@prepared(pk=models.UUIDField())
-def _locked(pk: uuid.UUID) -> models.QuerySet[Conversation]:
-    return Conversation.objects.select_for_update().filter(pk=pk).with_month_budget()
 
 
 def open_turn(
@@ -124,7 +116,7 @@ def open_turn(
     Refused where what it would cost may not be spent any more; a condensation may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
-        check_budget(locked)
+        check_budget(locked.pk)
     turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),
@@ -153,39 +145,12 @@ def finish_turn(
     """
     with transaction.atomic():
         if status != Turn.Status.SUCCEEDED:
-            _locked(pk=turn.conversation_id)
+            message_store.lock_conversation(turn.conversation_id)
             if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
                 return
             close_what_is_open(turn, error)
-        changed = _finish(
-            pk=turn.pk,
-            owner=turn.owner,
-            conversation=turn.conversation_id,
-            status=status,
-            error=error,
-            details=details,
-            profile_at_fault=profile_at_fault,
-            now=timezone.now(),
-        )
+        changed = turn.finish(status, error, details, profile_at_fault=profile_at_fault)
         if changed and (status != Turn.Status.SUCCEEDED or error):
             message_store.note_record(turn.conversation_id)
         if changed:
             transaction.on_commit(partial(tallies.add, "turns", status))
-
-
-@prepared_update(
-    pk=models.UUIDField(),
-    owner=models.CharField(),
-    conversation=models.UUIDField(),
-    status=models.CharField(),
-    error=fields.TextField(),
-    details=fields.TextField(),
-    profile_at_fault=models.BooleanField(),
-    now=models.DateTimeField(),
-)
-def _finish(
-    pk: uuid.UUID, owner: str, conversation: uuid.UUID, now: datetime, **columns: Any
-) -> Change:
-    whole = Conversation.objects.filter(pk=conversation)
-    ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
-    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns | ended

@@ -46,13 +46,11 @@ def read_title(reply: str) -> str:
 class TitleJournal(ConversationJournal):
     """A journal of one call that neither goes on with its turn nor follows another one."""
 
+    goes_on = False
+
     def __init__(self, run: TurnContext) -> None:
         """Take the run that has ended."""
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-
-    @override
-    def _go_on(self, opening: object) -> None:
-        """Leave the turn as it ended."""
 
     @override
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:

@@ -16,6 +16,8 @@ from chatapp.storage.retried_writes import RetriedWrites
 class TrialJournal(DraftJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
+    in_turn = goes_on = False
+
     def __init__(self, terms: TurnSettings) -> None:
         run = TurnContext(
             conversation=terms.conversation,
@@ -24,7 +26,7 @@ class TrialJournal(DraftJournal):
             turn=Turn(),
         )
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-        self.requests.learn(message_store.effective_rows(conversation=terms.conversation.pk))
+        self.requests.learn(message_store.effective_rows(terms.conversation.pk))
 
     @override
     def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, override
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 import condense
 from chatapp.accounts import accounts
 from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
-from chatapp.models import Preferences, Profile
+from chatapp.management import find_user
+from chatapp.models import Preferences
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     @transaction.atomic
     def handle(self, *, file: Path, user: str | None, **_options: Any) -> None:
         found = _read(file)
-        preferences = accounts.preferences_of(_user(user))
+        preferences = accounts.preferences_of(find_user(user))
         said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
         for note in found.notes:
             self.stderr.write(note)
@@ -63,17 +63,13 @@ class Command(BaseCommand):
             if name not in profiles:
                 self.stderr.write(f"There is no profile {name!r}: its threshold is not used.")
                 continue
-            yield _set_threshold(profiles[name], percent)
-
-
-def _set_threshold(profile: Profile, percent: float) -> str:
-    inherits = percent == condense.INHERIT
-    sent = {"mode": INHERITED} if inherits else {"mode": OWN, "own_threshold": round(percent)}
-    form = ThresholdChoice(sent, instance=profile)
-    if not form.is_valid():
-        raise CommandError(_first_problem(form))
-    profile.save(update_fields=["threshold"])
-    return f"Threshold of {profile.name}: {'inherited' if inherits else profile.threshold}"
+            inherits, profile = percent == condense.INHERIT, profiles[name]
+            own = {"mode": OWN, "own_threshold": round(percent)}
+            form = ThresholdChoice({"mode": INHERITED} if inherits else own, instance=profile)
+            if not form.is_valid():
+                raise CommandError(_first_problem(form))
+            profile.save(update_fields=["threshold"])
+            yield f"Threshold of {name}: {'inherited' if inherits else profile.threshold}"
 
 
 def _read(file: Path) -> condense.RooSettings:
@@ -85,15 +81,6 @@ def _read(file: Path) -> condense.RooSettings:
         raise CommandError(f"{file} is no JSON: {error}") from error
     except condense.CondenseError as error:
         raise CommandError(str(error)) from error
-
-
-def _user(name: str | None) -> Any:
-    if name is None:
-        return accounts.prepare_owner()
-    user = get_user_model().objects.filter(username=name).first()
-    if user is None:
-        raise CommandError(f"There is no user {name!r}.")
-    return user
 
 
 def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:

@@ -4,12 +4,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, override
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp import errors
-from chatapp.accounts import accounts
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
+from chatapp.management import find_user
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
 from chatapp.transfer.record_import import load_conversation
@@ -52,7 +51,7 @@ class Command(BaseCommand):
         try:
             imported = load_conversation(
                 load_importer(form).read_transcript(file),
-                owner=self._owner(user),
+                owner=find_user(user),
                 source=source,
                 title=title or "",
             )
@@ -72,14 +71,6 @@ class Command(BaseCommand):
             self.stdout.write(f"Its system prompt: {conversation.system_prompt}")
         for rule in pinned.claimed_rules(conversation):
             self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
-
-    def _owner(self, name: str | None) -> Any:
-        if name is None:
-            return accounts.prepare_owner()
-        user = get_user_model().objects.filter(username=name).first()
-        if user is None:
-            raise CommandError(f"There is no user {name!r}.")
-        return user
 
     def _report(self, source: Source) -> None:
         for problem in source.problems[:PROBLEMS_SHOWN]:

@@ -37,18 +37,15 @@ class Command(BaseCommand):
                 raise CommandError(
                     f"{target.database} is there already. Say --replace to move it aside."
                 )
+            folder = Path(settings.DATA_DIR)
+            aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
             try:
-                self._restore(file, target)
+                with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
+                    backup = backups.unpack(file, Path(unpacked))
+                    backups.check_database(Path(unpacked) / backups.DATABASE)
+                    backups.put_in_place(Path(unpacked), target, aside)
             except (BadArchive, OSError) as error:
                 raise CommandError(f"Nothing was changed: {error}") from error
-
-    def _restore(self, file: Path, target: backups.Source) -> None:
-        folder = Path(settings.DATA_DIR)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
-            backup = backups.unpack(file, Path(unpacked))
-            backups.check_database(Path(unpacked) / backups.DATABASE)
-            aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
-            backups.put_in_place(Path(unpacked), target, aside)
         for sentence in backup.left_out:
             self.stderr.write(f"Left out: {sentence}")
         self.stdout.write(f"Restored {len(backup.files):,} files. What was there is in {aside}.")

@@ -19,11 +19,12 @@ from chatapp.context import sizes as budgets
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, message_store
 from chatapp.toolbox import toolbox
+from chatapp.tools import WorkspaceToolbox
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
-from tests.chatapp.condensation.test_controller import controller_for
+from tests.chatapp.condensation.test_controller import ScriptedController
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
 from tests.records import append_many
 from tests.standin.metering import measure
@@ -179,7 +180,10 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
     await Profile.objects.filter(owner=alice).aupdate(context_window=10_000)
     run = await sync_to_async(run_in)(conversation)
     provider, audience = Mute(), RecordingAudience()
-    controller = controller_for(run, tmp_path, audience, EchoSummarizer(), provider)
+    controller = ScriptedController(
+        journal_of(run, audience), toolbox=WorkspaceToolbox(tmp_path), provider=provider
+    )
+    controller.summarizer = EchoSummarizer()
     history = (condense.Message("user", "Hello", seq=1, tokens=6_000),)
     for _ in range(2):
         assert await controller.fit(history, condense.Trigger.AUTO) == history

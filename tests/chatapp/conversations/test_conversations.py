@@ -95,16 +95,6 @@ def test_the_server_s_key_is_for_its_provider_at_its_own_address(
     assert Profile(provider="gone").key_source is KeySource.MISSING
 
 
-def test_a_stored_key_is_encrypted_and_can_be_read_back(alice: User) -> None:
-    """Only through the model's own method."""
-    profile = Profile(owner=alice, name="Mine")
-    profile.set_key("sk-secret")
-    assert "sk-secret" not in profile.encrypted_key
-    assert profile.read_key() == "sk-secret"
-    profile.set_key("")
-    assert not profile.has_key
-
-
 def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
     """The turn would go on writing to what was hidden."""
     say("user", "Hello")

@@ -275,18 +275,3 @@ def test_no_head_leads_to_somebody_elses_conversation(
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert "Forked from" not in page
     assert str(theirs.pk) not in page
-
-
-def test_a_rule_of_one_s_own_is_in_the_fork_from_where_it_was_pinned(
-    conversation: Conversation, say: Say
-) -> None:
-    """And pinned there: a fork from before it has none."""
-    say("user", "Hello.")
-    pins.pin_rule(conversation=conversation, text="Never push.")
-    say("user", "Go on.")
-    before, after = fork(conversation, 1), fork(conversation, 3)
-    assert not Pin.objects.in_force(before.pk).exists()
-    rule = Pin.objects.in_force(after.pk).get().message
-    assert "Never push." in str(rule.content)
-    assert condense.shows_pin(message_store.read_effective(after.pk), message_store.to_engine(rule))
-    assert problems(after) == []

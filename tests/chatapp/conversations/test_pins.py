@@ -6,7 +6,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 
 import condense
@@ -77,22 +76,6 @@ def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     ]
     assert problems(conversation) == []
     assert not any("8080" in one.payload for one in entries(conversation))
-
-
-@pytest.mark.parametrize(
-    "columns", [{"digest": "0" * 64}, {"seq": 7}, {"unpinned_at": "2026-01-01T00:00Z"}]
-)
-def test_who_changes_a_pin_is_found(
-    conversation: Conversation, say: Say, columns: dict[str, object]
-) -> None:
-    """What it says, where it is, and whether it is on."""
-    say("user", RULE)
-    pin_message(conversation=conversation, seq=1)
-    kept = list(raw(Pin).values())
-    raw(Pin).update(**columns)
-    assert problems(conversation)
-    raw(Pin).update(**kept[0])
-    assert problems(conversation) == []
 
 
 def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
@@ -169,19 +152,6 @@ def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
     assert pins(conversation) == [1, 3]
 
 
-def test_a_rewind_takes_a_pin_along_and_its_undo_brings_it_back(
-    conversation: Conversation, say: Say
-) -> None:
-    """It goes and comes with its message."""
-    say("user", "Hello.")
-    say("assistant", RULE)
-    pin_message(conversation=conversation, seq=2)
-    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
-    assert pins(conversation) == []
-    rewind.undo_rewind(rewind=rewound)
-    assert pins(conversation) == [2]
-
-
 def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, say: Say) -> None:
     """The summary that comes back knows nothing of what was pinned since."""
     first = say("user", RULE)
@@ -228,23 +198,6 @@ def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) 
         unpin_message(conversation=conversation, seq=seq)
     assert pins(conversation) == []
     raw(Message).update(content=said)
-
-
-def test_pins_outlive_export_and_import(
-    conversation: Conversation, say: Say, tmp_path: Path, alice: User
-) -> None:
-    """Byte for byte, as often as one likes, also where a summary hides them."""
-    first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
-    pin_message(conversation=conversation, seq=1)
-    carrying(conversation, first, second)
-    for _ in range(2):
-        conversation = moved(conversation, tmp_path)
-        pin = conversation.pins.get()
-        assert pin.holds
-        assert pin.message.content == first.content
-        assert conversation.messages.get(pinned=True).seq == 1
-        assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
-        assert problems(conversation) == []
 
 
 def seen(conversation: Conversation) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.test import AsyncClient
 from django.utils import timezone
 
 from chatapp import errors
@@ -15,7 +16,6 @@ from chatapp.conversations import conversations
 from chatapp.files import workspaces
 from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
 from chatapp.toolbox import toolbox
-from chatapp.views.conversations import EXAMPLES
 from tests.chatapp.sockets import open_page
 
 ODD = [
@@ -141,10 +141,13 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
 
     However many tools there are, the originals fit again where it is undone.
     """
+    browser = AsyncClient()
+    await browser.aforce_login(alice)
+    example = re.findall(r'name="prompt" value="([^"]+)', (await browser.get("/")).text)[0]
     conversation = await sync_to_async(begin)(alice, tools)
     files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
-        await page.say(str(EXAMPLES[0]["prompt"]))
+        await page.say(example)
         await page.until_idle()
     turn = await Turn.objects.aget()
     assert (turn.status, turn.error) == (Turn.Status.SUCCEEDED, "")

@@ -3,7 +3,6 @@
 import gzip
 import json
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -256,10 +255,3 @@ def test_memory_does_not_grow_with_the_file(folder: Path) -> None:
         tracemalloc.stop()
     assert count == 2_000
     assert peak < 4_000_000
-
-
-def test_reading_begins_only_when_asked(folder: Path) -> None:
-    """The reader is an iterator; a missing file is the caller's error."""
-    items: Iterator[Any] = read_transcript(folder / "missing.json")
-    with pytest.raises(FileNotFoundError):
-        next(items)

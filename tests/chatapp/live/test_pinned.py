@@ -7,7 +7,8 @@ from django.test import Client
 from chatapp.conversations import pins
 from chatapp.models import Condensation, Conversation, ModelCall, Pin, message_store
 from tests.chatapp.audited import raw
-from tests.chatapp.condensation.test_manual_condensation import LONG, SUMMARY
+from tests.chatapp.condensation.conftest import LONG
+from tests.chatapp.condensation.test_manual_condensation import SUMMARY
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply

@@ -183,7 +183,7 @@ def test_an_erased_content_can_not_be_guessed(conversation: Conversation, say: S
 
 
 def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Say) -> None:
-    """One reads the head with the messages since, one inserts, one moves the head."""
+    """One reads the head, one the messages since, one inserts, one moves the head."""
     for number in range(40):
         say("user", f"text {number}")
     turn = Turn.objects.create(conversation=conversation)
@@ -193,7 +193,7 @@ def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Sa
             approvals.answer_question(question=question, decision="once")
         audited = [one for one in sent if "audit" in one]
         assert [one.split()[0] for one in audited] == ["SELECT", "INSERT", "UPDATE"]
-        assert len(sent) == 5
+        assert len(sent) == 6
     assert len(json.loads(entries(conversation)[1].payload)["digests"]) == 1
 
 

@@ -258,33 +258,6 @@ def test_queries_and_pure_functions_show_the_model_the_same(
     assert [message.seq for message in stored] == [message.seq for message in twin.history]
 
 
-def test_a_summary_stands_where_the_last_message_it_hides_stood(
-    conversation: Conversation, say: Say
-) -> None:
-    """What was kept verbatim follows it."""
-    take_turns(say, 4)
-    say("user", "the newest")
-    summarise(conversation, keep=1)
-    effective = message_store.read_effective(conversation.pk)
-    assert [message.is_summary for message in effective] == [True, False]
-    assert effective[1].text == "the newest"
-
-
-def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
-    conversation: Conversation, say: Say
-) -> None:
-    """The summary is back, and what it stands for is not beside it."""
-    take_turns(say, 6)
-    summarise(conversation, keep=2)
-    say("user", "later")
-    before = message_store.read_effective(conversation.pk)
-    record = hidden_messages.rewind(conversation.pk, to_seq=6)
-    assert [m.seq for m in message_store.read_effective(conversation.pk)] == [1, 2, 3, 4, 5]
-    hidden_messages.undo_rewind(record)
-    assert seen(message_store.read_effective(conversation.pk)) == seen(before)
-    assert [row.seq for row in conversation.messages.effective()] == [m.seq for m in before]
-
-
 @pytest.mark.parametrize("part", [slice(0, 2), slice(2, 4)])
 def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
     conversation: Conversation, say: Say, part: slice

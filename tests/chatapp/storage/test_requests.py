@@ -62,9 +62,9 @@ class Session:
 
     def history(self) -> tuple[condense.Message, ...]:
         """Return what the model sees."""
-        rows = message_store.effective_rows(conversation=self.conversation.pk)
+        rows = message_store.effective_rows(self.conversation.pk)
         self.log.learn(rows)
-        return message_store.as_effective(rows)
+        return condense.effective_history([message_store.to_engine(row) for row in rows])
 
     def send(self, messages: Sequence[condense.Message] | None = None) -> SentRequest:
         """Record a request of these messages, or of all the model sees."""
@@ -78,7 +78,7 @@ class Session:
         call = ModelCall.objects.create(
             conversation=self.conversation, purpose="chat", profile_name="p", model="m"
         )
-        self.log.confirm(self.log.write(call.pk, sent))
+        self.log.written = self.log.write(call.pk, sent)
 
     def added(self) -> list[Any]:
         """Return the items of the newest record."""
@@ -246,7 +246,7 @@ def test_a_record_that_was_not_committed_is_no_ground_for_the_next(session: Sess
     call.delete()
     Fragment.objects.latest("pk").delete()
     session.send()
-    session.log.confirm(Written())
+    session.log.written = Written()
     session.send()
     assert not [*find_changed()]
 

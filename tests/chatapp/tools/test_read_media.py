@@ -58,7 +58,8 @@ def make_pdf(*texts: str) -> bytes:
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
     written = [b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, start=1)]
     # Readers find the objects also where no table says where they are.
-    return b"%PDF-1.4\n" + b"".join(written) + b"trailer << /Root 1 0 R >>\nstartxref\n0\n%%EOF"
+    trailer = b"trailer << /Root 1 0 R /Size %d >>\nstartxref\n0\n%%%%EOF" % (len(objects) + 1)
+    return b"%PDF-1.4\n" + b"".join(written) + trailer
 
 
 async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.agent.provider_port import SentRequest
+from chatapp.agent.events import SentRequest
 from chatapp.condensation.cost_forecast import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
