@@ -56,6 +56,12 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
+from .facts.ledger import Ledger
+from .facts.markdown import parse_ledger
+from .facts.notebook import ledger
+from .facts.probes import FactKind, Probe
+from .facts.receipt import FactState, Finding, Receipt, Tally, receipt
+from .facts.search import NOT_SEARCHED, Search, WordSearch
 from .folded_files.results import Folded, FoldedFile, FoldingRecord
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
@@ -83,6 +89,7 @@ from .history.tags import (
 from .messages import (
     BESIDE,
     ENVIRONMENT,
+    USER_WORDS,
     Block,
     Content,
     ImageBlock,
@@ -98,10 +105,8 @@ from .messages import (
     block_from_api,
     content_from_api,
     content_to_api,
+    user_words,
 )
-from .notes.ledger import Ledger
-from .notes.ledger_text import parse_ledger
-from .notes.notebook import ledger
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
@@ -114,9 +119,6 @@ from .prompts import (
     unregister_prompt,
     update_instruction,
 )
-from .receipts.judgement import FactState, Finding
-from .receipts.probes import FactKind, Probe
-from .receipts.receipt import Receipt, Tally, receipt
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Kit, Strategy, asks_model, expected_usage
@@ -172,6 +174,8 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "NOT_SEARCHED",
+    "USER_WORDS",
     "Accept",
     "Adaptive",
     "Addition",
@@ -242,6 +246,7 @@ __all__ = [
     "Reviewer",
     "Role",
     "RooSettings",
+    "Search",
     "Situation",
     "Strategy",
     "Summarizer",
@@ -271,6 +276,7 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
+    "WordSearch",
     "WriteAgain",
     "asks_model",
     "attach_ledger",
@@ -341,6 +347,7 @@ __all__ = [
     "unregister_prompt",
     "unregister_strategy",
     "update_instruction",
+    "user_words",
     "well_formed",
     "well_formed_json",
     "with_threshold",

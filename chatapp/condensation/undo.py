@@ -149,11 +149,11 @@ def put_back(*, condensation: Condensation, index: int) -> None:
 
 
 def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
-    """Return what the model is told; it is the user's own choice, so it is said as theirs."""
+    """Return what the model is told; only what the user said is marked as theirs."""
     kind = fact.kind.replace("_", " ")
-    return condense.TextBlock(
-        f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
-    )
+    text = f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
+    own = fact.text if fact.kind in ("constraints", "names") else ""
+    return condense.TextBlock(text, {condense.USER_WORDS: own})
 
 
 def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int | None]:

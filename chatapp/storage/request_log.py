@@ -69,7 +69,8 @@ def _sent_of(block: Mapping[str, object]) -> Iterator[tuple[int, int]]:
 
     An image may go out in another shape, which holds the same data.
     """
-    told = {name: value for name, value in block.items() if name != condense.BESIDE}
+    marks = {condense.BESIDE, condense.USER_WORDS}
+    told = {name: value for name, value in block.items() if name not in marks}
     is_last = [*told] == [*block][: len(told)]
     yield 0, len(request_bytes.encode(told if is_last else block).decode()) - 1
     match block:

@@ -122,7 +122,7 @@ def _judge(
     hidden = reduction.hidden_among(baseline.effective)
     kept = condense.replace_hidden(baseline.effective, reduction.hidden, reduction.message)
     on_disk = baseline.toolbox.holds
-    receipt = condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
+    receipt = condense.receipt(hidden, kept, on_disk=on_disk)
     return receipt, _ground(reduction.summary, hidden) if reduction.summary else None
 
 
@@ -132,7 +132,7 @@ def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receip
     Sentences do not count: they may be said in other words.
     """
     stated = [condense.Message("user", line) for line in summary.splitlines() if line.strip()]
-    found = condense.receipt(stated, hidden, searchable=False).findings
+    found = condense.receipt(stated, hidden, search=condense.NOT_SEARCHED).findings
     return condense.Receipt(tuple(one for one in found if one.probe.kind == "names"))
 
 

@@ -19,9 +19,9 @@ from condense.condenser.log import (
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
+from condense.facts.markdown import parse_ledger
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
-from condense.notes.ledger_text import parse_ledger
 from condense.prices import Usage
 from condense.prompts.reply_parser import parse_summary
 from condense.reduction.carryover import carry_answered

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from condense.messages import Message, TextBlock, beside_of
+from condense.messages import Message, TextBlock, beside_of, user_words
 
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
@@ -38,8 +38,11 @@ def _directives(message: Message) -> str:
     """Return the text that may hold directives: what a file says is none."""
     texts = [block for block in message.blocks if isinstance(block, TextBlock)]
     if message.is_summary or message.is_marker:
-        return "\n".join([block.text for block in texts if block.text.startswith(REMINDER)])
-    return "\n".join([block.text for block in texts if beside_of(block).get("kind") in _MEANT])
+        # The first is its own words, or all of another program's summary.
+        told = [one for one in message.blocks[1:] if isinstance(one, TextBlock)]
+        return "\n".join([block.text for block in told if block.text.startswith(REMINDER)])
+    meant = [block for block in texts if beside_of(block).get("kind") in _MEANT]
+    return "\n".join([block.text if beside_of(block) else user_words(block) for block in meant])
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import override
 
 from condense.budget.situation import Chosen, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
+from condense.facts.texts import one_line
 from condense.history.boundaries import (
     AnsweredCall,
     pair_calls,
@@ -14,7 +15,6 @@ from condense.history.boundaries import (
     unread_tail,
 )
 from condense.messages import Message, Tags, TextBlock, content_to_api
-from condense.notes.sentences import one_line
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reduction.recap import HEADING, Recap, Split, opening, with_written
 from condense.reduction.strategy import ByModel, Kit, make_reduction
