@@ -3,12 +3,13 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from condense.facts.calls import Call
-from condense.facts.texts import leaves, one_line
+from condense.facts.texts import one_line
 
 # A name counts less with each call after it: half of it is gone after 23. What a result prints
 # counts for less, but for as often as it stands there; a name that is used anywhere stays a little.
@@ -48,8 +49,7 @@ class Names:
     def note(self, call: Call) -> None:
         """Weigh what a call names, and what it printed."""
         self._calls += 1
-        told = {key: one for key, one in call.arguments.items() if key not in _CHOICES}
-        self._told.append(_Told(self._calls, "\n".join(leaves(told))))
+        self._told.append(_Told(self._calls, "\n".join(_words(call.arguments))))
         if call.answer:
             self._told.append(_Told(self._calls, call.answer, printed=True))
 
@@ -77,6 +77,19 @@ class Names:
         for name, times in used.items():
             weights[name] += EVER * math.log(1 + times)
         return sorted(weights, key=lambda name: (-weights[name] / len(name), name))
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield the texts of arguments but those that only choose."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, item in value.items():
+                yield from _words(item) if key not in _CHOICES else ()
+        case list():
+            for item in value:
+                yield from _words(item)
 
 
 def _names(text: str) -> Counter[str]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.budget.language import language_in, language_of
 from condense.facts import budget
 from condense.facts.calls import (
     Call,
@@ -18,7 +17,7 @@ from condense.facts.calls import (
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run
 from condense.facts.markdown import ledger_of, render
 from condense.facts.names import Names
-from condense.facts.rules import rules_in
+from condense.facts.rules import language_spoken, rules_in
 from condense.facts.texts import estimate, one_line, plain_text, shortened
 from condense.facts.todos import TodoList
 from condense.messages import Message, TextBlock
@@ -34,7 +33,8 @@ _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
 )
-_SAYS = re.compile(r"(?:[^\W\d_]{2,}\W+){2}[^\W\d_]{2,}|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
+_PATHS = re.compile(r"\S*/\S*|\S+:\d\S*")
+_SAYS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}.*(?<!:)\Z|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
 _TAGS = re.compile(r"</?\w+>")
 _SEARCHED = 20_000  # characters of an answer that are looked at
 
@@ -69,9 +69,7 @@ class Notebook:
                 _renew(self.requests, Request(text, question_in(question)), None)
             for call in calls.pop(message.id, ()):
                 self.watch(call)
-        language = language_in(messages) or language_of(
-            "\n".join([one.text for one in self.requests])
-        )
+        language = language_spoken(messages)
         for request in self.requests:
             for rule in rules_in(request.text, language):
                 _renew(self.rules, rule, None)
@@ -168,10 +166,11 @@ def question_in(reply: str) -> str:
 def error_line(answer: str) -> str:
     """Return the line that tells most of an error, "" where none says anything.
 
-    That is Python's last one, else the first that names an error, else the first of three words.
+    That is Python's last one, else the first that names an error, else the first; a word and a
+    path say nothing.
     """
     lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
-    lines = [line for line in lines if _SAYS.search(line)]
+    lines = [line for line in lines if _SAYS.search(_PATHS.sub("", line).strip())]
     if "Traceback (most recent call last)" in answer:
         lines.reverse()
     return one_line(next(filter(_TELLING.search, lines), next(iter(lines), "")), MESSAGE)

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from condense.budget.language import language_in
 from condense.facts.calls import Call, command_of, is_edit, is_lookup, read_calls, touched_paths
 from condense.facts.markdown import ledger_of
 from condense.facts.names import names_in
 from condense.facts.notebook import Notebook, said
-from condense.facts.rules import rules_in
+from condense.facts.rules import language_spoken, rules_in
 from condense.messages import Message
 
 # Receipts on record may have results, too: figures of replies.
@@ -38,27 +37,15 @@ class Probe:
     context: str = ""
 
 
-def probes_of(hidden: Sequence[Message]) -> dict[Probe, list[str]]:
-    """Return the facts, kind by kind and each once, with the ids of all messages that say it.
-
-    A fact's source is the last of these.
-    """
-    told: dict[tuple[FactKind, str], tuple[Probe, list[str]]] = {}
+def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
+    """Return the facts, kind by kind, each once and where it was said last."""
+    told: dict[tuple[FactKind, str], Probe] = {}
     for probe in (*_done(hidden), *_said(hidden)):
-        key = probe.kind, probe.text
-        sources = told.pop(key)[1] if key in told else []
-        if not sources or sources[-1] != probe.source:
-            sources.append(probe.source)
-        told[key] = probe, sources
-    facts = [
-        one for (kind, text), one in told.items()
-        if kind != "read_files" or ("edited_files", text) not in told
-    ]  # fmt: skip
-    return {
-        probe: sources
-        for kind in KINDS
-        for probe, sources in [one for one in facts if one[0].kind == kind][-MOST:]
-    }
+        told.pop((probe.kind, probe.text), None)
+        told[probe.kind, probe.text] = probe
+    edited = {text for kind, text in told if kind == "edited_files"}
+    facts = [one for one in told.values() if one.kind != "read_files" or one.text not in edited]
+    return tuple([one for kind in KINDS for one in [p for p in facts if p.kind == kind][-MOST:]])
 
 
 def _done(hidden: Sequence[Message]) -> Iterator[Probe]:
@@ -91,7 +78,7 @@ def _of_call(call: Call, source: str) -> Iterator[Probe]:
 
 def _said(hidden: Sequence[Message]) -> Iterator[Probe]:
     """Yield the rules and names in the user's words."""
-    language = language_in(hidden)
+    language = language_spoken(hidden)
     for message, text in _words(hidden):
         for rule in rules_in(text, language):
             yield Probe("constraints", rule, rule.rstrip(" .!。！"), message.id)

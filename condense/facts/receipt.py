@@ -8,14 +8,14 @@ says it among the first five; *missing* otherwise.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
 from condense.facts.calls import is_edit, read_calls, touched_paths
 from condense.facts.lookup import Shown
 from condense.facts.markdown import BEGINNINGS, ledger_of, parse_ledger
 from condense.facts.probes import KINDS, FactKind, Probe, probes_of
-from condense.facts.search import Search, WordSearch
+from condense.facts.search import NOT_SEARCHED, Search, WordSearch
 from condense.facts.texts import plain_text
 from condense.messages import Message
 
@@ -121,18 +121,25 @@ def receipt(
     probes = probes_of(hidden)
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = dict(_files_of(kept))
-    states: dict[Probe, FactState | None] = {one: _state(one, shown, files) for one in probes}
-    if search is None and None in states.values():
-        search = WordSearch(hidden)
-    findings = []
-    for probe, kept_state in states.items():
-        state = kept_state or "missing"
-        if kept_state is None:
+    states = [_state(probe, shown, files) for probe in probes]
+    if search is None:
+        search = WordSearch(hidden) if None in states else NOT_SEARCHED
+    said = {message.id: message for message in hidden}
+
+    @cache
+    def text_of(id_: str) -> str:
+        return " ".join(plain_text([said[id_]]).split()) if id_ in said else ""
+
+    found: list[Finding] = []
+    for probe, known in zip(probes, states, strict=True):
+        state: FactState = known or "missing"
+        if known is None:
+            first = map(text_of, search(probe.text)[:FIRST])
             is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
-            if is_there or (search and {*search(probe.text)[:FIRST]} & {*probes[probe]}):
+            if is_there or any(probe.needle in text for text in first):
                 state = "recoverable"
-        findings.append(Finding(probe, state))
-    return Receipt(tuple(findings))
+        found.append(Finding(probe, state))
+    return Receipt(tuple(found))
 
 
 def _state(probe: Probe, shown: Shown, files: Mapping[str, bool]) -> FactState | None:

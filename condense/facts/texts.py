@@ -12,8 +12,8 @@ HEAD = 0.8  # of what stays of a long text; the rest is its end, where the quest
 SHORTEST = 40  # characters; less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
-# A full stop after a number or a single letter ends no sentence.
-_END = re.compile(r"(?:(?<!\b\w)(?<!\b\d\d)\.|[!?…؟۔।])[\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
+_END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
+_LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
 
 
 def plain_text(messages: Iterable[Message]) -> str:
@@ -77,9 +77,11 @@ def sentences(text: str) -> Iterator[str]:
     """Yield the sentences and lines of a text, without space around them."""
     start = 0
     for end in _END.finditer(text):
-        if sentence := text[start : end.end()].strip():
-            yield sentence
-        start = end.end()
+        sentence = text[start : end.end()].strip()
+        if end[0] == "\n" or not _LABEL.fullmatch(sentence):
+            start = end.end()
+            if sentence:
+                yield sentence
     if rest := text[start:].strip():
         yield rest
 
