@@ -85,7 +85,8 @@ async def test_only_the_cuts_of_a_course_count() -> None:
 
 async def test_in_a_small_window_a_ledger_is_smaller() -> None:
     """It takes a share of it."""
-    made = Session().says("Do this: " + "very long words " * 500).is_cut().replies()
+    made = Session().reads("/a", "x" * 20_000)
+    made.says("Do this: " + "very long words " * 500).is_cut().replies()
     large = await score("ledger", made=made)
     small = await score("ledger", made=made, window=4_000)
     assert small["ledger"].tokens < large["ledger"].tokens
