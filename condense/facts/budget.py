@@ -87,12 +87,15 @@ class Budget:
         requests = [*_cut(requests, rooms["requests"])]
         # Oldest first: what was kept once is kept again, and the newest requests stand here.
         rules = _first("rules", _unsaid(ledger.rules, requests)[::-1], rooms["rules"])
+        kept: dict[str, Any] = {
+            kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()
+        }
         made = replace(
             ledger,
             rules=rules[::-1],
             requests=tuple(requests),
             last_reply=shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"])),
-            **{kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()},
+            **kept,
         )
         said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
         names = [name for name in self.names[: int(4 * self.of_names)] if name not in said]

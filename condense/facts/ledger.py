@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user said, word for word; where words are left out stands ``[…]``.
-
-    ``to`` is the question that a short answer answers, or the call that the words are about.
-    """
+    """What the user said, and ``to`` which question or call; ``[…]`` stands for what is cut."""
 
     text: str
     to: str = ""
@@ -32,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error that nothing has resolved: of which command, file or tool, and what it said."""
+    """An error that nothing has resolved: of what, and what it said."""
 
     subject: str
     message: str

@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,34 +23,24 @@ _ESCAPES = re.compile(r"\\[nrtbf\"']|\\u[0-9a-fA-F]{4}")  # they would grow into
 _ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|[A-Z][A-Z0-9]+-\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What uses names after so many calls: words of calls and replies, or what a result prints."""
-
-    at: int
-    text: str
-    printed: bool = False
-
-
 class Names:
     """Weighs the names in what is done and said."""
 
     def __init__(self) -> None:
-        self._told: list[_Told] = []
+        # After how many calls which text came, and whether a result printed it.
+        self._told: list[tuple[int, str, bool]] = []
         self._carried: dict[str, int] = {}
         self._calls = 0
 
     def hear(self, reply: str) -> None:
         """Weigh what a reply names."""
-        if reply:
-            self._told.append(_Told(self._calls, reply))
+        self._told.append((self._calls, reply, False))
 
     def note(self, call: Call) -> None:
         """Weigh what a call names, and what it printed."""
         self._calls += 1
-        self._told.append(_Told(self._calls, "\n".join(_words(call.arguments))))
-        if call.answer:
-            self._told.append(_Told(self._calls, call.answer, printed=True))
+        self.hear("\n".join(_words(call.arguments)))
+        self._told.append((self._calls, call.answer, True))
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over the names of an earlier ledger, as if each was just used."""
@@ -63,17 +52,13 @@ class Names:
         used: Counter[str] = Counter()
         for name, at in self._carried.items():
             weights[name] += DECAY ** (self._calls - at)
-        for told in self._told:
-            age = self._calls - told.at
-            if age > OLDEST and told.printed:
-                continue
-            fade = DECAY**age
-            for name, times in _names(told.text).items():
-                if told.printed:
-                    weights[name] += PRINTED * fade * math.log(1 + times)
-                else:
-                    weights[name] += fade * (1 + math.log(times))
-                    used[name] += 1
+        for at, text, printed in self._told:
+            fade = DECAY ** (self._calls - at)
+            names = {} if printed and self._calls - at > OLDEST else _names(text)
+            for name, times in names.items():
+                weight = PRINTED * math.log(1 + times) if printed else 1 + math.log(times)
+                weights[name] += fade * weight
+            used.update(() if printed else names.keys())
         for name, times in used.items():
             weights[name] += EVER * math.log(1 + times)
         return sorted(weights, key=lambda name: (-weights[name] / len(name), name))

@@ -104,9 +104,12 @@ class Notebook:
                 self._touch(path, edited=call.outcome == "ok" and is_edit(call))
         if command:
             self._run(command, 1)
-        subjects = paths or (kind_of(command) if command else call.about,)
-        for subject in subjects:
-            self._settle(subject, call, is_lookup(command) if command else False)
+        looks = bool(command) and is_lookup(command)
+        for subject in paths or (kind_of(command) if command else call.about,):
+            if call.outcome == "ok":
+                self._failures.pop(subject, None)
+            elif call.outcome == "failed" and not looks and (line := error_line(call.answer)):
+                _renew(self._failures, subject, (self._calls, Failure(subject, line)))
 
     def ledger(self) -> Ledger:
         """Return all that is known but names, newest first."""
@@ -136,13 +139,6 @@ class Notebook:
     def _run(self, head: str, times: int) -> None:
         known = self.runs.get(head, Run(head, 0))
         _renew(self.runs, head, replace(known, times=known.times + times))
-
-    def _settle(self, subject: str, call: Call, looks: bool) -> None:
-        """Note a failure, or that an earlier one of the same subject is over."""
-        if call.outcome == "ok":
-            self._failures.pop(subject, None)
-        elif call.outcome == "failed" and not looks and (line := error_line(call.answer)):
-            _renew(self._failures, subject, (self._calls, Failure(subject, line)))
 
 
 def _renew[Key: Hashable, Value](facts: dict[Key, Value], key: Key, value: Value) -> None:

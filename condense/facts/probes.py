@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from condense.facts.calls import Call, command_of, is_edit, is_lookup, read_calls, touched_paths
 from condense.facts.markdown import ledger_of
 from condense.facts.names import names_in
-from condense.facts.notebook import Notebook, said
+from condense.facts.notebook import Notebook, error_line, said
 from condense.facts.rules import language_spoken, rules_in
 from condense.messages import Message
 
@@ -60,7 +60,7 @@ def _done(hidden: Sequence[Message]) -> Iterator[Probe]:
         notebook.watch(call)
         yield from _of_call(call, message.id)
         if call.outcome == "failed":
-            failed |= {one.message: message.id for one in notebook.ledger().failures[:1]}
+            failed[error_line(call.answer)] = message.id
     for failure in reversed(notebook.ledger().failures):
         line = failure.message.removesuffix("…")
         yield Probe("errors", line, line, failed.get(failure.message, ""))
@@ -90,7 +90,7 @@ def _said(hidden: Sequence[Message]) -> Iterator[Probe]:
 
 
 def _words(hidden: Sequence[Message]) -> Iterable[tuple[Message, str]]:
-    answered = {}
+    answered: dict[str, list[str]] = {}
     for message, call in read_calls(hidden):
         answered.setdefault(message.id, []).append(call.user_words)
     for message in hidden:
