@@ -15,7 +15,7 @@ Block = dict[str, Any]
 # to the last end counts as its own.
 _ELEMENTS = re.compile(
     r"<(system-reminder|local-command-\w+|command-message|task-notification|bash-std\w+|ide_\w+)>"
-    r".*(?:</\1>|\Z)",
+    r"(?:.*</\1>|.*\Z)",
     re.DOTALL,
 )
 # Commands about itself.
