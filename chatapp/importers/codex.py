@@ -139,9 +139,7 @@ def _answers(output: str) -> str:
     except (ValueError, RecursionError):
         return ""
     given = told.get("answers") if isinstance(told, dict) else None
-    found = (
-        [one.get("answers") for one in given.values() if isinstance(one, dict)]
-        if isinstance(given, dict)
-        else []
-    )
+    if not isinstance(given, dict):
+        return ""
+    found = [one.get("answers") for one in given.values() if isinstance(one, dict)]
     return "\n".join(str(one) for answers in found for one in listed(answers))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from condense.messages import USER_WORDS
+import condense
 
 Block = dict[str, Any]
 
@@ -61,7 +61,7 @@ class ClaudeCodeWords:
             case {"type": "tool_result", "tool_use_id": str(id_)}:
                 call = self._calls.get(id_, {})
                 words = _said_to(call, _text_of(block.get("content")), block) or None
-        return block if words is None else {**block, USER_WORDS: words}
+        return block if words is None else {**block, condense.USER_WORDS: words}
 
 
 def _own_words(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from condense.messages import USER_WORDS
+import condense
 
 Block = dict[str, Any]
 
@@ -50,7 +50,7 @@ class RooWords:
             elif block["type"] == "tool_result":
                 name = self._calls.get(str(block.get("tool_use_id")), "")
                 words = _said_in_result(block.get("content"), name) or None
-            marked.append(block if words is None else {**block, USER_WORDS: words})
+            marked.append(block if words is None else {**block, condense.USER_WORDS: words})
         return marked
 
 
