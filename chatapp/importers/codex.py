@@ -109,14 +109,13 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
     block: Block | None = None
     match item:
         case {"type": "message", "role": str(said_by), "content": content}:
-            parts = parts_of(content)
+            blocks = parts_of(content)
             if said_by == "assistant":
-                return "assistant", parts
-            own = said_by == "user"
-            written = [not own or bool(_WRITTEN.match(str(one.get("text") or ""))) for one in parts]
-            mark = {condense.USER_WORDS: ""}
-            pairs = zip(parts, written, strict=True)
-            return "user", [one | mark if is_written else one for one, is_written in pairs]
+                return "assistant", blocks
+            for one in blocks:
+                if said_by != "user" or _WRITTEN.match(str(one.get("text") or "")):
+                    one[condense.USER_WORDS] = ""
+            return "user", blocks
         case {"type": "reasoning", "summary": [*parts]}:
             said = [part.get("text") for part in parts if isinstance(part, dict)]
             text = "\n\n".join(one for one in said if isinstance(one, str) and one.strip())

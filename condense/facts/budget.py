@@ -13,9 +13,9 @@ from condense.facts.texts import GAP, estimate, shortened
 # As much of each kind as was measured to be worth its room on recorded sessions: of a request so
 # many tokens, of a longer one a part; names by what is hidden; of commands the newest that act and
 # that look, and those that come again, short or repeated.
-WHOLE, PART, MOST = 500, 0.45, 3_000  # tokens
+WHOLE, PART, MOST = 470, 0.4, 3_000  # tokens
 NAMES, FEWEST = 0.0035, 180  # of what is hidden; tokens
-ACTED, LOOKED, OLDER = 8, 3, 24  # commands
+ACTED, LOOKED, OLDER = 8, 3, 12  # commands
 SHORT_RUN, SHORT_LOOK = 32, 20  # characters
 FAILURES = 5
 FRAME = 2  # tokens of a line beside what it says

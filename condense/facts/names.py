@@ -29,7 +29,7 @@ class Names:
     def __init__(self) -> None:
         # After how many calls which text came, and whether a result printed it.
         self._told: list[tuple[int, str, bool]] = []
-        self._carried: dict[str, int] = {}
+        self.carried: dict[str, int] = {}
         self._calls = 0
 
     def hear(self, reply: str) -> None:
@@ -44,13 +44,13 @@ class Names:
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over the names of an earlier ledger, as if each was just used."""
-        self._carried |= dict.fromkeys(names, self._calls)
+        self.carried |= dict.fromkeys(names, self._calls)
 
     def weightiest(self) -> list[str]:
         """Return the names, first those that weigh most for the room they take."""
         weights: defaultdict[str, float] = defaultdict(float)
         used: Counter[str] = Counter()
-        for name, at in self._carried.items():
+        for name, at in self.carried.items():
             weights[name] += DECAY ** (self._calls - at)
         for at, text, printed in self._told:
             fade = DECAY ** (self._calls - at)

@@ -8,7 +8,7 @@ from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUs
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
-HEAD = 0.8  # of what stays of a long text; the rest is its end, where the question may be
+HEAD = 0.85  # of what stays of a long text; the rest is its end, where the question may be
 SHORTEST = 40  # characters; less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")

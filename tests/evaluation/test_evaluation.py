@@ -156,6 +156,18 @@ def test_cuts_may_be_tried_at_any_size(folder: Path, capsys: pytest.CaptureFixtu
     assert found["every 500 tokens"]["ledger"]["user messages"] == [2, 2]
 
 
+def test_each_half_of_the_files_can_be_read_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What rules are tuned on is not what they are judged by."""
+    (folder / "three.json").write_bytes((folder / "one.json").read_bytes())
+    sizes = []
+    for half in ("tuning", "report"):
+        main([str(folder), "--json", "--strategy", "ledger", "--half", half])
+        sizes.append(json.loads(capsys.readouterr().out)["as recorded"]["ledger"]["needed files"])
+    assert [of for _, of in sizes] == [1, 2]
+
+
 def test_facts_of_a_transcript_are_looked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

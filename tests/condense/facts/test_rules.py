@@ -15,7 +15,8 @@ RULES = {
     "fr": ["Ne jamais pousser sur main"], "es": ["Siempre escribe en español."],
     "pt": ["Nunca altere o arquivo."], "it": ["Scrivi sempre in italiano."],
     "ru": ["Никогда не меняй порт."], "tr": ["Asla portu değiştirme."],
-    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください"], "ko": ["포트를 절대 바꾸지 마세요"],
+    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください"],
+    "ko": ["포트를 절대 바꾸지 마세요"],
     "ar": ["لا يجوز تغيير المنفذ"], "hi": ["पोर्ट कभी नहीं बदलना"],
 }  # fmt: skip
 
