@@ -14,7 +14,7 @@ from condense.facts.texts import GAP, estimate, shortened
 # many tokens, of a longer one a part; names by what is hidden; of commands the newest that act and
 # that look, and those that come again, short or repeated.
 WHOLE, PART, MOST = 470, 0.4, 3_000  # tokens
-NAMES, FEWEST = 0.0035, 180  # of what is hidden; tokens
+NAMES, OF_NAMES = 0.0035, (180, 320)  # of what is hidden; tokens, at least and at most
 ACTED, LOOKED, OLDER = 8, 3, 12  # commands
 SHORT_RUN, SHORT_LOOK = 32, 20  # characters
 FAILURES = 5
@@ -23,11 +23,11 @@ BRIEF = 12  # tokens; a request is cut to no less
 NEWEST, FIRST = 0.3, 0.2  # of the room for requests, where they do not all fit whole
 # What each kind is sure of where not everything fits; what one does not need goes to the others.
 WEIGHTS = {
-    "rules": 0.25,
-    "requests": 0.4,
+    "rules": 0.2,
+    "requests": 0.37,
     "todos": 0.05,
     "files": 0.12,
-    "runs": 0.07,
+    "runs": 0.15,
     "failures": 0.03,
     "last_reply": 0.04,
     "names": 0.04,

@@ -208,9 +208,9 @@ def gather(
         return max(tokens / budget_tokens, estimate(text) / wanted)
 
     names = notebook.names.weightiest()
-    # What an earlier ledger had room for has room again.
     carried = estimate(" ".join(notebook.names.carried))
-    of_names = max(budget.FEWEST, budget.NAMES * new, carried) if names else 0
+    least, most = budget.OF_NAMES
+    of_names = min(most, max(least, carried + budget.NAMES * new)) if names else 0
     shares = budget.Budget(notebook.ledger(), names, of_names, excess)
     return shares.fit(min(budget_tokens, wanted))
 
