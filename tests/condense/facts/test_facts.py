@@ -91,7 +91,7 @@ def test_commands_are_told_by_their_first_line_with_how_often_they_ran() -> None
     session = Session().runs("make test").runs("ls").runs("# why\n\nmake   test").runs("# only")
     assert told(session).runs == (Run("make test", 2), Run("ls"))
     facts = told(Session().runs("make " + "x" * 100 + "\nsecond line"))
-    assert facts.runs == (Run("make " + "x" * 75 + "…"),)
+    assert facts.runs == (Run("make " + "x" * 61 + "…"),)
     for key in ("command", "cmd", "code", "query", "script", "sql"):
         facts = told(Session().calls("tool", **{key: "UPDATE t SET a = 1"}))
         assert facts.runs == (Run("UPDATE t SET a = 1"),)
