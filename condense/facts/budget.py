@@ -1,8 +1,8 @@
 """Budget: the tokens of a ledger, shared out among the kinds of facts."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from condense.facts.calls import is_lookup
@@ -44,62 +44,46 @@ _COSTS: Mapping[str, Callable[[Any], float]] = {
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The facts that want room: all of a ledger, and names by weight.
+def fit(ledger: Ledger, of_names: float, room: float, excess: Callable[[str], float]) -> Ledger:
+    """Return the facts that are worth their room, in so many tokens or less.
 
-    ``of_names`` is what these may take, and ``excess`` tells by which factor a text is too long.
+    ``of_names`` is what names may take, and ``excess`` tells by which factor a text is too long.
     """
+    while room >= 1:
+        made = _share_out(ledger, of_names, room)
+        factor = excess(render(made))
+        if factor <= 1:
+            return made
+        room *= 0.95 / factor
+    return Ledger()
 
-    ledger: Ledger
-    names: Sequence[str]
-    of_names: float
-    excess: Callable[[str], float]
 
-    def fit(self, room: float) -> Ledger:
-        """Return the facts that are worth their room, in so many tokens or less."""
-        while room >= 1:
-            made = self._share_out(room)
-            excess = self.excess(render(made))
-            if excess <= 1:
-                return made
-            room *= 0.95 / excess
-        return Ledger()
+def _share_out(ledger: Ledger, of_names: float, room: float) -> Ledger:
+    requests = [_worth(one) for one in ledger.requests]
+    runs, failures = [*_needed(ledger.runs)], ledger.failures[:FAILURES]
+    facts = {"todos": ledger.todos, "files": ledger.files, "runs": runs, "failures": failures}
+    needs = {kind: _cost(kind, some) for kind, some in facts.items()}
+    needs |= {"requests": _cost("requests", requests), "names": of_names if ledger.names else 0}
+    needs["last_reply"] = estimate(ledger.last_reply)
+    # Where not all fits, any request may be cut, and the rules in it are not.
+    needs["rules"] = _cost(
+        "rules", _unsaid(ledger.rules, requests if sum(needs.values()) <= room else ())
+    )
+    rooms = _rooms(needs, room)
+    requests = [*_cut(requests, rooms["requests"])]
+    # Oldest first: what was kept once is kept again, and the newest requests stand here.
+    rules = _first("rules", _unsaid(ledger.rules, requests)[::-1], rooms["rules"])[::-1]
+    last = shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"]))
+    kept: dict[str, Any] = {kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()}
+    kept |= {"rules": rules, "requests": tuple(requests), "last_reply": last, "names": ()}
+    made = replace(ledger, **kept)
+    said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
+    names = [name for name in ledger.names[: int(4 * of_names)] if name not in said]
+    return replace(made, names=_first("names", names, rooms["names"]))
 
-    def _share_out(self, room: float) -> Ledger:
-        ledger = self.ledger
-        requests = [_worth(one) for one in ledger.requests]
-        facts: dict[str, Sequence[Any]] = {
-            "todos": ledger.todos,
-            "files": ledger.files,
-            "runs": [*_needed(ledger.runs)],
-            "failures": ledger.failures[:FAILURES],
-        }
-        needs = {
-            kind: sum(map(_COSTS[kind], some))
-            for kind, some in (*facts.items(), ("requests", requests))
-        }
-        needs |= {"last_reply": estimate(ledger.last_reply), "names": self.of_names}
-        # Where not all fits, any request may be cut, and the rules in it are not.
-        unsaid = _unsaid(ledger.rules, requests if sum(needs.values()) <= room else ())
-        needs["rules"] = sum(map(_COSTS["rules"], unsaid))
-        rooms = _rooms(needs, room)
-        requests = [*_cut(requests, rooms["requests"])]
-        # Oldest first: what was kept once is kept again, and the newest requests stand here.
-        rules = _first("rules", _unsaid(ledger.rules, requests)[::-1], rooms["rules"])
-        kept: dict[str, Any] = {
-            kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()
-        }
-        made = replace(
-            ledger,
-            rules=rules[::-1],
-            requests=tuple(requests),
-            last_reply=shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"])),
-            **kept,
-        )
-        said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
-        names = [name for name in self.names[: int(4 * self.of_names)] if name not in said]
-        return replace(made, names=_first("names", names, rooms["names"]))
+
+def _cost(kind: str, facts: Iterable[Any]) -> float:
+    return sum(map(_COSTS[kind], facts))
 
 
 def _worth(request: Request) -> Request:

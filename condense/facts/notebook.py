@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from condense.facts import budget
+from condense.facts.budget import NAMES, OF_NAMES, fit
 from condense.facts.calls import (
     Call,
     command_of,
@@ -111,9 +111,12 @@ class Notebook:
             elif call.outcome == "failed" and not looks and (line := error_line(call.answer)):
                 _renew(self._failures, subject, (self._calls, Failure(subject, line)))
 
+    def failures(self) -> list[Failure]:
+        """Return the errors that still stand, oldest first."""
+        return [one for at, one in self._failures.values() if self._calls - at < STALE]
+
     def ledger(self) -> Ledger:
-        """Return all that is known but names, newest first."""
-        fresh = [one for at, one in self._failures.values() if self._calls - at < STALE]
+        """Return all that is known, newest first; names by their weight."""
         return Ledger(
             rules=tuple(reversed(self.rules)),
             requests=tuple(reversed(self.requests)),
@@ -121,7 +124,8 @@ class Notebook:
             done=self.todos.done,
             files=tuple(reversed(self.files.values())),
             runs=tuple(reversed(self.runs.values())),
-            failures=tuple(reversed(fresh)),
+            failures=tuple(reversed(self.failures())),
+            names=tuple(self.names.weightiest()),
             last_reply=self.last_reply,
         )
 
@@ -207,12 +211,10 @@ def gather(
         tokens = counter.count(text) if counter else estimate(text)
         return max(tokens / budget_tokens, estimate(text) / wanted)
 
-    names = notebook.names.weightiest()
     carried = estimate(" ".join(notebook.names.carried))
-    least, most = budget.OF_NAMES
-    of_names = min(most, max(least, carried + budget.NAMES * new)) if names else 0
-    shares = budget.Budget(notebook.ledger(), names, of_names, excess)
-    return shares.fit(min(budget_tokens, wanted))
+    least, most = OF_NAMES
+    of_names = min(most, max(least, carried + NAMES * new))
+    return fit(notebook.ledger(), of_names, min(budget_tokens, wanted), excess)
 
 
 def budget_in(window: int) -> int:

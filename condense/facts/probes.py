@@ -61,7 +61,7 @@ def _done(hidden: Sequence[Message]) -> Iterator[Probe]:
         yield from _of_call(call, message.id)
         if call.outcome == "failed":
             failed[error_line(call.answer)] = message.id
-    for failure in reversed(notebook.ledger().failures):
+    for failure in notebook.failures():
         line = failure.message.removesuffix("…")
         yield Probe("errors", line, line, failed.get(failure.message, ""))
 
