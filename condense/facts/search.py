@@ -2,9 +2,8 @@
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 from condense.facts.texts import plain_text
 from condense.messages import Message
@@ -41,19 +40,12 @@ class WordSearch:
 
     def __call__(self, words: str) -> Sequence[str]:
         """Return the ids of the messages that have any of the words' rarest."""
-        wanted = [
-            places
-            for word in dict.fromkeys(_WORD.findall(words.casefold()))
-            if (places := self._places.get(word))
-        ]
-        rarest = sorted(wanted, key=len)[:RAREST]
-        scores: Counter[str] = Counter()
-        for id_, score in chain.from_iterable(map(self._scored, rarest)):
-            scores[id_] += score  # type: ignore[assignment]
-        return [id_ for id_, _ in scores.most_common()]
-
-    def _scored(self, places: Mapping[str, int]) -> Iterable[tuple[str, float]]:
-        rarity = math.log(1 + len(self._lengths) / len(places))
-        for id_, times in places.items():
-            length = 0.4 + 0.6 * self._lengths[id_] / self._usual
-            yield id_, rarity * times / (times + 1.2 * length)
+        wanted = dict.fromkeys(_WORD.findall(words.casefold()))
+        found = [self._places[word] for word in wanted if word in self._places]
+        scores: defaultdict[str, float] = defaultdict(float)
+        for places in sorted(found, key=len)[:RAREST]:
+            rarity = math.log(1 + len(self._lengths) / len(places))
+            for id_, times in places.items():
+                length = 0.4 + 0.6 * self._lengths[id_] / self._usual
+                scores[id_] += rarity * times / (times + 1.2 * length)
+        return sorted(scores, key=lambda id_: -scores[id_])
