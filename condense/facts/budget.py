@@ -15,7 +15,7 @@ from condense.facts.texts import GAP, estimate, shortened
 # that look, and those that come again, short or repeated.
 WHOLE, PART, MOST = 470, 0.4, 3_000  # tokens
 NAMES, OF_NAMES = 0.0035, (180, 320)  # of what is hidden; tokens, at least and at most
-ACTED, LOOKED, OLDER = 8, 3, 12  # commands
+ACTED, LOOKED, OLDER = 10, 4, 12  # commands
 SHORT_RUN, SHORT_LOOK = 32, 20  # characters
 FAILURES = 5
 FRAME = 2  # tokens of a line beside what it says
