@@ -56,6 +56,12 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
+from .facts.ledger import Ledger
+from .facts.markdown import parse_ledger
+from .facts.notebook import ledger
+from .facts.probes import FactKind, Probe
+from .facts.receipt import FactState, Finding, Receipt, Tally, receipt
+from .facts.search import NOT_SEARCHED, Search, WordSearch
 from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
@@ -83,6 +89,7 @@ from .history.tags import (
 from .messages import (
     BESIDE,
     ENVIRONMENT,
+    USER_WORDS,
     Block,
     Content,
     ImageBlock,
@@ -98,10 +105,8 @@ from .messages import (
     block_from_api,
     content_from_api,
     content_to_api,
+    user_words,
 )
-from .notes.ledger import Ledger
-from .notes.ledger_text import parse_ledger
-from .notes.notebook import ledger
 from .one_call import Condensed, condense
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
@@ -112,9 +117,6 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .receipts.judgement import FactState, Finding
-from .receipts.probes import FactKind, Probe
-from .receipts.receipt import Receipt, Tally, receipt
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
@@ -171,6 +173,8 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "NOT_SEARCHED",
+    "USER_WORDS",
     "Accept",
     "Adaptive",
     "Addition",
@@ -240,6 +244,7 @@ __all__ = [
     "Reviewer",
     "Role",
     "RooSettings",
+    "Search",
     "Situation",
     "Strategy",
     "Summarizer",
@@ -269,6 +274,7 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
+    "WordSearch",
     "WriteAgain",
     "asks_model",
     "attach_ledger",
@@ -336,6 +342,7 @@ __all__ = [
     "unread_tail",
     "unregister_prompt",
     "unregister_strategy",
+    "user_words",
     "well_formed",
     "well_formed_json",
     "with_threshold",

@@ -110,6 +110,26 @@ def beside_of(block: Block) -> Json:
     return said if isinstance(said, Mapping) else {}
 
 
+# Under this key a block of a user's message has what of it are the user's own words: all of a text
+# that a client sent in their name, some of it or nothing; their answer or their reason in a tool's
+# result. Whoever makes the block knows that and marks it; nobody tells it from the text. It is for
+# whoever reads the record, and no API knows it.
+USER_WORDS = "user_words"
+
+
+def user_words(block: Block) -> str:
+    """Return what of a block in a user's message the user said.
+
+    Without a mark that is all of a text that stands beside nothing else, and nothing of a result.
+    """
+    if not isinstance(block, TextBlock | ToolResultBlock):
+        return ""
+    marked = block.extra.get(USER_WORDS)
+    if isinstance(marked, str):
+        return marked
+    return block.text if isinstance(block, TextBlock) and not beside_of(block) else ""
+
+
 Content = str | tuple[Block, ...]
 
 
@@ -238,9 +258,13 @@ class Message:
 
     @property
     def words(self) -> str:
-        """The text without what was put beside it: attached files, surroundings, commands."""
-        own = [block for block in self.blocks if not beside_of(block)]
-        return type(self)(self.role, tuple(own), self.id).text
+        """The text without what was put beside it, or was written in the user's name."""
+        said = [
+            user_words(block) if isinstance(block, TextBlock) else block.said
+            for block in self.blocks
+            if isinstance(block, TextBlock | OpaqueBlock)
+        ]
+        return "\n".join(filter(None, said))
 
     @property
     def lasting(self) -> "Message":

@@ -37,6 +37,14 @@ def command_block(name: str, directive: str) -> condense.TextBlock:
     return condense.TextBlock(directive, {condense.BESIDE: {"kind": COMMAND, "name": name}})
 
 
+def result_block(
+    call: condense.ToolUseBlock, content: condense.Content, *, is_error: bool, words: str = ""
+) -> condense.ToolResultBlock:
+    """Return the result of a call, marked with the ``words`` of it that the user said."""
+    mark = {condense.USER_WORDS: words} if words else {}
+    return condense.ToolResultBlock(call.id, content, is_error, mark)
+
+
 def rule_block(text: str) -> condense.TextBlock:
     """Return a rule of the user's own as the model reads it, word for word."""
     return _tagged("pinned_rule", "", text, {"kind": RULE})

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import condense
+from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import ToolError
 
 
@@ -57,17 +58,21 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool answered; ``text`` goes to the model, and ``images`` after it."""
+    """What a tool answered; ``text`` goes to the model, and ``images`` after it.
+
+    ``user_words`` are what of the text the user said: an answer, or the reason of a refusal.
+    """
 
     text: str
     is_error: bool = False
     images: tuple[condense.ImageBlock, ...] = ()
+    user_words: str = ""
 
     def answer(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
         """Return it as the result of a call."""
         text = condense.TextBlock(self.text)
         content: condense.Content = (text, *self.images) if self.images else self.text
-        return condense.ToolResultBlock(call.id, content, self.is_error)
+        return result_block(call, content, is_error=self.is_error, words=self.user_words)
 
 
 class Line(Protocol):

@@ -55,8 +55,7 @@ def receipt_of(
     """Return what the model still reads of the facts that a reduction hides, once it applies."""
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-    # The agent has no tool that searches the history, so only files can be found again.
-    return condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
+    return condense.receipt(hidden, kept, on_disk=on_disk)
 
 
 PROGRESS_INTERVAL = 0.5  # seconds

@@ -135,9 +135,11 @@ def put_back(*, condensation: Condensation, index: int) -> None:
             return
         refuse_while_running(locked)
         fact = receipt.findings[index].probe
-        # It is the user's own choice, so it is said as theirs.
         said = "From the part of this conversation that the summary replaces"
-        block = condense.TextBlock(f"{said} ({fact.kind.replace('_', ' ')}): {fact.text}")
+        # Only what the user said is marked as theirs.
+        own = fact.text if fact.kind in ("constraints", "names") else ""
+        text = f"{said} ({fact.kind.replace('_', ' ')}): {fact.text}"
+        block = condense.TextBlock(text, {condense.USER_WORDS: own})
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, sizes.COUNTER)
         message_store.append_message(locked.pk, message, tokens=tokens)

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import condense
 from chatapp.transfer import Piece
+from chatapp.transfer.claude_code_words import ClaudeCodeWords
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, text_block
 
@@ -37,6 +39,7 @@ class _Session(Transcript):
 
     def __init__(self) -> None:
         super().__init__()
+        self._words = ClaudeCodeWords()
         self._reply: Any = None
         self._call: dict[str, Any] = {}
         self._boundary: Mapping[Any, Any] = {}
@@ -56,7 +59,10 @@ class _Session(Transcript):
                         self._condense(joined_text(content), at)
                     else:
                         blocks = [text_block(content)] if isinstance(content, str) else content
-                        self._say(said["role"], blocks, message, at)
+                        marked = self._words.mark(said["role"], blocks)
+                        if item.get("isMeta") is True:
+                            marked = [one | {condense.USER_WORDS: ""} for one in marked]
+                        self._say(said["role"], marked, message, at)
 
     def _condense(self, text: str, at: Any) -> None:
         told, self._boundary = self._boundary, {}

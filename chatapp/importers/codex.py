@@ -1,9 +1,12 @@
 """Rollouts of Codex: JSON Lines, each with a piece of what was said to and by the model."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import condense
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import (
@@ -11,6 +14,7 @@ from chatapp.transfer.transcripts import (
     Transcript,
     call_block,
     count,
+    listed,
     parts_of,
     result_block,
     text_block,
@@ -37,8 +41,20 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     return _Rollout().read(read_lines(path))
 
 
+# What it writes in the user's name, and the tool whose results the user writes.
+_WRITTEN = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
+    r"|collaboration_mode|user_shell_command|subagent_notification)>|# AGENTS\.md instructions)"
+)
+_ASKING = "request_user_input"
+
+
 class _Rollout(Transcript):
     strategy = LABEL
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._questions: set[str] = set()
 
     def take(self, index: int, item: Any, /) -> None:
         at = item.get("timestamp")
@@ -69,6 +85,15 @@ class _Rollout(Transcript):
 
     def _take_item(self, index: int, item: Mapping[Any, Any], at: Any) -> None:
         role, blocks = _said(item)
+        if item.get("name") == _ASKING:
+            self._questions.add(str(item.get("call_id")))
+        if str(item.get("call_id")) in self._questions:
+            blocks = [
+                one | {condense.USER_WORDS: _answers(one["content"])}
+                if one["type"] == "tool_result"
+                else one
+                for one in blocks
+            ]
         last = self.messages[-1] if self.messages else {}
         if role == "assistant" == last.get("role") and blocks:
             # Until a result comes, all that the model says is one message.
@@ -84,7 +109,13 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
     block: Block | None = None
     match item:
         case {"type": "message", "role": str(said_by), "content": content}:
-            return ("assistant" if said_by == "assistant" else "user"), parts_of(content)
+            blocks = parts_of(content)
+            if said_by == "assistant":
+                return "assistant", blocks
+            for one in blocks:
+                if said_by != "user" or _WRITTEN.match(str(one.get("text") or "")):
+                    one[condense.USER_WORDS] = ""
+            return "user", blocks
         case {"type": "reasoning", "summary": [*parts]}:
             said = [part.get("text") for part in parts if isinstance(part, dict)]
             text = "\n\n".join(one for one in said if isinstance(one, str) and one.strip())
@@ -98,3 +129,16 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
         case {"type": "local_shell_call", "call_id": call_id, "action": action}:
             block = call_block("local_shell", call_id, action)
     return "assistant", [block] if block else []
+
+
+def _answers(output: str) -> str:
+    """Return what the user answered, one answer a line."""
+    try:
+        told = json.loads(output)
+    except (ValueError, RecursionError):
+        return ""
+    given = told.get("answers") if isinstance(told, dict) else None
+    if not isinstance(given, dict):
+        return ""
+    found = [one.get("answers") for one in given.values() if isinstance(one, dict)]
+    return "\n".join(str(one) for answers in found for one in listed(answers))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.transfer import Piece, Unusable
+from chatapp.transfer.roo_words import RooWords
 from chatapp.transfer.transcript_files import Sample, read_items, read_whole
-from chatapp.transfer.transcripts import Transcript, count, dated, joined_text
+from chatapp.transfer.transcripts import Transcript, count, dated, joined_text, text_block
 
 LABEL = "Roo Code task"
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"
@@ -47,8 +48,16 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 class _Task(Transcript):
     strategy = LABEL
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = RooWords()
+
     def take(self, index: int, item: Any, /) -> None:
         if message := self.checked(index, item):
+            content = message["content"]
+            blocks = [text_block(content)] if isinstance(content, str) else content
+            if not item.get("isSummary"):
+                message["content"] = self._words.mark(message["role"], blocks)
             self.messages.append(message | _tags_of(item) | dated(item.get("ts"), "created_at"))
 
     def hide_before_last_summary(self) -> None:

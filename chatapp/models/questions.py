@@ -51,6 +51,12 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
         denied = self.filter(turn__in=turns, status=Question.Status.DENIED)
         return denied.values_list("seq", "place")
 
+    def answers_to(self, turn: Turn, seq: int) -> dict[int, str]:
+        """Return what a person said to the calls of a message, by their places."""
+        statuses = [Question.Status.DENIED, Question.Status.ANSWERED]
+        said = self.filter(turn=turn, seq=seq, status__in=statuses).exclude(answer="")
+        return dict(said.values_list("place", "answer"))
+
 
 class Question(Recorded):
     """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Purpose
@@ -18,7 +19,7 @@ from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
-from chatapp.models import Message, ModelCall, ToolRun, Turn, message_store
+from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage import partial_replies
@@ -138,9 +139,10 @@ class ConversationJournal:
         runs = ToolRun.objects.filter(turn=self.run.turn, started_at__gte=written.created_at)
         done = runs.exclude(finished_at=None).order_by("pk")
         # They run one after the other, so the first ones are those of the first calls.
+        said = Question.objects.answers_to(self.run.turn, reply.seq)
         return [
-            condense.ToolResultBlock(call.id, run.text, run.is_error)
-            for call, run in zip(reply.tool_uses, done, strict=False)
+            result_block(call, run.text, is_error=run.is_error, words=said.get(place, ""))
+            for place, (call, run) in enumerate(zip(reply.tool_uses, done, strict=False))
         ]
 
     async def append(

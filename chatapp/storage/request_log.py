@@ -21,6 +21,8 @@ OFTEN = (
     b'],"stream":true,"diagnostics":{"previous_message_id":"msg_01"}}'
     b'"},{"type":"text","text":",\\"cache_control\\":{\\"type\\":\\"ephemeral\\"}}]}"]'
 )
+# What stands on a stored block for the app alone.
+UNTOLD = frozenset({condense.BESIDE, condense.USER_WORDS})
 RAW = -15
 # Text that comes from no message: where it is longer, it may come again, and is kept once. What
 # stands around images may be longer: so small a part of them is not worth keeping them twice.
@@ -55,7 +57,7 @@ def stored(seq: int, role: str, content: object) -> Stored:
     places = []
     for block in content:
         said = request_bytes.encode(block).decode()
-        told = {name: value for name, value in block.items() if name != condense.BESIDE}
+        told = {name: value for name, value in block.items() if name not in UNTOLD}
         # All that may be sent as it is: but for its brace, and what no API is told.
         is_last = [*told] == [*block][: len(told)]
         sent = request_bytes.encode(told).decode() if is_last else said

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Line, ToolSpec
+from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 
 # Characters of a question, suggested answers, and characters of one.
@@ -31,10 +31,11 @@ SPEC = ToolSpec(
 )
 
 
-async def run(line: Line, arguments: Arguments) -> str:
+async def run(line: Line, arguments: Arguments) -> ToolOutcome:
     """Return what the person says."""
     question = arguments.question.strip()
     if not question or len(question) > MAX_QUESTION:
         raise ToolError(f"A question has 1 to {MAX_QUESTION:,} characters.")
     answers = [one.strip()[:MAX_ANSWER] for one in arguments.answers.splitlines()]
-    return await line.ask(question, [*filter(None, answers)][:MAX_ANSWERS])
+    said = await line.ask(question, [*filter(None, answers)][:MAX_ANSWERS])
+    return ToolOutcome(said, user_words=said)

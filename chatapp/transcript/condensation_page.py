@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
+from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Profile, Review
 from chatapp.number_formats import number
 from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
@@ -78,6 +80,13 @@ class Record(AttemptWords):
     spent: Sequence[Spent]
     reviews: Sequence[ReviewLine]
     undoable: bool = False
+
+    @property
+    def ledger_html(self) -> str:
+        """The ledger as safe HTML; one of before it was Markdown as it is."""
+        if self.ledger.startswith("## Ledger ~"):
+            return format_html('<pre class="seen-text">{}</pre>', self.ledger)
+        return render_markdown(self.ledger)
 
 
 def read_record(attempt: Condensation) -> Record:

@@ -61,7 +61,7 @@ _FACT_KINDS: Mapping[str, Promise] = {
 # The lost ones first.
 _FACT_STATES: Mapping[str, Promise] = {
     "missing": gettext_lazy("missing"),
-    "recoverable": gettext_lazy("can be read again"),
+    "recoverable": gettext_lazy("can be found again"),
     "named": gettext_lazy("mentioned"),
     "kept": gettext_lazy("kept"),
 }

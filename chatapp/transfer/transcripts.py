@@ -207,9 +207,10 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
     content, reasons = item.get("content"), list[str]()
     if isinstance(content, list):
         reasons = [reason for block in content if (reason := _wrong_block(block))]
-        # Only what was written here says what stands beside somebody's words.
+        # Only what was written here says what stands beside somebody's words, and whose they are.
+        marks = {condense.BESIDE, condense.USER_WORDS}
         content = [
-            {name: value for name, value in block.items() if name != condense.BESIDE}
+            {name: value for name, value in block.items() if name not in marks}
             for block in content
             if not _wrong_block(block)
         ]

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import sizes
 from chatapp.models import (
@@ -96,17 +97,22 @@ def _answer_calls(turn: Turn) -> None:
         return
     began = turn.tool_runs.filter(started_at__gte=last.created_at)
     runs = {run.call_id: run for run in began}
-    results = tuple(_result(call, runs.get(call.id)) for call in calls)
+    said = Question.objects.answers_to(turn, last.seq)
+    results = tuple(
+        _result(call, runs.get(call.id), said.get(place, "")) for place, call in enumerate(calls)
+    )
     _append(turn, condense.Message(role="user", content=results))
     began.update(text="")
 
 
-def _result(call: condense.ToolUseBlock, run: ToolRun | None) -> condense.ToolResultBlock:
+def _result(
+    call: condense.ToolUseBlock, run: ToolRun | None, words: str
+) -> condense.ToolResultBlock:
     if run is None:
         return condense.ToolResultBlock(call.id, NOT_RUN_RESULT, is_error=True)
     if run.finished_at is None:
         return condense.ToolResultBlock(call.id, condense.INTERRUPTED, is_error=True)
-    return condense.ToolResultBlock(call.id, run.text, run.is_error)
+    return result_block(call, run.text, is_error=run.is_error, words=words)
 
 
 def _append(turn: Turn, message: condense.Message, **columns: Any) -> Message:

@@ -40,8 +40,10 @@ def language_of(text: str) -> str:
         if found and (code == "ja" or 2 * found > len(words)):
             return code
     counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}
-    best, second = sorted(counts.values(), reverse=True)[:2]
-    return max(counts, key=lambda code: counts[code]) if best >= FEWEST and best > second else ""
+    best, second = sorted(counts, key=lambda code: -counts[code])[:2]
+    is_plain = counts[best] > counts[second]
+    # One word that is said again and again may be another language's.
+    return best if is_plain and len({*words} & {*_COMMON[best].split()}) >= FEWEST else ""
 
 
 def language_in(messages: Sequence[Message]) -> str:

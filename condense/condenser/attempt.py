@@ -19,9 +19,9 @@ from condense.condenser.log import (
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
+from condense.facts.markdown import parse_ledger
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
-from condense.notes.ledger_text import parse_ledger
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
 from condense.summaries.summarizer import Bill, Kit

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from condense.budget.situation import Reduction, Situation, Verdict
+from condense.facts.markdown import parse_ledger, render
+from condense.facts.receipt import receipt
+from condense.facts.texts import plain_text
 from condense.messages import Message, TextBlock
-from condense.notes.ledger_text import parse_ledger, render
-from condense.notes.sentences import plain_text
-from condense.receipts.receipt import receipt
 from condense.tokens.counters import CharacterCounter
 
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
@@ -98,7 +98,9 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
     """
     texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
-    facts = sum([len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers])
+    facts = sum(
+        [len(render(replace(ledger, rules=(), requests=(), last_reply=""))) for ledger in ledgers]
+    )
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
     issues = ("It is shorter than the list of facts beside it",) if is_short else ()
     return Verdict(name="length", issues=issues, rejects=is_short)

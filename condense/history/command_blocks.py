@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from condense.messages import Message, TextBlock, beside_of
+from condense.messages import Message, TextBlock, beside_of, user_words
 
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
@@ -36,12 +36,15 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
 
 def _blocks(message: Message) -> Iterator[str]:
     """Yield the blocks in what may hold directives: what a file says is none."""
-    texts = [block for block in message.blocks if isinstance(block, TextBlock)]
     if message.is_summary or message.is_marker:
-        meant = [block for block in texts if block.text.startswith(REMINDER)]
+        # The first is its own words, or all of another program's summary.
+        told = [block.text for block in message.blocks[1:] if isinstance(block, TextBlock)]
+        meant = [text for text in told if text.startswith(REMINDER)]
     else:
-        meant = [block for block in texts if beside_of(block).get("kind") in _MEANT]
-    text, end = "\n".join([block.text for block in meant]), 0
+        texts = [block for block in message.blocks if isinstance(block, TextBlock)]
+        named = [block for block in texts if beside_of(block).get("kind") in _MEANT]
+        meant = [block.text if beside_of(block) else user_words(block) for block in named]
+    text, end = "\n".join(meant), 0
     while (start := text.find(_OPEN, end)) >= 0:
         opened = text.find(">", start + len(_OPEN))
         closed = text.find(_CLOSE, opened + 1)

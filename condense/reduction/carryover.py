@@ -8,8 +8,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from condense.budget.situation import Addition, Gauge, Reduction, Situation
+from condense.facts.markdown import parse_ledger
 from condense.history.command_blocks import REMINDER, command_blocks
-from condense.messages import Block, ImageBlock, Message, TextBlock
+from condense.messages import Block, ImageBlock, Message, TextBlock, beside_of, user_words
 from condense.requests.tools_as_text import tools_to_text
 from condense.tokens.counters import TokenCounter
 
@@ -48,15 +49,8 @@ def carry_newest(
     A summary or marker may carry an earlier one.
     """
     message, request = newest_request(effective)
-    said = "\n".join([block.text for block in known if isinstance(block, TextBlock)])
-    missing = [
-        block
-        for block in request
-        if not (
-            f"\n{block.text}\n" in f"{said}\n" if isinstance(block, TextBlock) else block in known
-        )
-    ]
-    if message not in hidden or (message and message.tags.pinned) or not missing:
+    is_carried = message is not None and (message.tags.pinned or _holds(known, request))
+    if message not in hidden or is_carried:
         return Addition()
     return carry(request, room, counter)
 
@@ -108,7 +102,9 @@ def newest_request(
 
 
 def _said_in(message: Message) -> tuple[Block, ...]:
-    text = message.lasting.text
+    texts = [one for one in message.lasting.blocks if isinstance(one, TextBlock)]
+    # What was only written in the user's name is no request.
+    text = "\n".join([one.text for one in texts if user_words(one) or beside_of(one)])
     images = tuple([block for block in message.blocks if isinstance(block, ImageBlock)])
     return (*((TextBlock(text),) if text.strip() else ()), *images)
 
@@ -122,15 +118,29 @@ def _found_under(made: Message, heading: str) -> tuple[Block, ...]:
 
 
 def _sections(made: Message) -> Sequence[Section]:
-    """Return what a summary or marker consists of: first lines, and blocks with their images."""
+    """Return what follows a summary's or marker's own words: first lines, blocks and images."""
     sections: list[Section] = []
-    for block in made.blocks:
+    for block in made.blocks[1:]:
         if isinstance(block, ImageBlock) and sections:
             sections[-1][1].append(block)
         else:
             text = block.text if isinstance(block, TextBlock) else ""
             sections.append((text.partition("\n")[0], [block]))
     return sections
+
+
+def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
+    """Whether all of the request stands in what is known already, such as the ledger."""
+    texts = [block.text for block in known if isinstance(block, TextBlock)]
+    ledgers = filter(None, map(parse_ledger, texts))
+    whole = {one.text for ledger in ledgers for one in ledger.requests}
+    said = "\n".join(texts)
+    return all(
+        block.text.strip() in whole or f"\n{block.text}\n" in f"{said}\n"
+        if isinstance(block, TextBlock)
+        else block in known
+        for block in request
+    )
 
 
 def carry(

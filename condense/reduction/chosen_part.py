@@ -5,9 +5,9 @@ from typing import override
 
 from condense.budget.situation import Chosen, Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
+from condense.facts.texts import one_line
 from condense.history.boundaries import pair_calls, require_enough, safe_cuts, unread_tail
 from condense.messages import Tags, TextBlock, content_to_api
-from condense.notes.sentences import one_line
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reduction.recap import Split, instruction, opening, stand_in, with_written
 from condense.reduction.strategy import ByModel, Strategy, make_reduction

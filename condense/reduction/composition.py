@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from condense.facts.markdown import BEGINNINGS as LEDGERS
 from condense.history.command_blocks import REMINDER
 from condense.history.signed_blocks import without_compaction
 from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
-from condense.notes.ledger_text import HEADING as LEDGER
 from condense.prompts import load_prompt
 from condense.reduction import carryover
 from condense.reduction.recap import HEADING, opening
@@ -35,7 +35,7 @@ _BEGINNINGS = {
     f"{HEADING}\n": PartKind.SUMMARY,
     LAYER.partition("{")[0]: PartKind.SUMMARY,
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
-    f"{LEDGER} ~": PartKind.LEDGER,
+    **dict.fromkeys(LEDGERS, PartKind.LEDGER),
     "<system-reminder>\n## File Context: ": PartKind.FILES,
     REMINDER: PartKind.WORKFLOWS,
     f"{carryover.REQUEST}\n": PartKind.REQUEST,

@@ -7,10 +7,10 @@ from typing import Any
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.errors import NothingToCondense
+from condense.facts.texts import one_line
 from condense.folded_files.files_read import paths_read
 from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
 from condense.messages import Message, Tags, content_to_api
-from condense.notes.sentences import one_line
 from condense.reduction.strategy import ByRule, make_reduction
 from condense.summaries.summarizer import Kit
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.budget.situation import Addition, Reduction, Situation
+from condense.facts.notebook import budget_in, ledger
 from condense.folded_files.files_read import files_read
 from condense.folded_files.results import Folded
 from condense.folded_files.sections import LIMIT, fold_files
 from condense.folded_files.workspace import Ignore
 from condense.messages import Message, TextBlock
-from condense.notes.notebook import budget_in, ledger
 from condense.tokens.counters import TokenCounter
 
 # Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most

@@ -31,7 +31,7 @@ def measure_facts(sources: list[Path]) -> Iterator[Row]:
 
     def note() -> None:
         kept = summary(*condense.ledger(messages))
-        condense.receipt(messages, [kept], searchable=False)
+        condense.receipt(messages, [kept])
 
     here, read = beside(note, lambda: [*map(json.loads, stored)])
     yield Row(

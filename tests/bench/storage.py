@@ -175,6 +175,6 @@ def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator
         for content in _select(conversation, hidden=False):
             json.loads(content)
 
-    check = partial(condense.receipt, history, SUMMARY, searchable=False)
+    check = partial(condense.receipt, history, SUMMARY, search=condense.NOT_SEARCHED)
     here, least = beside(check, read, times=3)
     yield Row("… check what the summary kept", here, "ms", 4, READ, least)

@@ -7,9 +7,9 @@ from typing import Any, Self
 from hypothesis import strategies as st
 
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.notes.ledger import Ledger
-from condense.notes.ledger_text import render
-from condense.notes.notebook import gather
+from condense.facts.ledger import Ledger
+from condense.facts.markdown import render
+from condense.facts.notebook import gather
 
 
 class Session:

@@ -19,27 +19,41 @@ FEW = 6_000  # characters, and eight times as many: a square is seen already
 MECHANISMS = {
     ".", " ", "\n", "`", "~", "9", "a", "漢", "x\n", "a/", "../", "1,", "a-1 ", "- [ ] ", "```\n",
     "http://", "@/", "<command", "<analysis>", "<summary>", "<system-reminder>", "## Ledger ~\n",
-    "must ", "exceed the ", "user: ", '"a"="b', "make | ", "we will 5 %. ",
+    "must ", "exceed the ", "user: ", "make | ", "## Ledger\n### ",
 }  # fmt: skip
 
-LEDGER = """## Ledger ~
+LEDGERS = (
+    """## Ledger
+### Standing rules
+- {0}
+### User messages
+- (re: {0}) {0}
+### To do, 1 done
+- {0}
+### Files (* changed), below {0}
+- {0}
+### Commands
+- {0}
+### Open errors
+- {0}
+### Names
+- {0}
+### Last reply
+- {0}
+(end of ledger)""",
+    """## Ledger ~
 ~ files, edits/reads
 {0}
 ~ commands, times (!failed ?unknown)
 {0}
-~ errors
-{0}
 ~ to do, 1 done
-{0}
-~ stated in replies
-{0}
-~ identifiers elsewhere
 {0}
 ~ user messages
 ~
 ~re: {0}
 {0}
-~ end"""
+~ end""",
+)
 
 
 def said(text: str) -> list[Message]:
@@ -67,13 +81,12 @@ def worked(text: str) -> list[Message]:
 
 
 def answered(text: str) -> list[Message]:
-    """Return results in which a person may speak, as answers and refusals."""
-    return [
-        *done(text, "ask", question="Which?"),
-        *done(f"The user said {text}", "exit_plan", plan=text),
-        *done(f"The user denied it {text}", "bash", failed=True, command="make"),
-        *done(f'{{"status": "denied", "x": "{text}', "ask", question="Which?"),
-    ]
+    """Return a result in which the user speaks, by its mark."""
+    call, result = (
+        ToolUseBlock("1", "ask", {}),
+        ToolResultBlock("1", text, False, {"user_words": text}),
+    )
+    return [Message("assistant", (call,)), Message("user", (result,))]
 
 
 def counted(text: str) -> None:
@@ -100,7 +113,7 @@ DOORS: dict[str, Callable[[str], object]] = {
     "ledger of answers": lambda text: condense.ledger(answered(text)),
     "receipt of words": lambda text: condense.receipt(said(text), text),
     "receipt of work": lambda text: condense.receipt(worked(text), text[::-1]),
-    "parse_ledger": lambda text: condense.parse_ledger(LEDGER.format(text)),
+    "parse_ledger": lambda text: [condense.parse_ledger(one.format(text)) for one in LEDGERS],
     "command_blocks": lambda text: condense.command_blocks(said(text)),
     "shape_request": shown,
     "is_context_overflow": judged,

@@ -21,13 +21,14 @@ from tests.evaluation.recordings import (
 from tests.evaluation.replay import contenders
 from tests.evaluation.scores import COUNTER, Course, evaluate, format_table
 
+HALVES = TUNING, REPORT = ("tuning", "report")
 FULL = 0.8  # of a window, after which a session is cut where windows are compared
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures of each course."""
     options = _parser().parse_args(arguments)
-    recordings = list(_recordings(options.folder))
+    recordings = list(_recordings(options.folder, options.half))
     names = options.strategy or contenders()
     results = {
         name: asyncio.run(evaluate(recordings, names, course)) for name, course in _courses(options)
@@ -50,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
         "folder", type=Path, nargs="?", metavar="DIR",
         help="folder of transcripts (the chats that come along)",
     )  # fmt: skip
+    parser.add_argument(
+        "--half", choices=HALVES,
+        help="read only the first half by name, that rules were tuned on, or the other",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--strategy", action="append", help="name or dotted path; may repeat")
     parser.add_argument(
@@ -66,12 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _recordings(folder: Path | None) -> Iterator[Recording]:
-    """Yield the sessions; a file that holds none is named and left out."""
+def _recordings(folder: Path | None, half: str | None) -> Iterator[Recording]:
+    """Yield the sessions of a half, or all; a file that holds none is named and left out."""
+    paths = CHATS if folder is None else find_recordings(folder)
+    middle = len(paths) // 2
+    paths = {TUNING: paths[:middle], REPORT: paths[middle:]}.get(half or "", paths)
     if folder is None:
-        yield from (read_chat(path, COUNTER) for path in CHATS)
+        yield from (read_chat(path, COUNTER) for path in paths)
         return
-    for path in find_recordings(folder):
+    for path in paths:
         try:
             yield read_recording(path, COUNTER)
         except InvalidMessage as error:

@@ -1,6 +1,6 @@
 """Contents of messages: actions, people's words and texts, read for the figures alone.
 
-Nothing here is taken from :mod:`condense.notes`: what the ledger cannot see would otherwise be
+Nothing here is taken from :mod:`condense.facts`: what the ledger cannot see would otherwise be
 missing from the figures too.
 """
 
@@ -11,37 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from condense.history.boundaries import pair_calls
-from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import (
+    Block,
+    Message,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user_words,
+)
 
 HEAD = 60  # characters of a command's first line, by which the field compares commands
-
-# What clients write in the user's name, as whole elements or as whole texts.
-_ELEMENTS = re.compile(
-    r"<(system-reminder|environment_details|local-command-\w+|command-message|task-notification"
-    r"|bash-std\w+|ide_\w+)>.*?(?:</\1>|\Z)",
-    re.DOTALL,
-)
-_COMMANDS = re.compile(
-    r"<command-name>/(?:exit|quit|clear|compact|resume|log\w+|model|config|help|status|cost)<.*?"
-    r"(?:</command-args>|\Z)",
-    re.DOTALL,
-)
-_TEXTS = (
-    "This session is being continued from a previous",
-    "[Request interrupted by user",
-    "Caveat: The messages below were generated",
-    "## Conversation Summary",
-    "Tool result:\n",
-    "[Tool Result",
-)
-_TAGS = re.compile(r"</?[a-z][\w-]{0,30}>")
-# Where a result quotes the user: what Claude Code and Roo Code answer in their name.
-_QUOTING = re.compile(r"\s*(?:the )?user\b", re.IGNORECASE)
-_QUOTED = (
-    re.compile(r"<(?:feedback|user_message)>\s*(.+?)\s*</", re.DOTALL),
-    re.compile(r"\b(?:said|says|feedback|reason|replied|answered):\s*(\S.*)", re.DOTALL),
-)
-_ANSWERS = re.compile(r'"[^"\n]*"\s*=\s*"([^"]*)"')
 
 _PATH_KEYS = {"path", "filepath", "filename", "file", "notebookpath", "targetfile", "absolutepath"}
 _COMMAND_KEYS = {"command", "cmd", "commands", "script", "code", "sql", "query"}
@@ -53,11 +32,17 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$", re.MULTILI
 # A path in running text has a folder, and its last part a suffix.
 _PATHS = re.compile(r"(?<![\w/:.])(?:~|\.{1,2})?/?(?:[\w.@+-]++/)++[\w.@+-]*\.[A-Za-z]\w{0,9}\b")
 _SUFFIX = re.compile(r"[^/\\]\.[A-Za-z]\w{0,11}\Z")
-# A word that nobody writes but as the name of something: a_b, aB, ABc with two humps.
+# A word that nobody writes but as the name of something: a_b, aB, ABc with two humps; a hash or a
+# long id, a ticket, and a flag.
 _IDENTIFIERS = re.compile(
-    r"\b(?=\w*[^\W_]_[^\W_]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z])[^\W\d]\w{3,79}\b"
+    r"(?<![\w-])--[a-z][\w-]{2,40}"
+    r"|\b(?:(?=[0-9a-f-]*\d)(?=[0-9a-f-]*[a-f])[0-9a-f]{7,40}(?:-[0-9a-f]{4,12}){0,4}"
+    r"|[A-Z][A-Z0-9]+-\d+"
+    r"|(?=\w*[^\W_]_[^\W_]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z])[^\W\d]\w{3,79})\b"
 )
-_WORDS = re.compile(r"\w+")
+# As they are looked up: with what joins the parts of an id or a flag.
+_WORDS = re.compile(r"--[a-z][\w-]*|\w+(?:-\w+)*")
+_PARTS = re.compile(r"\w+")
 _WORD = re.compile(r"[\w-]{1,40}")
 AGAIN = 3  # times that each value of an argument comes up where there is a choice of few
 
@@ -148,43 +133,20 @@ def identifiers_in(text: str) -> frozenset[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Return the words of a text, with their letters as they are."""
-    return frozenset(_WORDS.findall(text))
+    """Return the words of a text, with their letters as they are, whole and in their parts."""
+    return frozenset(_WORDS.findall(text)) | frozenset(_PARTS.findall(text))
 
 
 def said_in(message: Message) -> str:
-    """Return what the user wrote in a message, without what a client added in their name."""
-    if message.role != "user" or message.is_summary or message.is_marker:
-        return ""
-    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
-    own = (_own_words(text) for text in texts if not text.lstrip().startswith(_TEXTS))
-    return "\n".join(filter(None, own))
-
-
-def _own_words(text: str) -> str:
-    if "<" not in text:
-        return text.strip()
-    return _COMMANDS.sub("", _ELEMENTS.sub("", text)).strip()
+    """Return what the user wrote in a message, by the marks of whoever read the recording."""
+    is_theirs = message.role == "user" and not (message.is_summary or message.is_marker)
+    return message.words.strip() if is_theirs else ""
 
 
 def said_in_results(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the user's words that tool results quote: reasons, answers, and approved plans."""
-    for pair in pair_calls(messages).answered:
-        answer = result_text(pair.result)
-        named = pair.call.input if isinstance(pair.call.input, Mapping) else {}
-        if quoted := _quoted(answer):
-            yield quoted
-        elif "question" in named or "questions" in named:
-            yield from _ANSWERS.findall(answer) or [_TAGS.sub("", answer).strip()]
-        elif isinstance(plan := named.get("plan"), str) and not pair.result.is_error:
-            yield plan.strip()
-
-
-def _quoted(answer: str) -> str:
-    if not _QUOTING.match(answer):
-        return ""
-    found = next(filter(None, (pattern.search(answer) for pattern in _QUOTED)), None)
-    return found[1].strip() if found else ""
+    for message in messages:
+        yield from (words for result in message.tool_results if (words := user_words(result)))
 
 
 def result_text(result: ToolResultBlock) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from chatapp.transfer.claude_code_words import ClaudeCodeWords
 from condense.errors import InvalidMessage
 from condense.messages import Message
 from condense.tokens.counters import TokenCounter
@@ -61,15 +62,20 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     items = known.get("messages")
     if not items or not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
         raise InvalidMessage(f"{path.name} holds no messages.")
+    words = ClaudeCodeWords()
     return Recording(
         path.name.split(".")[0],
-        tuple(_message(item, seq, counter) for seq, item in enumerate(items, start=1)),
+        tuple(_message(item, seq, counter, words) for seq, item in enumerate(items, start=1)),
         tuple(Cut(one["at"], one.get("summary") or "") for one in known.get("compactions", ())),
         tuple(Fact(one["at"], one["text"]) for one in known.get("facts", ())),
     )
 
 
-def _message(item: Any, seq: int, counter: TokenCounter) -> Message:
+def _message(item: Any, seq: int, counter: TokenCounter, words: ClaudeCodeWords) -> Message:
+    content = item.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if isinstance(blocks, list):
+        item = {**item, "content": words.mark(str(item.get("role")), blocks)}
     message = Message.from_api(item, id=f"m{seq}", seq=seq)
     return replace(message, tokens=counter.count(message.content))
 

@@ -85,7 +85,8 @@ async def test_only_the_cuts_of_a_course_count() -> None:
 
 async def test_in_a_small_window_a_ledger_is_smaller() -> None:
     """It takes a share of it."""
-    made = Session().says("Do this: " + "very long words " * 500).is_cut().replies()
+    made = Session().reads("/a", "x" * 20_000)
+    made.says("Do this: " + "very long words " * 500).is_cut().replies()
     large = await score("ledger", made=made)
     small = await score("ledger", made=made, window=4_000)
     assert small["ledger"].tokens < large["ledger"].tokens
@@ -153,6 +154,18 @@ def test_cuts_may_be_tried_at_any_size(folder: Path, capsys: pytest.CaptureFixtu
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["every 500 tokens"]
     assert found["every 500 tokens"]["ledger"]["user messages"] == [2, 2]
+
+
+def test_each_half_of_the_files_can_be_read_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What rules are tuned on is not what they are judged by."""
+    (folder / "three.json").write_bytes((folder / "one.json").read_bytes())
+    sizes = []
+    for half in ("tuning", "report"):
+        main([str(folder), "--json", "--strategy", "ledger", "--half", half])
+        sizes.append(json.loads(capsys.readouterr().out)["as recorded"]["ledger"]["needed files"])
+    assert [of for _, of in sizes] == [1, 2]
 
 
 def test_facts_of_a_transcript_are_looked_for(

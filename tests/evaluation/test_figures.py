@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
-
-from condense import Message, TextBlock
+from condense import Message, TextBlock, ToolResultBlock
 from tests.condense.sessions import Session, summary
 from tests.evaluation.figures import Share, figures, needs_at
 from tests.evaluation.recordings import Fact
@@ -46,28 +44,16 @@ def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
     assert found["user characters"] == Share(len(line) - 1, len(line) - 1 + 49)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "The user doesn't want to proceed. To tell you how, the user said:\nno duplication please",
-        "The user denied this and gave feedback:\n<feedback>\nno duplication please\n</feedback>",
-        "User rejected the call with the reason: no duplication please",
-    ],
-)
-def test_words_of_users_in_results_are_told_by_what_clients_answer(answer: str) -> None:
-    """A refusal's reason; a file that tells of users is none."""
-    made = Session().runs("make", answer, error=True).runs("cat notes", "Every user said: yes")
-    assert kept(made.is_cut(), "no\nduplication please")["user words in results"] == Share(1, 1)
+def test_words_of_users_in_results_are_told_by_their_marks() -> None:
+    """As the reader of a recording sets them; a result that tells of users has none."""
+    made = Session().runs("make", "The user said:\nno duplication please", error=True)
+    made.runs("cat notes", "Every user said: yes").is_cut()
+    (result,) = made.messages[1].blocks
+    assert isinstance(result, ToolResultBlock)
+    marked = replace(result, extra={"user_words": "no duplication please"})
+    made.messages[1] = replace(made.messages[1], content=(marked,))
+    assert kept(made, "no\nduplication please")["user words in results"] == Share(1, 1)
     assert kept(made, "no duplication")["user words in results"] == Share(0, 1)
-
-
-def test_answers_and_approved_plans_are_words_of_users_too() -> None:
-    """They stand in results of questions, and in the call that the user approved."""
-    made = Session().calls("Ask", 'Answers: "Which?"="The blue one"', questions=[{"question": "?"}])
-    made.calls("Ask", "<answer>Tomorrow</answer>", question="When?")
-    made.calls("ExitPlanMode", "Approved.", plan="1. Read 2. Write").is_cut()
-    found = kept(made, "The blue one. Tomorrow. 1. Read 2. Write")
-    assert found["user words in results"] == Share(3, 3)
 
 
 def test_what_the_next_calls_name_of_the_history_is_looked_for() -> None:

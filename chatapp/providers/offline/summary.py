@@ -91,8 +91,9 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     facts = condense.parse_ledger(block.text) or condense.Ledger()
     asked = [request.text for request in reversed(facts.requests)]
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
-    replies = [one for one in reversed(facts.requests) if one.to or one.replaced]
-    probes = [finding.probe for finding in condense.receipt(own, "").findings]
+    replies = [one for one in reversed(facts.requests) if one.to]
+    unsearched = condense.receipt(own, "", search=condense.NOT_SEARCHED)
+    probes = [finding.probe for finding in unsearched.findings]
     results = []
     for one in condense.pair_calls(own).answered:
         about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
@@ -100,9 +101,9 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     found: tuple[Sequence[str], ...] = (
         asked if alone else [*asked[:1], *asked[-1:]],
         [one.text for one in probes if one.kind == "constraints"],
-        [" / ".join(filter(None, (one.to, one.text, one.replaced))) for one in replies],
+        [f"{one.to} / {one.text}" for one in replies],
         [f"{one.subject}: {one.message}" for one in facts.failures],
-        [*results, *facts.statements],
+        results,
         [],
         [one.text for one in facts.todos],
         [*newest, *(f"The agent answered: “{one.text}”" for one in own[-1:] if _replies(one))],

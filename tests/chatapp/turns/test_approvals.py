@@ -51,6 +51,12 @@ def conversation(alice: User, standin: Standin) -> Conversation:
     return converse(alice, standin)
 
 
+async def words_in_results(conversation: Conversation) -> list[str]:
+    """Return what the user said in results, by their marks."""
+    messages = await sync_to_async(message_store.read_effective)(conversation.pk)
+    return [condense.user_words(result) for one in messages for result in one.tool_results]
+
+
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """Its workspace, with a file."""
@@ -143,6 +149,7 @@ async def test_a_refusal_tells_the_model_why_and_is_shown_as_one(
     assert (folder / "a.txt").read_text() == "old\n"
     assert "The user does not allow this call. They say: Use b.txt." in result_of(standin)
     assert await ToolRun.objects.filter(is_error=True).acount() == 2
+    assert "Use b.txt." in await words_in_results(conversation)
     frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
     shown = re.findall(r'tool-(\w+)" id="[^"]+" data-tool="write_file"', "".join(frames))
     assert ("denied" in shown, "failed" in shown) == (True, False)
@@ -188,6 +195,7 @@ async def test_a_question_of_the_model_is_answered_in_words(
     await sync_to_async(browser.post)(address, {"suggestion": "Spaces"})
     await page.until_idle()
     assert result_of(standin) == "Spaces"
+    assert await words_in_results(conversation) == ["Spaces"]
 
 
 async def test_what_could_not_run_anyway_is_not_asked_about(
@@ -315,6 +323,22 @@ async def test_a_question_survives_a_restart(
     assert await listed.acount() == 2
     results = blocks_of(standin.requests[-1].body["messages"][-1])
     assert [one.get("is_error", False) for one in results] == [False] * 3
+
+
+async def test_an_answer_is_the_users_word_after_a_restart_too(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """What was answered before, while the next question waited, and what comes after."""
+    standin.then(Reply(tools=(ASK, ASK)), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Format it.")
+        await answer(browser, await until_asked(page), "answer", "Tabs")
+        await until_asked(page)
+    await restart()
+    async with open_page(conversation, alice) as page:
+        await answer(browser, await until_asked(page), "answer", "Spaces")
+        await page.until_idle()
+    assert await words_in_results(conversation) == ["Tabs", "Spaces"]
 
 
 async def hand_over() -> None:

@@ -34,8 +34,8 @@ from condense import (
     parse_ledger,
     shape_request,
 )
+from condense.facts.texts import plain_text
 from condense.history.effective_history import InForce
-from condense.notes.sentences import plain_text
 from condense.testing import WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user

@@ -3,9 +3,9 @@
 import pytest
 
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
+from condense.facts.notebook import gather
 from condense.folded_files.files_read import files_read
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.notes.notebook import gather
 
 
 def calls(*ids: str, path: str = "a.py") -> Message:
@@ -60,9 +60,7 @@ def test_a_failed_read_does_not_speak_for_another_with_its_id() -> None:
         results(("call_0", "No such file"), failed=True),
     ]
     assert files_read(turns) == ("there.py",)
-    assert [(file.path, file.reads) for file in gather(turns).files if file.reads] == [
-        ("there.py", 1)
-    ]
+    assert [file.path for file in gather(turns).files] == ["there.py"]
 
 
 def history(script: str) -> list[Message]:

@@ -64,7 +64,8 @@ async def test_directives_and_requests_stand_beside_the_facts_once() -> None:
 
 async def test_a_history_without_facts_says_so() -> None:
     """Under the same heading."""
-    messages = [Message("assistant", (TextBlock("word " * 200),)) for _ in range(3)]
+    report = TextBlock("word " * 200, {"user_words": ""})
+    messages = [Message("user", (report,)), *Session().calls("wait").messages] * 2
     made = await reduce(messages)
     nothing = "The hidden messages held no request, file or command."
     assert texts(made.message) == [

@@ -1,23 +1,36 @@
 """Receipts: the facts a condensation kept, those that can be found again, and the missing.
 
 A fact is *kept* where the model still reads what was said, word for word but for how it is
-written; *named* where only its name or its words stand there, and nobody knows what is said of
-them; *recoverable* where the file is still there, or the history can be searched and the model
-still reads a word to search for; *missing* otherwise.
+written; *named* where only its name stands there, and nobody knows what is said of it;
+*recoverable* where the file is still there, or a search with the fact's words finds a message that
+says it among the first five; *missing* otherwise.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import Any, Self, get_args
+from functools import cache, cached_property
+from typing import Any, Literal, Self, get_args
 
+from condense.facts.calls import is_edit, read_calls, touched_paths
+from condense.facts.lookup import Shown
+from condense.facts.markdown import BEGINNINGS, ledger_of, parse_ledger
+from condense.facts.probes import KINDS, FactKind, Probe, probes_of
+from condense.facts.search import NOT_SEARCHED, Search, WordSearch
+from condense.facts.texts import plain_text
 from condense.messages import Message
-from condense.receipts.judgement import FactState, Finding, Judge
-from condense.receipts.probes import KINDS, FactKind, Probe, probes_of
 
+FactState = Literal["kept", "named", "recoverable", "missing"]
 STATES: tuple[FactState, ...] = get_args(FactState)
-_CLUE = re.compile(r"[^\W\d_]{4,}")
+FIRST = 5  # results of a search that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A probe and what became of its fact; ``denied`` is of receipts on record."""
+
+    probe: Probe
+    state: FactState
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +109,69 @@ def receipt(
     hidden: Sequence[Message],
     kept: Sequence[Message] | str,
     *,
-    searchable: bool = True,
+    search: Search | None = None,
     on_disk: Callable[[str], bool] | None = None,
 ) -> Receipt:
     """Return what became of the facts of ``hidden``, where the model reads ``kept`` instead.
 
-    ``searchable`` says whether the model may search the history; ``on_disk`` whether a file still
-    exists, and without it none counts as recoverable for being a file.
+    ``search`` is the model's own, and without one what the words in memory find; NOT_SEARCHED
+    stands for none. ``on_disk`` tells whether a file still exists, and without it no file counts
+    as recoverable for that.
     """
-    judge = Judge(kept)
-    clues = frozenset(_CLUE.findall(judge.text)) if searchable else frozenset()
+    probes = probes_of(hidden)
+    shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
+    files = dict(_files_of(kept))
+    states = [_state(probe, shown, files) for probe in probes]
+    if search is None:
+        search = WordSearch(hidden) if None in states else NOT_SEARCHED
+    said = {message.id: message for message in hidden}
 
-    def otherwise(probe: Probe) -> FactState:
-        is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
-        clue = clues and not clues.isdisjoint(_CLUE.findall(probe.text.casefold()))
-        return "recoverable" if is_there or clue else "missing"
+    @cache
+    def text_of(id_: str) -> str:
+        return " ".join(plain_text([said[id_]]).split()) if id_ in said else ""
 
-    return Receipt(tuple(judge.judge(probes_of(hidden), otherwise)))
+    found: list[Finding] = []
+    for probe, known in zip(probes, states, strict=True):
+        state: FactState = known or "missing"
+        if known is None:
+            first = map(text_of, search(probe.text)[:FIRST])
+            is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
+            if is_there or any(probe.needle in text for text in first):
+                state = "recoverable"
+        found.append(Finding(probe, state))
+    return Receipt(tuple(found))
+
+
+def _state(probe: Probe, shown: Shown, files: Mapping[str, bool]) -> FactState | None:
+    """Return whether a fact is kept or named, None where nothing of it stands there."""
+    if probe.kind.endswith("_files"):
+        edited = files.get(probe.text)
+        if edited or (edited is not None and probe.kind == "read_files"):
+            return "kept"
+        *folders, name = probe.text.rsplit("/", 2)
+        near = f"{folders[-1]}/{name}" if folders else name
+        if shown.says(near):
+            return "kept" if folders else "named"
+        return "named" if edited is not None or shown.says(name) else None
+    if probe.kind == "names":
+        if shown.has(probe.context):
+            return "kept"
+        return "named" if shown.says(probe.needle) else None
+    return "kept" if shown.has(probe.needle) else None
+
+
+def _files_of(kept: Sequence[Message] | str) -> Iterable[tuple[str, bool]]:
+    """Yield the paths that ledgers and calls tell of, and whether they were edited."""
+    if isinstance(kept, str):
+        starts = [start for begin in BEGINNINGS if (start := kept.find(begin)) >= 0]
+        ledgers = [parse_ledger(kept[start:]) for start in starts]
+    else:
+        ledgers = [ledger_of(message) for message in kept]
+        for _, call in read_calls(kept):
+            if call.outcome == "ok":
+                yield from ((path, is_edit(call)) for path in touched_paths(call))
+    for ledger in filter(None, ledgers):
+        yield from ((file.path, file.edited) for file in ledger.files)
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:

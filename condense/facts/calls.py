@@ -1,0 +1,154 @@
+"""Calls of tools: what came of them, and the files and commands that their arguments name."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from condense.facts.texts import leaves, one_line, result_text
+from condense.history.boundaries import pair_calls
+from condense.messages import Message, user_words
+
+Outcome = Literal["ok", "failed", "unknown"]
+
+_EXIT_CODE = re.compile(
+    r"\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.IGNORECASE
+)
+# Names of arguments, in small letters and without underscores.
+_ONE = {"path", "filepath", "notebookpath", "filename", "file", "targetfile", "absolutepath"}
+_MANY = {"paths", "files", "filepaths", "edits"}
+_EDITS = {
+    "content", "newstring", "newstr", "newsource", "newtext", "oldstring", "oldstr", "filetext",
+    "inserttext", "diff", "patch", "edits", "replacement", "replacements", "codeedit", "operations",
+}  # fmt: skip
+_SEARCHES = {"pattern", "regex", "query", "glob", "filepattern", "recursive"}
+# Arguments that say what is to be run: for a shell, an interpreter, a database.
+_COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
+_LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
+_CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_SUFFIX = re.compile(r"[^./\\]\.\w{1,12}$")
+MAX_PATH = 400  # characters; more is no path
+HEAD = 66  # characters of a command
+SUBJECT = 60  # characters of what a call is about
+_SEPARATOR = re.compile(r"&&|\|\||;|\|")
+_MOVES = {"cd", "pushd", "export", "set", "source", "sleep"}
+_LOOKUPS = {
+    "awk", "cat", "cut", "df", "diff", "du", "echo", "egrep", "fd", "file", "find", "grep", "head",
+    "jq", "less", "ls", "nl", "od", "pwd", "rg", "sed", "sort", "stat", "strings", "tail", "tree",
+    "type", "uniq", "wc", "which", "xxd", "select", "describe", "explain",
+}  # fmt: skip
+_GIT_LOOKUPS = {
+    "blame", "branch", "cat-file", "diff", "grep", "log", "ls-files", "ls-remote", "ls-tree",
+    "merge-base", "reflog", "rev-list", "rev-parse", "shortlog", "show", "status",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call, what was answered, and what the user said in the answer by its mark."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    outcome: Outcome
+    answer: str = ""
+    user_words: str = ""
+
+    @property
+    def about(self) -> str:
+        """The call in a line: its name, and the first line of its first text."""
+        first = next((text for text in leaves(self.arguments) if text.strip()), "")
+        return one_line(f"{self.name} {first.strip().partition('\n')[0]}".strip(), SUBJECT)
+
+
+def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
+    """Yield each call with the message that answers it; those without an answer come last."""
+    pairing = pair_calls(messages)
+    for pair in pairing.answered:
+        answer, words = result_text(pair.result), user_words(pair.result)
+        outcome: Outcome = "failed" if pair.result.is_error or _EXIT_CODE.match(answer) else "ok"
+        if outcome == "failed" and words:
+            # It was refused for a reason: nobody knows how it would have gone.
+            outcome = "unknown"
+        arguments = pair.call.input if isinstance(pair.call.input, Mapping) else {}
+        yield messages[pair.answered_at], Call(pair.call.name, arguments, outcome, answer, words)
+    for place, use in pairing.unanswered:
+        arguments = use.input if isinstance(use.input, Mapping) else {}
+        yield messages[place], Call(use.name, arguments, "unknown")
+
+
+def touched_paths(call: Call) -> tuple[str, ...]:
+    """Return the files the call names, each once; folders that it searches are left out."""
+    found = [*_named(call.arguments)]
+    for value in call.arguments.values():
+        if isinstance(value, str) and value.startswith("*** Begin Patch"):
+            found += _PATCHED.findall(value)
+    if _SEARCHES.intersection(map(_plain, call.arguments)) or _LISTING.search(call.name):
+        found = [path for path in found if _SUFFIX.search(path)]
+    return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
+
+
+def is_edit(call: Call) -> bool:
+    """Whether the call changes the files it names."""
+    keys = {*map(_plain, call.arguments)}
+    if keys & _SEARCHES or call.arguments.get("command") == "view":
+        return False
+    return bool(keys & _EDITS or _CHANGING.search(call.name))
+
+
+def normal_path(path: str) -> str:
+    """Return the path without ``./`` and doubled slashes; empty where it can't be one."""
+    if len(path) > MAX_PATH or not path.isprintable() or "://" in path:
+        return ""
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    if "//" in path:
+        path = re.sub(r"(?<=.)//+", "/", path)
+    return path.removesuffix("/.").strip().rstrip("/")
+
+
+@lru_cache(1_000)  # arguments have few names, and each is asked about in every call
+def _plain(key: str) -> str:
+    return key.replace("_", "").lower()
+
+
+def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths that arguments give: one, or several in a list."""
+    for key, value in arguments.items():
+        name = _plain(key)
+        if name in _ONE and isinstance(value, str):
+            yield value
+        elif name in _MANY and isinstance(value, list):
+            yield from (item for item in value if isinstance(item, str))
+            for item in value:
+                yield from _named(item) if isinstance(item, dict) else ()
+
+
+def command_of(call: Call) -> str:
+    """Return the first line of what the call runs, comments left out; empty where it runs none."""
+    for key in _COMMANDS:
+        value = call.arguments.get(key)
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+            value = " ".join(value)
+        if isinstance(value, str):
+            lines = map(str.strip, value.split("\n"))
+            said = next((line for line in lines if line and not line.startswith("#")), "")
+            return one_line(" ".join(said.split()), HEAD)
+    return ""
+
+
+def is_lookup(command: str) -> bool:
+    """Whether a command only looks something up: what it found matters, not that it ran."""
+    parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
+    words = next((words for words in parts if words[0] not in _MOVES), ["echo"])
+    if words[0] == "git":
+        return any(word in _GIT_LOOKUPS for word in words[1:4])
+    return words[0].lower() in _LOOKUPS
+
+
+def kind_of(command: str) -> str:
+    """Return what a command is of, by the first two words of the first part that does something."""
+    parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
+    words = next((words for words in parts if words[0] not in _MOVES), [])
+    return " ".join(words[:2])

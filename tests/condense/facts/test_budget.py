@@ -1,0 +1,155 @@
+"""A scarce budget is shared out among the kinds of facts, and rules go first."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from condense import Message, NothingToCondense, PromptCounter, load_strategy, replace_hidden
+from condense.facts.ledger import Ledger
+from condense.facts.notebook import budget_in, gather, ledger
+from condense.facts.texts import GAP, estimate, plain_text
+from tests.condense.dialogues import reduce_with
+from tests.condense.sessions import Session, sessions, summary
+
+RULES = [
+    "From now on write all dates as DD.MM.YYYY.",
+    "Never mention the competitor by name.",
+    "Prices are always in euros, without decimals.",
+    "Please don't use emojis in what you write.",
+    "Use British spelling in all texts.",
+    "You must cite the source after each figure.",
+]
+
+
+def long_session(turns: int = 60) -> Session:
+    """Return a session whose facts take much more than a small window has for them."""
+    session = Session().says("Build the harbour app. " + "It has to be calm. " * 40)
+    for number in range(turns):
+        session.says(f"Now step {number}. " + "We talked about this at length before. " * 20)
+        session.edits(f"/p/module{number}.py").runs(f"make t{number}").replies("Done.")
+    return session
+
+
+@pytest.mark.parametrize("budget", [60, 160, 320, 1_000])
+def test_the_first_and_the_newest_request_are_the_last_things_to_go(budget: int) -> None:
+    """Their beginnings at least are there in any window, over many rounds too."""
+    hidden = long_session().messages
+    for number in range(3):
+        facts = gather(hidden, budget_tokens=budget)
+        assert facts.requests[0].text.startswith("Now step 59.")
+        assert facts.requests[-1].text.startswith("Build the harbour app.")
+        made = ledger(hidden, budget_tokens=budget)
+        hidden = [summary(*Session().says("S").messages[0].blocks, *made, id_=f"s{number}")]  # type: ignore[arg-type]
+    assert gather(long_session().messages, budget_tokens=1) == Ledger()
+
+
+def test_each_kind_has_its_part_of_a_scarce_budget() -> None:
+    """None crowds out the others."""
+    session = long_session().runs("make x", "error: there is no rule for it", error=True)
+    facts = gather(session.messages, budget_tokens=400)
+    assert all((facts.requests, facts.files, facts.runs, facts.failures, facts.last_reply))
+
+
+def test_standing_rules_of_a_long_chat_outlive_what_is_said_around_them() -> None:
+    """Said early, in messages that do not stay whole; and over two more rounds."""
+    chance = random.Random(1)  # noqa: S311 - words of a made-up chat
+    words = [f"word{number}" for number in range(400)]
+    session = Session().says("This is what we are to do with you.")
+    for number in range(240):
+        said = " ".join(chance.choices(words, k=60)) + f" is what I saw at {number}."
+        rule = (
+            RULES[number // 12 - 1] if number % 12 == 0 and 0 < number // 12 <= len(RULES) else ""
+        )
+        session.says(f"{said} {rule} {said}").replies(" ".join(chance.choices(words, k=300)))
+    hidden = session.messages
+    for number in range(3):
+        (block,) = ledger(hidden, budget_tokens=4_000)
+        assert all(rule in block.text for rule in RULES)
+        made = summary(*Session().says("S").messages[0].blocks, block, id_=f"s{number}")  # type: ignore[arg-type]
+        hidden = [made, *long_session(20).messages]
+
+
+@pytest.mark.parametrize("budget", [50, 320, 2_000])
+def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
+    """Counted by the vocabulary where there is a counter."""
+    counter = PromptCounter()
+    session = Session()
+    for number in range(40):
+        session.says(f"第{number}步:请把这个模块改成新的接口,保持原来的行为不变。" * 20)
+    (block,) = ledger(session.messages, budget_tokens=budget, counter=counter) or (None,)
+    assert block is None or counter.count(block.text) <= budget
+
+
+def test_a_ledger_may_take_a_larger_share_of_a_small_window() -> None:
+    """4 % of a large one; a tenth of a small one, or 1,000 tokens; and some of an unknown one."""
+    sizes = {window: budget_in(window) for window in (0, 4_000, 8_000, 16_000, 32_000, 200_000)}
+    assert sizes == {0: 8_000, 4_000: 400, 8_000: 800, 16_000: 1_000, 32_000: 1_280, 200_000: 8_000}
+
+
+def test_a_ledger_of_a_chat_takes_no_more_than_a_seventh() -> None:
+    """Long messages are cut to one length, and short ones stay whole."""
+    session = Session()
+    for number in range(25):
+        session.says(f"Part {number} is short.").says("So here we are. " * 40).replies(
+            "Well. " * 60
+        )
+    (block,) = ledger(session.messages)
+    assert estimate(block.text) <= 0.14 * estimate(plain_text(session.messages))
+    facts = gather(session.messages)
+    assert any(one.text == "Part 12 is short." for one in facts.requests)
+
+
+def test_of_a_long_request_beginning_and_end_stay() -> None:
+    """Where the question may be; a gap stands between, and nothing is cut that is no longer."""
+    plan = "".join(f"{number}. Change module{number}.\n" for number in range(70)).strip()
+    talk = Session().reads("/a", "x" * 40_000)
+    assert gather([*talk.says(plan).messages]).requests[0].text == plan
+    longer = f"{plan}\n" * 4 + "Does that make sense?"
+    (request,) = gather(Session().reads("/a", "x" * 90_000).says(longer).messages).requests
+    head, _, tail = request.text.partition(f"\n{GAP}\n")
+    assert longer.startswith(head)
+    assert longer.endswith(tail)
+    assert 0.4 * len(longer) < len(request.text) < 0.5 * len(longer)
+
+
+ROUNDS = st.tuples(st.sampled_from(["ledger", "sliding_window"]), sessions())
+WINDOW = 1_000_000
+
+
+async def condensed(effective: tuple[Message, ...], name: str) -> tuple[Message, ...]:
+    """Return the history after a run of this strategy, as it is where there is nothing to hide."""
+    try:
+        made = await reduce_with(load_strategy(name), (), effective=effective, window=WINDOW)
+    except NothingToCondense:
+        return effective
+    message = replace(made.message, id=f"made-{effective[-1].id}")
+    return replace_hidden(effective, made.hidden, message)
+
+
+async def lived_through(rounds: Sequence[tuple[str, Sequence[Message]]]) -> tuple[Ledger, Ledger]:
+    """Return what is known after all rounds, and what is known to who has seen it all."""
+    effective: tuple[Message, ...] = ()
+    everything: list[Message] = []
+    for number, (name, messages) in enumerate(rounds):
+        read = Message("assistant", "Done.")
+        new = [replace(m, id=f"{number}-{place}") for place, m in enumerate([*messages, read], 1)]
+        everything += new
+        effective = await condensed((*effective, *new), name)
+    return gather(effective), gather(everything)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ROUNDS, min_size=1, max_size=3))
+async def test_no_chain_of_reductions_loses_a_fact(
+    rounds: list[tuple[str, list[Message]]],
+) -> None:
+    """Requests word for word and newest first, all files, and the to-do list as it was left."""
+    known, seen = await lived_through(rounds)
+    assert known.requests == seen.requests
+    assert set(known.files) == set(seen.files)
+    assert (known.todos, known.done) == (seen.todos, seen.done)
+    assert {run.head for run in seen.runs} <= {run.head for run in known.runs}

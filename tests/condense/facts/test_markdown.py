@@ -1,0 +1,212 @@
+"""Ledgers as Markdown: written for people, and read back as they were."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
+from condense.facts.markdown import common_root, parse_ledger, render
+from condense.facts.notebook import gather, ledger
+from condense.messages import TextBlock
+from tests.condense.sessions import Session, marker, summary
+
+EXAMPLE = Ledger(
+    rules=("Never touch the port 8080.",),
+    requests=(Request("yes", "Shall I?"), Request("Fix it:\n- first\n# then\n\n  that")),
+    todos=(Todo("2", "two", active=True), Todo("3", "three")),
+    done=1,
+    files=(
+        FileUse("/home/me/app/src/a.py", edited=True),
+        FileUse("/home/me/app/src/b.py"),
+        FileUse("/home/me/app/README.md"),
+        FileUse("docs/x.md"),
+        FileUse("c.py", edited=True),
+    ),
+    runs=(Run("make test", 3), Run("ls")),
+    failures=(Failure("make lint", "error: no such rule"),),
+    names=("parser_core", "ENT-109"),
+    last_reply="It is done.\n- and tested",
+)
+TEXT = """## Ledger
+### Standing rules
+- Never touch the port 8080.
+### User messages
+- (re: Shall I?) yes
+- Fix it:
+  - first
+  # then
+
+    that
+### To do, 1 done
+- [-] 2: two
+- [ ] 3: three
+### Files (* changed), below /home/me/app/
+- ./src/: a.py*, b.py
+- ./: README.md
+- docs/: x.md
+- "c.py"*
+### Commands
+- `make test x3`
+- `ls`
+### Open errors
+- make lint ⇒ error: no such rule
+### Names
+- parser_core ENT-109
+### Last reply
+- It is done.
+  - and tested
+(end of ledger)"""
+
+
+def test_a_ledger_is_lists_by_kind() -> None:
+    """Rules come first; what is empty is left out."""
+    assert render(EXAMPLE) == TEXT
+    assert parse_ledger(TEXT) == EXAMPLE
+    assert render(Ledger()) == ""
+    assert parse_ledger(render(Ledger(done=2))) == Ledger(done=2)
+
+
+# Letters of several scripts, and what ledgers are written with.
+SIGNS = st.sampled_from([*'abB1 ~.-_#⇒[]*`/+:,"', "é", "端", "ش", "😀", "(re: ", " x3", "- "])
+LINES = st.lists(SIGNS, min_size=1, max_size=12).map("".join).map(str.strip).filter(bool)
+PIECES = ["\n", "[…]", "### User messages", "(end of ledger)", "## Ledger", "  ", "- "]
+WORDS = st.lists(st.one_of(SIGNS, st.sampled_from(PIECES)), min_size=1, max_size=20)
+TEXTS = WORDS.map("".join).map(str.strip).filter(bool)
+NAME = LINES.map(lambda name: name.replace("/", "")).filter(lambda name: name.strip(". "))
+ROOTS = st.sampled_from(["/home/me/project/", "/home/me/project/src/", "", "/", "src/"])
+PATHS = st.tuples(ROOTS, st.lists(NAME, max_size=2), NAME).map(
+    lambda parts: parts[0] + "/".join([*parts[1], parts[2]])
+)
+
+
+def grouped(files: list[FileUse]) -> tuple[FileUse, ...]:
+    """Return the files as a ledger has them: each once, folder by folder."""
+    return parse_ledger(
+        render(Ledger(files=tuple({one.path: one for one in files}.values())))
+    ).files
+
+
+@st.composite
+def ledgers(draw: st.DrawFn) -> Ledger:
+    """Return any ledger."""
+    return Ledger(
+        rules=tuple(draw(st.lists(LINES, max_size=2))),
+        requests=tuple(
+            draw(st.lists(st.builds(Request, TEXTS, st.sampled_from(["", "why?"])), max_size=3))
+        ),
+        todos=tuple(
+            draw(st.lists(st.builds(Todo, st.just("1"), LINES, st.booleans()), max_size=2))
+        ),
+        done=draw(st.integers(0, 20)),
+        runs=tuple(draw(st.lists(st.builds(Run, LINES, st.integers(1, 9)), max_size=3))),
+        failures=tuple(
+            draw(st.lists(st.builds(Failure, st.sampled_from(["a", "b ="]), LINES), max_size=2))
+        ),
+        names=tuple(draw(st.lists(st.sampled_from(["a_b", "ENT-1", "cafe123"]), max_size=3))),
+        last_reply=draw(st.one_of(st.just(""), TEXTS)),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(ledgers(), st.lists(st.builds(FileUse, PATHS, st.booleans()), max_size=8))
+def test_any_ledger_is_read_back_as_it_was(facts: Ledger, files: list[FileUse]) -> None:
+    """Fact by fact, so that it can be carried over any number of rounds."""
+    assert (parse_ledger(render(facts)) or Ledger()) == facts
+    unique = tuple({one.path: one for one in files}.values())
+    if unique:
+        back = parse_ledger(render(Ledger(files=unique)))
+        assert back is not None
+        assert sorted(back.files, key=lambda one: one.path) == sorted(
+            unique, key=lambda one: one.path
+        )
+
+
+def test_only_a_whole_ledger_at_the_beginning_counts() -> None:
+    """One that was cut off, or is quoted, is none."""
+    for text in (f"He said: {TEXT}", TEXT.removesuffix("(end of ledger)"), "## Ledger\nx", ""):
+        assert parse_ledger(text) is None
+    assert parse_ledger(f"{TEXT}\n\n## Newest Request, Verbatim\n### x") == EXAMPLE
+
+
+def test_only_a_summary_or_a_marker_carries_one_after_its_own_words() -> None:
+    """A user, a file or another program's summary that quotes one claims nothing."""
+    block = TextBlock(render(EXAMPLE))
+    for made in (summary(TextBlock("S"), block), marker(block)):
+        assert {one.text for one in gather([made]).requests} == {
+            one.text for one in EXAMPLE.requests
+        }
+    assert gather([summary(block)]) == Ledger()
+    assert gather(Session().says(TEXT).messages).requests == (Request(TEXT),)
+
+
+@pytest.mark.parametrize("command", ["a ⇒ b", "a ⇒", "⇒", "a ⇒ ⇒"])
+def test_an_arrow_in_a_command_is_not_taken_for_the_one_after_it(command: str) -> None:
+    """Within it, or where it ends."""
+    (block,) = ledger(Session().runs(command, "error: it does not work", error=True).messages)
+    facts = parse_ledger(block.text)
+    assert facts is not None
+    assert facts.failures[0].message == "error: it does not work"
+
+
+def test_the_folder_that_most_files_share_is_told_once() -> None:
+    """Where that saves something."""
+    paths = ["/home/me/project/a/x.py", "/home/me/project/b/y.py", "/etc/hosts"]
+    assert common_root(paths) == "/home/me/project/"
+    assert common_root(["/a/b.py", "/c/d.py", "e/f.py"]) == ""
+
+
+def test_ledgers_of_earlier_versions_are_read() -> None:
+    """Files, commands, the to-do list and what the user said."""
+    text = """## Ledger ~~
+Copied from hidden messages, newest first.
+~~ files, edits/reads, identifiers, in /home/me/app/
+src/
+2/1 a.py\tread_rows parse
+b.py
+./c.py
+0/3 docs/d.md
+~~ commands, times (!failed ?unknown)
+3! make test
+ls -l
+~~ errors
+make ⇒ error: x
+~~ to do, 4 done
+7 [-] mend it
+~~ user messages
+~~
+~~re: Which?
+the blue
+~ one
+~~
+~~replaced by: No.
+Do this
+~~ end"""
+    assert parse_ledger(text) == Ledger(
+        requests=(Request("the blue\n~ one", "Which?"), Request("Do this")),
+        todos=(Todo("7", "mend it", active=True),),
+        done=4,
+        files=(
+            FileUse("/home/me/app/src/a.py", edited=True),
+            FileUse("/home/me/app/src/b.py"),
+            FileUse("c.py"),
+            FileUse("/home/me/app/docs/d.md"),
+        ),
+        runs=(Run("make test", 3), Run("ls -l")),
+    )
+    assert parse_ledger(text.removesuffix("~~ end")) is None
+    made = [summary(TextBlock("S"), TextBlock(text))]
+    assert gather(made).requests[1].text == "Do this"
+
+
+def test_rounds_change_nothing_that_is_there() -> None:
+    """However often a ledger is carried on."""
+    facts = EXAMPLE
+    for number in range(3):
+        (block,) = ledger([summary(TextBlock("S"), TextBlock(render(facts)), id_=f"s{number}")])
+        facts = parse_ledger(block.text) or Ledger()
+    kept = itertools.pairwise((facts, EXAMPLE))
+    assert all((one.rules, one.requests, one.todos) == (two.rules, two.requests, two.todos)
+               for one, two in kept)  # fmt: skip
+    assert set(facts.files) == set(EXAMPLE.files)
