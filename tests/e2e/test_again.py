@@ -41,7 +41,7 @@ def test_a_failed_turn_is_a_row_that_outlives_what_comes_after(
     expect(failed.get_by_role("button", name="Try again")).to_have_count(0)
     assert texts(standin.requests[1].body) == ["Hello."]
     open_all(chat.page)
-    assert problems(chat.page) == []
+    assert problems(chat.page, 360) == []
 
 
 def test_another_answer_keeps_the_first_one_click_away(

@@ -64,6 +64,6 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     open_all(page)
     expect(page.locator(".hidden-list")).to_be_visible()
-    assert problems(page) == []
+    assert problems(page, 360) == []
     page.get_by_role("table").first.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Asked for a summary")).to_be_visible()

@@ -111,4 +111,4 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
     expect(chat.rows("Context condensed")).to_be_visible()
     open_all(chat.page)
-    assert problems(chat.page) == []
+    assert problems(chat.page, 360) == []
