@@ -4,12 +4,14 @@ from django.apps import AppConfig
 
 
 class ChatAppConfig(AppConfig):
-    """The one application of the project; loading it registers its system checks."""
+    """The one application of the project; loading it registers its checks."""
 
     name = "chatapp"
     label = "chatapp"
     verbose_name = "Palimpsest"
 
     def ready(self) -> None:
-        """Import the checks: importing registers them."""
-        from chatapp import checks  # noqa: F401, PLC0415 - apps must be loaded first
+        """Import what registers itself: system checks, and what connections are taught."""
+        # Apps must be loaded first.
+        from chatapp import checks  # noqa: F401, PLC0415
+        from chatapp.models import message_index  # noqa: F401, PLC0415

@@ -9,7 +9,7 @@ from pathlib import Path
 from tree_sitter_language_pack import get_parser
 
 from condense.folded_files.sections import fold_files
-from tests.bench.clock import beside, once
+from tests.bench.clock import once
 from tests.bench.table import Row
 
 FILES = 200
@@ -18,7 +18,7 @@ UNLIMITED = 100_000_000
 
 
 def measure_folding(root: Path, sources: list[Path]) -> Iterator[Row]:
-    """Yield the rows of folding, first with nothing in memory and then again."""
+    """Yield the rows of folding, with nothing in memory."""
     files = sources[:FILES]
     paths = [str(path.relative_to(root)) for path in files]
     contents, parser = [path.read_bytes() for path in files], get_parser("python")
@@ -30,19 +30,13 @@ def measure_folding(root: Path, sources: list[Path]) -> Iterator[Row]:
         for content in contents:
             parser.parse(content)
 
-    def read() -> None:
-        for path in files:
-            path.read_bytes()
-
     # The first time is the only one; it is spent in a process of its own.
     before = _resident()
     first, grown = once(fold, time.perf_counter), _resident() - before
     bare = min(once(parse, time.perf_counter) for _ in range(3))
-    again, reading = beside(fold, read)
     work = f"fold {FILES} source files"
     yield Row(work, 1_000 * first, "ms", 4, "tree-sitter's bare parse", 1_000 * bare)
     yield Row("… memory", grown, "MB", 100)
-    yield Row("… again", again, "ms", 12, "reading the files", reading)
 
 
 def _resident() -> float:

@@ -1,12 +1,12 @@
 """Rows of pages: how soon they can be used, as far as the server has a part in it."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from django.conf import settings
 
 from chatapp.accounts import accounts
-from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.models import Condensation
 from tests.bench.clock import Work, beside, many
 from tests.bench.conversations import make_conversation
 from tests.bench.long import CONDENSATIONS, TURNS, make_long
@@ -18,21 +18,13 @@ STORED, SEEN = 1_000, 100
 AT_MOST = 60
 # The pages of a long conversation, each with some twice what it takes: 300 times the smallest
 # answer is a second.
-OPENED = {
-    "": ("", 60),
-    "what the model sees": ("inspector/", 40),
-    "a call": ("calls/{call}/", 30),
-    "a condensation": ("condensations/{condensation}/", 30),
-    "the same beside what it stands for": ("condensations/{condensation}/compare/", 30),
-    "its condensations": ("/condensations/?conversation={conversation}", 45),
-    "its costs": ("costs/", 30),
-    "its audit record": ("audit/", 45),
-    "where it came from": ("source/", 20),
-    "what-if": ("what-if/", 20),
-    "its whole record as JSON": ("export/", 100),
-    "a copy as Markdown": ("export/markdown/", 80),
-    "a copy as HTML": ("export/html/", 160),
-}
+OPENED = (
+    (f"open an imported one of {TURNS} turns, condensed here {CONDENSATIONS} times", "", 60),
+    ("… what the model sees", "inspector/", 40),
+    ("… a condensation", "condensations/{condensation}/", 30),
+    ("… its whole record as JSON", "export/", 100),
+    ("… a copy as HTML", "export/html/", 160),
+)
 # So many of the smallest answers are measured at once.
 LEAST = 50
 COMPARING = {"strategies": ("clear", "ledger", "sliding_window"), "thresholds": "60, 100"}
@@ -53,16 +45,16 @@ def measure_pages() -> Iterator[Row]:
 def _measure_long(server: Server) -> Iterator[Row]:
     """Yield the rows of the pages of an imported conversation that went on here."""
     conversation = make_long(server)
-    names, base = _names(conversation), f"/c/{conversation.pk}/"
-    work = f"open an imported one of {TURNS} turns, condensed here {CONDENSATIONS} times"
-    for said, (page, bound) in OPENED.items():
-        address = page.format(**names)
-        path = address if address.startswith("/") else base + address
+    made = Condensation.objects.filter(
+        conversation=conversation, status="succeeded", calls__isnull=False
+    )
+    newest, base = made.latest("started_at"), f"/c/{conversation.pk}/"
+    for work, page, bound in OPENED:
 
-        def show(path: str = path) -> None:
+        def show(path: str = base + page.format(condensation=newest.pk)) -> None:
             assert server.ask("GET", path).status == 200, path
 
-        yield _beside_least(server, f"… {said}" if said else work, show, bound)
+        yield _beside_least(server, work, show, bound)
 
     def compare() -> None:
         token = server.jar["csrftoken"]
@@ -70,18 +62,6 @@ def _measure_long(server: Server) -> Iterator[Row]:
         assert answer.status == 200
 
     yield _beside_least(server, "… what-if, six trials of all its turns", compare, 400, times=1)
-
-
-def _names(conversation: Conversation) -> Mapping[str, object]:
-    """Return what addresses name: the newest call and condensation, and the conversation."""
-    here = {"conversation": conversation, "status": "succeeded"}
-    calls = ModelCall.objects.filter(**here, purpose="chat", manifest__isnull=False)
-    made = Condensation.objects.filter(**here, calls__isnull=False)
-    return {
-        "conversation": conversation.pk,
-        "call": calls.latest("pk").pk,
-        "condensation": made.latest("started_at").pk,
-    }
 
 
 def _beside_least(server: Server, work: str, show: Work, bound: float, times: int = 10) -> Row:

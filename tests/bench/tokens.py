@@ -9,7 +9,7 @@ from statistics import median
 import tiktoken
 
 import condense
-from tests.bench.clock import beside, many, once
+from tests.bench.clock import beside, once
 from tests.bench.table import Row
 
 # Bytes of source.
@@ -37,9 +37,6 @@ def measure_tokens(sources: list[Path]) -> Iterator[Row]:
 
     count, encode = beside(lambda: counter.count(text), bare)
     yield Row("count the tokens of 2 MB of source", count, "ms", 1.3, BARE, encode)
-    counted = condense.Message("user", text, tokens=1)
-    again, _ = beside(many(lambda: condense.count_message(counted, counter), 1_000), int)
-    yield Row("… of the same message again", again / 1_000, "ms", 0.0001, BARE, encode)
     held = _longest_pause(lambda: counter.count(text))
     least = _longest_pause(bare)
     yield Row("… and the event loop waits", held, "ms", 4, f"{BARE} in a thread", least)

@@ -6,12 +6,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 WIDTHS = (360, 1280)
+COLORS = ["color-contrast", "link-in-text-block"]
 
 
 def complaints(page: Page) -> list[str]:
     """Return one line for each violation; what a theme changes is looked at in both."""
-    dark = _complaints(page, "dark", runOnly=["color-contrast", "link-in-text-block"])
-    return dark + _complaints(page, "light")
+    return _complaints(page, "dark", runOnly=COLORS) + _complaints(page, "light")
 
 
 def _complaints(page: Page, theme: Literal["light", "dark"], **options: list[str]) -> list[str]:
@@ -28,10 +28,10 @@ def _complaints(page: Page, theme: Literal["light", "dark"], **options: list[str
 
 def problems(page: Page, *widths: int) -> list[str]:
     """Return complaints at each width, and where the page scrolls sideways."""
-    found = []
+    found = _complaints(page, "dark", runOnly=COLORS)
     for width in widths or WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        found += complaints(page)
+        found += _complaints(page, "light")
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"The page scrolls sideways at {width} px.")
     return found

@@ -119,14 +119,12 @@ def line(tabs: Tabs) -> Line:
 def open_page(tabs: Tabs, desk: Desk) -> OpenPage:
     """Open a page where Offline answers: ``open_page("/", width=360)``.
 
-    With ``own`` it has a tab of its own, in which ``theme`` and ``locale`` can be others, too.
+    With ``own`` it has a tab of its own.
     """
 
-    def open_one(
-        path: str = "/", *, width: int = 1280, own: bool = False, theme: str = "", locale: str = ""
-    ) -> Page:
+    def open_one(path: str = "/", *, width: int = 1280, own: bool = False) -> Page:
         desk.choose_default("Offline")
-        page = tabs.open(theme=theme, locale=locale) if own or theme or locale else tabs.page
+        page = tabs.open() if own else tabs.page
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(path)
         return page

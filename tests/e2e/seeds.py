@@ -23,7 +23,6 @@ from tests.chatapp.pictures import make_png
 from tests.e2e.seed_rows import make_rows
 from tests.records import append_many, put_on_record
 
-TITLE = "Which of the parsers is slow, and what would make it fast?!?"
 QUESTION = "Question {number}: what is on page {number} of the logbook?"
 ANSWER = "Page {number} tells of the {number}th day at sea, of the wind, the sails and the crew."
 SECRET = "The captain hid the heliotrope compass under the third plank. 船长把罗盘藏起来了。"
@@ -93,11 +92,6 @@ def make_history(title: str = "The logbook") -> str:
     hidden_messages.rewind(talk.pk, to_seq=362)
     append(talk, ("user", "What was the last entry?"), ("assistant", "It says: land in sight."))
     return f"/c/{talk.pk}/"
-
-
-def make_titled() -> str:
-    """A conversation whose title has 60 characters."""
-    return f"/c/{start(TITLE).pk}/"
 
 
 def make_rich() -> str:
@@ -187,7 +181,6 @@ MAKERS: dict[str, Callable[[], str]] = {
     "rows": make_rows,
     "history": make_history,
     "another history": lambda: make_history("Another logbook"),
-    "titled": make_titled,
     "rich": make_rich,
     "attached": make_attached,
     "stacked": make_stacked,

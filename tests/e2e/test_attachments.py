@@ -91,8 +91,11 @@ def test_what_is_picked_goes_with_the_message(open_chat: OpenChat, standin: Stan
 
 
 def test_what_is_dropped_or_pasted_is_attached(open_chat: OpenChat, standin: Standin) -> None:
-    """Anywhere on the page; a picture that comes with its words stays words."""
-    chat = open_chat()
+    """Anywhere on the page; a picture that comes with its words stays words.
+
+    A long paste is a file that unfolds into the text where the caret is, and is no file any more.
+    """
+    chat, long = open_chat(), "A line of a log.\n" * 300
     standin.reply("Two.")
     hint = chat.page.get_by_text("Drop files to attach them")
     give(chat, "dragover", SOURCE)
@@ -104,30 +107,20 @@ def test_what_is_dropped_or_pasted_is_attached(open_chat: OpenChat, standin: Sta
     expect(chips(chat)).to_have_count(2)
     give(chat, "paste", PHOTO, words="Cells of a table")
     give(chat, "paste", words="short")
+    chat.box.fill("See: ")
+    give(chat, "paste", words=long)
+    expect(chips(chat).last).to_contain_text("Pasted text.txt")
+    expect(chat.box).to_have_value("See: ")
+    chat.button("Put Pasted text.txt into the text").click()
+    expect(chips(chat)).to_have_count(2)
+    expect(chat.box).to_have_value(f"See: {long}")
+    expect(chat.box).to_be_focused()
     chat.box.press("Enter")
     chat.finished()
     row = chat.rows("You")
     expect(row.get_by_role("img", name="photo.png")).to_be_visible()
     expect(row.get_by_text("a.py")).to_be_visible()
-
-
-def test_a_long_paste_is_a_file_that_unfolds_into_the_text(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """Where the caret is, and then it is no file any more."""
-    chat, long = open_chat(), "A line of a log.\n" * 300
-    standin.reply("Long.")
-    chat.box.fill("See: ")
-    give(chat, "paste", words=long)
-    expect(chips(chat)).to_contain_text("Pasted text.txt")
-    expect(chat.box).to_have_value("See: ")
-    chat.button("Put Pasted text.txt into the text").click()
-    expect(chips(chat)).to_have_count(0)
-    expect(chat.box).to_have_value(f"See: {long}")
-    expect(chat.box).to_be_focused()
-    chat.box.press("Enter")
-    chat.finished()
-    assert texts(standin.requests[0].body)[0] == f"See: {long}"
+    assert f"See: {long}" in texts(standin.requests[0].body)[0]
 
 
 def test_what_is_removed_or_refused_is_not_sent(open_chat: OpenChat, standin: Standin) -> None:
@@ -145,14 +138,8 @@ def test_what_is_removed_or_refused_is_not_sent(open_chat: OpenChat, standin: St
     chat.page.reload()
     expect(chips(chat)).to_have_count(0)
     chat.box.fill("Nothing attached.")
-    pick(
-        chat,
-        FilePayload(name="empty.txt", mimeType="text/plain", buffer=b""),
-        FilePayload(name="a.exe", mimeType="application/octet-stream", buffer=b"MZ\0\1"),
-        FilePayload(name="broken.png", mimeType="image/png", buffer=make_png()[:40]),
-    )
-    for reason in ("“empty.txt” is empty.", "“a.exe” can't be attached", "is a damaged image."):
-        expect(chat.page.get_by_text(reason)).to_be_visible()
+    pick(chat, FilePayload(name="empty.txt", mimeType="text/plain", buffer=b""))
+    expect(chat.page.get_by_text("“empty.txt” is empty.")).to_be_visible()
     expect(chips(chat)).to_have_count(0)
     expect(chat.box).to_have_value("Nothing attached.")
     chat.box.press("Enter")

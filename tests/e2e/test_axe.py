@@ -9,7 +9,7 @@ from tests.e2e.tabs import Tabs
 
 PAGES = (
     *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
-    *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered"),
+    *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered", "compared"),
 )
 
 

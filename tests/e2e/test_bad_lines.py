@@ -1,4 +1,4 @@
-"""A line that drops, doubles, swaps, holds back and dies without a word: the page shows the truth.
+"""A line that drops, doubles, breaks and dies without a word: the page shows the truth.
 
 The test stands between the page and the server, and puts the page's clock forward instead of
 waiting for it.
@@ -10,15 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Error, Page, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.e2e.chat import Chat
 from tests.e2e.conftest import OpenChat
 from tests.standin.server import Standin
 
-KINDS = ("drop", "double", "swap", "hold", "half-open", "cut")
-SENT = ("drop sent", "double sent")
-EACH = [*zip(KINDS, (1, 2, 4, 3, 5, 2), strict=True), *((kind, 1) for kind in SENT)]
+KINDS = ("drop", "double", "half-open", "cut", "drop sent", "double sent")
+TELLING = [("half-open", 5), ("drop sent", 1), ("double sent", 1), ("drop", 1)]
 A_CHAT = 10  # faults one after the other in one conversation
 MOST = 200  # times that the page's clock is put forward
 MOMENT = 400  # milliseconds until then
@@ -31,7 +30,6 @@ class BadLine:
     page: Page
     kind: str = ""
     left: int = 0
-    held: list[tuple[WebSocketRoute, str]] = field(default_factory=list)
     dead: list[WebSocketRoute] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -65,21 +63,11 @@ class BadLine:
         if socket in self.dead:
             return
         self.left -= 1
-        due = self.left == 0 and self.kind and not self.kind.endswith(" sent")
-        kind = self.kind if due else ""
-        if kind:
-            self.kind = ""
-        match kind:
+        match self.kind if self.left == 0 else "":
             case "drop":
                 return
             case "double":
                 socket.send(text)
-            case "swap" | "hold":
-                # It comes after the next one, or when the test lets go.
-                self.held.append((socket, text))
-                if kind == "hold":
-                    self.left = 0
-                return
             case "half-open":
                 self.dead.append(socket)
                 return
@@ -87,19 +75,6 @@ class BadLine:
                 socket.close(code=1001)
                 return
         socket.send(text)
-        if self.left != 0:
-            self.let_go()
-
-    def let_go(self) -> None:
-        """Send what was held back."""
-        held, self.held = self.held, []
-        for socket, text in held:
-            if socket not in self.dead:
-                # Its page may have another line by now.
-                try:
-                    socket.send(text)
-                except Error:
-                    continue
 
 
 def settle(chat: Chat, line: BadLine, answers: int) -> None:
@@ -113,7 +88,6 @@ def settle(chat: Chat, line: BadLine, answers: int) -> None:
             expect(chat.send).to_be_visible(timeout=MOMENT)
             expect(chat.box).to_have_value("", timeout=MOMENT)
             return
-        line.let_go()
         chat.page.clock.fast_forward(3_000)
     pytest.fail(f"the page does not have answer {answers}")
 
@@ -159,7 +133,7 @@ def test_a_page_shows_what_was_said_whatever_its_line_does(
     own_page: Page, open_chat: OpenChat, standin: Standin
 ) -> None:
     """At one of the first messages after a question."""
-    converse(own_page, open_chat, standin, EACH)
+    converse(own_page, open_chat, standin, TELLING)
 
 
 @pytest.mark.soak
@@ -169,5 +143,5 @@ def test_a_page_shows_what_was_said_whatever_happens_at_random(
 ) -> None:
     """Two hundred faults of any kind, anywhere in an answer."""
     chance = random.Random(seed)  # noqa: S311 - the same faults again
-    faults = [(chance.choice(KINDS + SENT), chance.randint(1, 25)) for _ in range(A_CHAT)]
+    faults = [(chance.choice(KINDS), chance.randint(1, 25)) for _ in range(A_CHAT)]
     converse(own_page, open_chat, standin, faults)

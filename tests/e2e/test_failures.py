@@ -42,25 +42,6 @@ def test_a_rate_limit_is_counted_down_and_then_forgotten(
     assert "Trying again: 2 of 5" in said
 
 
-def test_a_stream_that_breaks_off_leaves_what_it_said(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """The text stays in the transcript and in the model's sight."""
-    chat, read = open_chat(), Gate()
-    broken = Reply("Half of the truth is not enough.", broken="cut", gate=read)
-    standin.then(broken, Reply("And the rest."))
-    chat.type("Tell me the truth.")
-    expect(chat.rows("Agent")).to_contain_text("Half of the")
-    read.open()
-    expect(chat.alert).to_contain_text("The stream broke off")
-    chat.finished("Failed.")
-    expect(chat.rows("Agent")).to_contain_text("Half of the")
-    expect(chat.rows("Agent")).to_contain_text("The answer broke off here.")
-    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
-    chat.ask("Go on.")
-    assert "Half of the" in str(standin.requests[-1].body["messages"][1])
-
-
 def test_a_failure_has_details_to_copy_and_can_be_tried_again(
     own_page: Page, open_chat: OpenChat, standin: Standin
 ) -> None:

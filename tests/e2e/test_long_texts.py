@@ -41,19 +41,6 @@ def test_half_a_megabyte_is_sent_and_more_is_said_to_be_too_long(
     assert texts(standin.requests[0].body) == [WORDS]
 
 
-def test_a_first_prompt_that_is_too_long_is_said_where_it_was_typed(first_page: Page) -> None:
-    """It is not sent, and stays."""
-    page = first_page
-    box = page.get_by_role("textbox", name="Message")
-    box.fill("x" * 500_001)
-    box.press("Enter")
-    message = box.evaluate("box => box.validationMessage")
-    assert "500,001 characters" in message
-    assert page.url.endswith("/")
-    box.fill("Hello")
-    assert box.evaluate("box => box.validationMessage") == ""
-
-
 def test_a_long_result_is_shown_in_full_on_request(
     own_page: Page, open_chat: OpenChat, standin: Standin, server: Server
 ) -> None:

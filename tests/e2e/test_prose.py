@@ -26,12 +26,13 @@ def is_scrollable(page: Page, selector: str) -> bool:
     return bool(page.eval_on_selector(selector, "one => one.scrollWidth > one.clientWidth"))
 
 
-def test_words_and_numbers_of_a_table_stay_whole(
+def test_words_of_a_table_stay_whole_and_what_is_wide_scrolls_in_its_own_box(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """However narrow the screen is, and the page itself does not scroll sideways.
 
-    A link shows where it leads, also to those who cannot hover, and who listen.
+    A link shows where it leads, also to those who cannot hover, and who listen. Tables, code and
+    formulas scroll by keyboard; a formula begins at its left end.
     """
     page = open_page(addresses["rich"])
     expect(page.get_by_role("link", name=re.compile(r"a link\s+a\.example"))).to_be_visible()
@@ -46,12 +47,6 @@ def test_words_and_numbers_of_a_table_stay_whole(
         assert is_scrollable(page, ".table-box") == (width == 360)
         expect(box.get_by_role("cell", name="1,200,000")).to_have_css("text-align", "right")
 
-
-def test_what_is_wide_scrolls_in_its_own_box_by_keyboard(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """Tables, code and formulas; a formula begins at its left end."""
-    page = open_page(addresses["rich"], width=360)
     assert complaints(page) == []
     for selector in (".table-box", ".code-block pre", ".formula"):
         page.locator(selector).focus()
@@ -64,24 +59,3 @@ def test_what_is_wide_scrolls_in_its_own_box_by_keyboard(
     start = page.locator(".formula mi").first.bounding_box()
     assert start
     assert start["x"] >= 0
-
-
-def test_a_code_block_has_a_head_that_is_not_part_of_its_text(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """It names the language and holds the button, above the code and not on it."""
-    page = open_page(addresses["rich"], width=360)
-    block = page.locator(".code-block")
-    button = block.get_by_role("button", name="Copy code")
-    expect(button).to_be_visible()
-    head = page.eval_on_selector(".code-block", "one => getComputedStyle(one, '::before').content")
-    assert head == '"python"'
-    above, code = button.bounding_box(), block.locator("code").bounding_box()
-    assert above
-    assert code
-    assert above["y"] + above["height"] <= code["y"]
-    selected = page.evaluate(
-        "() => { getSelection().selectAllChildren(document.querySelector('.code-block'));"
-        " return getSelection().toString(); }"
-    )
-    assert selected.strip().startswith("answer = 42")

@@ -10,7 +10,6 @@ from chatapp.live.streamed_text import StreamedText
 from chatapp.markdown import render_markdown
 from chatapp.transcript.message_parts import TextPart
 from tests.e2e.chat import scroll
-from tests.e2e.conftest import OpenPage
 from tests.e2e.line import Line, begin, card, message
 
 PARAGRAPH = "Every fold of the paper keeps a word of what was written before it. "
@@ -130,24 +129,21 @@ def test_a_reader_stays_where_they_are_while_an_answer_is_written(
     assert page.evaluate("scroller.scrollTop") == place
 
 
-@pytest.mark.parametrize("name", ["Details", "read_file"])
-def test_what_is_opened_at_the_end_stays_under_the_pointer(
-    chat: tuple[Page, Line], name: str
-) -> None:
-    """Opening and closing; a record, and a tool's card as well as all of its output."""
+def test_what_is_opened_at_the_end_stays_under_the_pointer(chat: tuple[Page, Line]) -> None:
+    """Opening and closing, of a tool's card as well as of all of its output."""
     page, line = chat
-    line.show(message(card("notes.md", 300))) if name == "read_file" else None
-    summary = page.locator("#transcript summary").filter(has_text=name).last
+    line.show(message(card("notes.md", 300)))
+    summary = page.locator("#transcript summary").filter(has_text="read_file").last
     summary.wait_for()
     place = top(summary)
     assert 0 < place < 800
     summary.click()
     assert top(summary) == place
-    for more in page.get_by_role("button", name="Show all").filter(visible=True).all():
-        more.evaluate("one => one.scrollIntoView({ block: 'center' })")
-        shown = top(more.locator("xpath=.."))
-        more.click()
-        assert top(page.locator(".tool-result:not(.is-cut)").last) == shown
+    more = page.get_by_role("button", name="Show all").filter(visible=True)
+    more.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    shown = top(more.locator("xpath=.."))
+    more.click()
+    assert top(page.locator(".tool-result:not(.is-cut)").last) == shown
     summary.evaluate("one => one.scrollIntoView({ block: 'center' })")
     place = top(summary)
     summary.click()
@@ -169,36 +165,6 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
     expect(latest).to_be_hidden()
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
-
-
-def test_nothing_is_left_to_jump_to_after_a_rewind(first_page: Page) -> None:
-    """The button goes with the rows that it led to."""
-    page = first_page
-    page.get_by_role("textbox", name="Message").fill("Write 900 words about folding paper.")
-    page.keyboard.press("Enter")
-    page.get_by_role("status").filter(has_text="Done.").wait_for()
-    asked = page.get_by_role("article", name="You")
-    asked.scroll_into_view_if_needed()
-    jump = page.get_by_role("button", name="Jump to latest")
-    expect(jump).to_be_visible()
-    asked.hover()
-    asked.get_by_role("button", name="Rewind to here").click()
-    page.get_by_role("button", name="Rewind", exact=True).click()
-    page.get_by_role("article", name="Rewound").wait_for()
-    expect(jump).to_be_hidden()
-
-
-def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """Whatever height the browser first took its rows to have."""
-    for width in (1280, 360):
-        page = open_page(addresses["history"], width=width)
-        expect(page.get_by_role("article", name="Agent").last).to_be_in_viewport()
-        page.wait_for_function(
-            """() => !document.getElementById("end").offsetHeight
-                && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= 1"""
-        )
 
 
 def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
@@ -223,27 +189,3 @@ def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> N
     line.show(streaming.snapshot(), grown, streaming.news())
     expect(page.locator("#streaming")).to_contain_text("That is all.")
     assert code.text_content() == begun + "y = '漢' & 2\nz = 3\n"
-
-
-def test_a_table_that_grows_stays_where_the_reader_has_it(
-    line: Line, addresses: dict[str, str]
-) -> None:
-    """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
-    page, streaming = line.hold(addresses["rows"], width=360), StreamedText()
-    columns = [f"heading{number}" for number in range(12)]
-    row = f"| {' | '.join(columns)} |\n"
-    streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")
-    line.show(begin(page, streaming), streaming.snapshot())
-    table = page.locator("#streaming").get_by_role("group", name="Table")
-    table.focus()
-    table.evaluate("one => { one.scrollLeft = 150 }")
-    streaming.feed(row)
-    line.show(streaming.news())
-    expect(table.get_by_role("row")).to_have_count(3)
-    expect(table).to_be_focused()
-    assert table.evaluate("one => one.scrollLeft") == 150
-    streaming.feed("\nThat is all. ")
-    line.show(streaming.news())
-    expect(page.locator("#streaming")).to_contain_text("That is all.")
-    expect(table).to_be_focused()
-    assert table.evaluate("one => one.scrollLeft") == 150

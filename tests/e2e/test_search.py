@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import OpenPage
@@ -32,12 +31,11 @@ def expect_marked(page: Page, *words: str) -> None:
     page.wait_for_function(f"words => `${{({MARKED})()}}` === `${{words}}`", arg=list(words))
 
 
-@pytest.mark.parametrize("words", ["heliotrope comp", "罗盘"])
 def test_what_is_hidden_far_above_is_found_beside_the_page(
-    open_page: OpenPage, addresses: dict[str, str], words: str
+    open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
     """A click leads to its place, where the words are marked; so does the address alone."""
-    page = open_page(addresses["history"])
+    page, words = open_page(addresses["history"]), "heliotrope comp"
     expect(page.locator("#message-48")).to_have_count(0)
     page.get_by_role("searchbox", name="Search conversations").fill(words)
     hits = page.get_by_role("list", name="The logbook")
@@ -56,20 +54,6 @@ def test_what_is_hidden_far_above_is_found_beside_the_page(
     )
     page.go_back()
     expect(page.locator("#message-365")).to_be_in_viewport()
-
-
-def test_a_hit_in_collapsed_messages_opens_them(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """What was folded away was so for reading, not for finding."""
-    page = open_page(f"{addresses['history']}?at=43")
-    page.locator(".margin-line").first.get_by_role("button", name="Collapse").click()
-    expect(page.locator("#message-48")).to_be_hidden()
-    page.keyboard.press("Control+Shift+F")
-    bar(page).fill("heliotrope")
-    bar(page).press("Enter")
-    expect(page.locator("#message-48")).to_be_visible()
-    expect_marked(page, "heliotrope")
 
 
 def test_a_conversation_is_stepped_through(open_page: OpenPage, addresses: dict[str, str]) -> None:
@@ -116,14 +100,3 @@ def test_what_was_rewound_and_what_tools_said_is_shown_where_it_is(
     bar(page).fill("nothing of the kind")
     expect(page.get_by_text("No message", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Next match")).to_be_disabled()
-
-
-def test_a_phone_searches_too(open_page: OpenPage, addresses: dict[str, str]) -> None:
-    """From the menu; nothing scrolls sideways."""
-    page = open_page(addresses["history"], width=360)
-    page.get_by_role("button", name="More", exact=True).first.click()
-    page.locator("#chat-menu").get_by_role("button", name="Search in conversation").click()
-    bar(page).fill("heliotrope")
-    bar(page).press("Enter")
-    expect_marked(page, "heliotrope")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -143,7 +143,10 @@ def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standi
 
 
 def test_the_first_page_completes_and_keeps_what_it_cannot_do(first_page: Page) -> None:
-    """Help is there; a command for a conversation stays in the box, and the browser says why."""
+    """Help is there; a command for a conversation stays in the box, and the browser says why.
+
+    So does what is too long.
+    """
     page = first_page
     box = page.get_by_role("textbox", name="Message")
     box.press_sequentially("/h")
@@ -159,4 +162,9 @@ def test_the_first_page_completes_and_keeps_what_it_cannot_do(first_page: Page) 
     box.press("Enter")
     expect(box).to_have_js_property("validity.customError", value=True)
     expect(box).to_have_value("/condense all of it")
+    box.fill("x" * 500_001)
+    box.press("Enter")
+    assert "500,001 characters" in box.evaluate("box => box.validationMessage")
     expect(page).to_have_url(re.compile("/$"))
+    box.fill("Hello")
+    assert box.evaluate("box => box.validationMessage") == ""

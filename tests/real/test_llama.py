@@ -101,34 +101,23 @@ async def test_a_stop_is_heard_at_once_and_the_next_question_answered(
     assert (await calls_of(conversation))[-1].error == ""
 
 
-async def test_a_full_context_is_condensed_by_itself(profile: Profile, alice: User) -> None:
-    """Before the model is asked, whoever of the ladder's rungs could do it."""
-    conversation = await start(profile, about=7_000)
+@pytest.mark.parametrize(
+    ("about", "window", "trigger"), [(7_000, WINDOW, "auto"), (9_000, 32_000, "forced")]
+)
+async def test_a_full_context_is_condensed_by_itself(
+    profile: Profile, alice: User, about: int, window: int, trigger: str
+) -> None:
+    """Before the model is asked, and where the server's window is smaller than the profile's."""
+    conversation = await start(profile, about=about, context_window=window)
     async with open_page(conversation, alice) as page:
         await page.say("How many steps has the tower?")
         await page.until_idle()
+    calls = await calls_of(conversation)
+    assert trigger == "auto" or "context" in calls[0].error
+    assert (calls[-1].purpose, calls[-1].error) == ("chat", "")
     done = await Condensation.objects.filter(status="succeeded").afirst()
     assert done
-    assert done.trigger == "auto"
+    assert done.trigger == trigger
     assert done.tokens_after
     assert done.tokens_after < done.tokens_before
-    calls = await calls_of(conversation)
-    assert calls[-1].purpose == "chat"
-    assert calls[-1].error == ""
-
-
-async def test_a_prompt_that_the_server_refuses_is_made_to_fit(
-    profile: Profile, alice: User
-) -> None:
-    """The profile thinks that the window is larger than it is; the server's word counts."""
-    conversation = await start(profile, about=9_000, context_window=32_000)
-    async with open_page(conversation, alice) as page:
-        await page.say("How many steps has the tower?")
-        await page.until_idle()
-    refused, *_, answered = await calls_of(conversation)
-    assert "context" in refused.error
-    assert answered.error == ""
-    done = await Condensation.objects.filter(status="succeeded").afirst()
-    assert done
-    assert done.trigger == "forced"
     assert (await last_of(conversation)).role == "assistant"
