@@ -18,7 +18,7 @@ from tests.standin.server import Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DEEP = '{"path": ' + "[" * 900 + "]" * 900 + "}"
-CALLS = ['{"path": "\\ud83d.txt"}', '{"start_line": NaN}', '{"a\\u0000": -Infinity}', DEEP]
+CALLS = ['{"path": "\\ud83d.txt"}', '{"a\\u0000": -Infinity}', DEEP]
 
 
 async def read(conversation: Conversation, alice: User) -> str:
