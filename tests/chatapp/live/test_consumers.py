@@ -26,7 +26,7 @@ from chatapp.models import (
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
-from tests.standin.behaviours import Gate
+from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 # What runs does so in other threads than the test's, which see only what is committed.
@@ -169,6 +169,23 @@ async def test_a_change_through_a_form_reaches_every_open_page(
     await client.post(address, {"to_seq": 3})
     await page.until("transcript.changed")
     await page.until("panel.changed")
+
+
+async def test_a_call_is_shown_for_the_same_however_many_a_reply_makes(
+    anthropic_standin: Standin, page: Page
+) -> None:
+    """Its own card is sent; the row with all of them once before and once after."""
+    sent = []
+    for calls in (5, 40):
+        listings = [ToolCall("list_files", id=f"toolu_{calls}_{n}") for n in range(calls)]
+        anthropic_standin.then(Reply("All of them.", listings), Reply("Done."))
+        page.frames.clear()
+        await page.ask("Look")
+        told = [frame for frame in page.frames if frame["type"] == "article.upserted"]
+        cards = [frame["id"] for frame in told if frame["id"].startswith("tool-")]
+        assert len(cards) == 2 * calls
+        sent.append(sum(len(frame["html"]) for frame in told) / calls)
+    assert sent[1] < 1.2 * sent[0]
 
 
 class Leaving(ConversationConsumer):

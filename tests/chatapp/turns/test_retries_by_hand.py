@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chatapp.live import incoming_frames
-from chatapp.models import ModelCall, Turn
+from chatapp.models import Turn
 from tests.chatapp.sockets import Page
-from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
+from tests.standin.behaviours import UNAUTHORIZED, Reply
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
@@ -72,26 +72,3 @@ def test_a_place_is_a_number(seq: str) -> None:
     text = f'{{"type": "turn.regenerate", "nonce": "{uuid.uuid4()}", "seq": {seq}}}'
     with pytest.raises(incoming_frames.BadFrame):
         incoming_frames.decode(text)
-
-
-async def test_a_turn_that_was_stopped_before_its_first_word_is_tried_again(
-    anthropic_standin: Standin, page: Page
-) -> None:
-    """What it began to call is shown, and the model is sent nothing of it."""
-    gate, reading = Gate(), ToolCall("read_file", {"path": "secret.txt"})
-    half = Reply(thinking="Let me think.", tools=(reading,), gate=gate, gate_in="tool_use")
-    anthropic_standin.then(half, Reply("Here you are."))
-    await page.say("Look.")
-    draft = ""
-    while "path" not in draft:
-        draft = "".join([call.draft async for call in ModelCall.objects.all()])
-    await page.send("turn.stop")
-    shown = "A call of read_file was being written; it never ran."
-    while shown not in (await page.until("article.upserted"))["html"]:
-        pass
-    await page.until_idle()
-    gate.open()
-    await take_up(page, "retry")
-    await page.until_idle()
-    assert sent(anthropic_standin, 1) == sent(anthropic_standin, 0) == [("user", "Look.")]
-    assert not anthropic_standin.problems
