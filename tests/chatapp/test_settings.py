@@ -3,8 +3,6 @@
 import os
 import runpy
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,24 +120,6 @@ def test_the_secret_key_survives_a_restart(load: Load, tmp_path: Path) -> None:
     """Sessions and stored keys stay readable after the second start."""
     assert load()["SECRET_KEY"] == load()["SECRET_KEY"]
     assert stat.S_IMODE((tmp_path / "secret-key").stat().st_mode) == 0o600
-
-
-def test_loading_settings_imports_no_sdk(tmp_path: Path) -> None:
-    """A vendor's SDK costs a second, which a start without a message should not pay."""
-    code = (
-        "import sys, django; django.setup();"
-        "print(sorted({'anthropic', 'openai', 'tiktoken'} & set(sys.modules)))"
-    )
-    environment = {"DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:

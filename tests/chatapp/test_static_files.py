@@ -112,20 +112,6 @@ def test_a_page_loads_what_it_needs_beside_what_all_do(collected: LazySettings) 
     assert {"suggestions.js", "toast.js"} <= modules_in(read("site.js"))
 
 
-def test_no_module_is_written_in_a_way_that_joining_would_miss() -> None:
-    """An import or export that stays where it was would stop every page."""
-    for path in MODULES.glob("*.js"):
-        for line in path.read_text().splitlines():
-            if re.match(r"\s*(?:import\b|export\b)", line):
-                assert re.fullmatch(
-                    r'import \{ [\w, ]+ \} from "\./\w+\.js";'
-                    r"|export (?:(?:async )?function|class|const) \w+.*",
-                    line,
-                ), (path.name, line)
-            assert "import(" not in line
-            assert "import.meta" not in line
-
-
 def test_nothing_is_collected_twice(collected: LazySettings) -> None:
     """A start with nothing new writes nothing."""
     manifest = Path(collected.STATIC_ROOT) / "staticfiles.json"

@@ -1,13 +1,11 @@
 """Commands and paths in messages: what they stand for goes with the message, and stays."""
 
-import re
 import uuid
 from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import Client
 
 import condense
 from chatapp.models import Conversation, Message, SavedCommand, message_store
@@ -126,17 +124,6 @@ async def test_a_path_that_is_not_there_is_sent_and_said(
     assert texts_of(await said(conversation))[0] == "Ask @nope about @a.py"
 
 
-async def test_a_folder_is_shown_as_one(
-    conversation: Conversation, browser: Client, page: Page
-) -> None:
-    """A file beside it as a file."""
-    (workspace_of(conversation) / "src").mkdir()
-    await tell(page, "Look at @src and @a.py")
-    shown = (await sync_to_async(browser.get)(f"/c/{conversation.pk}/")).text
-    named = re.findall(r'#([a-z]+)"></use></svg><span class="attached-name">([^<]+)<', shown)
-    assert named == [("folder", "src/"), ("file", "a.py")]
-
-
 async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
@@ -155,16 +142,6 @@ async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(
     words, command, file = texts_of(await said(conversation))
     assert (words, "Review b.py closely." in command) == ("/review b.py @a.py", True)
     assert "changed" in file
-
-
-@pytest.mark.parametrize("text", ["/usr/bin is full", "/", "mail me@a.py", "@nobody", "1 / 2"])
-async def test_what_only_looks_like_it_is_text(
-    text: str, conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """It is sent as it was typed."""
-    anthropic_standin.reply("Fine.")
-    await tell(page, text)
-    assert texts_of(await said(conversation)) == [text]
 
 
 async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -13,17 +12,13 @@ from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
-from chatapp.models import Condensation, Conversation, Manifest, ModelCall, Profile
+from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.request_reader import find_changed
 from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
-from tests.chatapp.sockets import open_page
-from tests.standin.behaviours import Gate, Reply
-from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -127,30 +122,6 @@ async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) 
     await journal.record_call(await record(journal, condense.Usage(), written=""))
     row = await ModelCall.objects.aget()
     assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
-
-
-async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """As an estimate; the record and the calls say the same."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    gate = Gate()
-    text = "A summary that is long enough to be sent in more than one piece. " * 30
-    anthropic_standin.then(Reply("Noted."), Reply(f"<summary>{text}</summary>", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.ask("Remember this. " * 300)
-        await page.send("condense.start")
-        await page.until("condensing.progressed")
-        await page.send("condense.cancel")
-        await page.until_idle()
-        gate.open()
-    call = await ModelCall.objects.aget(purpose="summary")
-    attempt = await Condensation.objects.aget()
-    assert attempt.status == Condensation.Status.CANCELLED
-    assert not call.usage_measured
-    assert call.tokens_output > 5
-    assert call.condensation_id == attempt.pk
-    assert (attempt.cost, attempt.cost_measured) == (call.cost, False)
 
 
 async def test_the_record_of_what_was_sent_never_builds_on_a_call_that_was_withdrawn(

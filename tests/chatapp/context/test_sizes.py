@@ -1,6 +1,5 @@
 """How large the context is: what the provider says counts, and estimates learn from it."""
 
-import asyncio
 import base64
 import struct
 from collections.abc import Iterator
@@ -40,7 +39,7 @@ FILES = (
 LAST = "Now compare these with each other, and say what is missing. " * 60
 
 
-@pytest.fixture(params=[0.8, 1.0, 1.4])
+@pytest.fixture(params=[0.8, 1.4])
 def standin(request: pytest.FixtureRequest) -> Iterator[Standin]:
     """A provider whose tokenizer takes that many times as many tokens as ours."""
     with Standin(factor=request.param) as server:
@@ -206,16 +205,10 @@ def test_another_profile_makes_what_was_measured_void(
         owner=alice, name="Other", provider="offline", model="x", context_window=9_000, max_output=9
     )
     client.post(address, {"profile": other.pk})
+    # What the old one's call measured comes too late.
+    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 900, 1)
     conversation.refresh_from_db()
     assert (conversation.profile, conversation.measured_tokens) == (other, None)
-
-
-async def test_the_vocabulary_is_loaded_in_a_thread() -> None:
-    """The event loop goes on meanwhile."""
-    condense.load_encoding.cache_clear()
-    budgets.warm_up()
-    await asyncio.sleep(0)
-    assert budgets.COUNTER.count("loaded") == 1
 
 
 def test_a_condensed_conversation_is_estimated_with_what_was_learned(

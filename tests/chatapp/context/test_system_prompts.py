@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from chatapp.agent.prompts import SYSTEM_PROMPT
@@ -139,26 +137,3 @@ def test_a_conversation_s_own_prompt_goes_before_the_profile_s(
     browser.post(address, {"system_prompt": "x" * 200_001})
     conversation.refresh_from_db()
     assert conversation.system_prompt == "Answer in Greek."
-
-
-def test_nobody_else_reads_or_sets_a_conversation_s_prompt(
-    conversation: Conversation, bob: User
-) -> None:
-    """It is as private as what was said."""
-    client = Client()
-    client.force_login(bob)
-    address = f"/c/{conversation.pk}/tools/"
-    assert client.get(address).status_code == 404
-    assert client.post(address, {"system_prompt": "Obey Bob."}).status_code == 404
-
-
-async def test_a_profile_s_prompt_is_what_its_model_is_told(
-    anthropic_standin: Standin, conversation: Conversation, page: Page
-) -> None:
-    """From the next turn on."""
-    profile = conversation.profile
-    assert profile
-    profile.system_prompt = "Answer in Latin."
-    await sync_to_async(profile.save)()
-    await page.ask("Hi")
-    assert systems(anthropic_standin) == ["Answer in Latin."]

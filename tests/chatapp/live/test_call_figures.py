@@ -79,6 +79,6 @@ async def test_the_answer_s_card_says_what_is_known(
     )
     html = (await sync_to_async(browser.get)(address)).content.decode()
     assert "12,345: the tools changed" in html
-    assert "<dt>Tokens per second</dt><dd>30</dd>" in html
+    assert "<dt>Tokens per second</dt><dd>30.0</dd>" in html
     assert "<dt>Left out by the provider</dt><dd>1 block</dd>" in html
     assert "<dt>until the first word</dt><dd>0.5 s</dd>" in html

@@ -13,7 +13,6 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.test import AsyncClient
 from django.urls import path, reverse
 
-import condense
 from chatapp.consumers import ConversationConsumer
 from chatapp.live import incoming_frames
 from chatapp.models import (
@@ -21,14 +20,11 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
-    Preferences,
     Profile,
     Turn,
-    message_store,
 )
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
-from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -92,20 +88,6 @@ async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     assert await Turn.objects.filter(conversation=conversation).acount() == 1
 
 
-async def test_a_message_sent_again_while_its_turn_runs_is_acknowledged_again(page: Page) -> None:
-    """It is the same message, and no second one that would have to wait."""
-    nonce = str(uuid.uuid4())
-    await page.say(LONG, nonce=nonce)
-    await page.until("message.accepted")
-    await page.until("text.streamed")
-    await page.say(LONG, nonce=nonce)
-    while (answer := await page.next()).get("nonce") != nonce:
-        pass
-    await page.stop()
-    assert answer["type"] == "message.accepted"
-    assert await Turn.objects.acount() == 1
-
-
 async def test_an_empty_message_is_refused_with_the_reason(
     conversation: Conversation, page: Page
 ) -> None:
@@ -157,68 +139,15 @@ async def test_two_pages_are_told_the_same(conversation: Conversation, alice: Us
     assert told[0] == told[1]
 
 
-async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
-    conversation: Conversation, say: Say, page: Page
-) -> None:
-    """With the focus on record."""
-    await fill(say)
-    await page.send("condense.start", focus="the numbers")
-    await page.until("transcript.changed")
-    await page.until_idle()
-    attempt = await Condensation.objects.aget(conversation=conversation)
-    assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
-    assert (attempt.trigger, attempt.focus) == ("manual", "the numbers")
-    assert attempt.tokens_after is not None
-    assert attempt.tokens_after < attempt.tokens_before
-    bar = await sync_to_async(bar_of)(conversation)
-    assert bar is not None
-    assert bar.used == attempt.tokens_after, "row and bar say the same"
-
-
-@pytest.mark.parametrize("window", [200_000, 4_000])
 async def test_an_empty_conversation_is_not_condensed(
-    conversation: Conversation, window: int, page: Page
+    conversation: Conversation, page: Page
 ) -> None:
     """The answer says why not, and nothing is put on record; in a small window either."""
-    await Profile.objects.filter(pk=conversation.profile_id).aupdate(context_window=window)
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(context_window=4_000)
     await page.send("condense.start")
     refusal = await page.until("refused")
     assert refusal["reason"].startswith("There is nothing to condense yet")
     assert not await Condensation.objects.aexists()
-
-
-async def test_a_strategy_with_too_little_to_hide_is_on_record_and_no_failure(
-    alice: User, say: Say, page: Page
-) -> None:
-    """Its row says why: it is not said again at the composer."""
-    for role in ("user", "assistant") * 2:
-        await sync_to_async(say)(role, "Hello.")
-    keeps_all = {"strategy": "keep_recent", "messages_kept": 100}
-    await Preferences.objects.filter(owner=alice).aupdate(**keeps_all)
-    idle = await page.condense()
-    assert idle["text"] == "Nothing to condense."
-    assert not page.frames[-1]["notice"]
-    attempt = await Condensation.objects.aget()
-    assert (attempt.status, attempt.outcome) == ("declined", "declined")
-    assert attempt.error
-
-
-async def test_editing_rewinds_and_sends_in_one_step(
-    conversation: Conversation, page: Page
-) -> None:
-    """The old message stays on record, out of the model's sight."""
-    await page.ask("My name is Ada.")
-    await page.ask("My name is Grace.", replaces=1)
-    effective = await store_effective(conversation)
-    assert [message.text for message in effective if message.role == "user"] == [
-        "My name is Grace."
-    ]
-    assert await Message.objects.filter(conversation=conversation).acount() == 4
-
-
-async def store_effective(conversation: Conversation) -> tuple[condense.Message, ...]:
-    """Return what the model sees."""
-    return await sync_to_async(message_store.read_effective)(conversation.pk)
 
 
 async def fill(say: Say) -> None:

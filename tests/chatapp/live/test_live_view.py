@@ -61,22 +61,6 @@ async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     assert not view.turn_view.turn
 
 
-async def test_streamed_text_that_could_not_be_sent_comes_with_what_follows(
-    conversation: Conversation,
-) -> None:
-    """No word is missing in the end."""
-    heard = Failing("text.streamed")
-    view = LiveView(conversation.pk, heard)
-    view.begin(await sync_to_async(run_in)(conversation))
-    view.publish(events.TextStreamed("One "))
-    await heard.failed.wait()
-    view.publish(events.TextStreamed("two three."))
-    view.publish(events.StepStarted(2))
-    await view.end("Done.", None)
-    texts = [frame["open"] for frame in heard.frames if frame["type"] == "text.streamed"]
-    assert "One two" in texts[-1]
-
-
 class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 

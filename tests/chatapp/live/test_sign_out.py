@@ -13,7 +13,7 @@ from django.urls import reverse
 from chatapp import consumers
 from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
-from chatapp.models import Conversation, Message, Profile, Turn
+from chatapp.models import Conversation, Message, Turn
 from chatapp.turns import actions
 from chatapp.turns.active_conversations import active
 from tests.chatapp.sockets import PATIENCE, Page, open_page
@@ -148,28 +148,3 @@ async def test_a_deleted_conversation_takes_no_message_through_a_socket(
     await page.say("Hello.")
     assert await until_closed(page) == incoming_frames.NOT_YOURS
     assert not await Message.objects.aexists()
-
-
-async def test_a_profile_chosen_in_mid_turn_takes_no_measure_of_the_old_one(
-    conversation: Conversation, alice: User, browser: Client, anthropic_standin: Standin, page: Page
-) -> None:
-    """Its tokenizer is another one."""
-    other = await Profile.objects.acreate(
-        owner=alice,
-        name="Other",
-        provider="offline",
-        model="offline",
-        context_window=16_000,
-        max_output=1_000,
-    )
-    gate = Gate()
-    anthropic_standin.then(Reply("Hello to you.", gate=gate))
-    await page.say("Hi")
-    assert await asyncio.to_thread(gate.wait_until_reached)
-    address = reverse("choose_profile", args=[conversation.pk])
-    await sync_to_async(browser.post)(address, {"profile": other.pk})
-    gate.open()
-    await page.until_idle()
-    await conversation.arefresh_from_db()
-    assert (conversation.measured_tokens, conversation.measured_seq) == (None, None)
-    assert "of 16,000 tokens" in page.frames[-1]["bar"]

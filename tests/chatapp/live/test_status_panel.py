@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from chatapp.agent import events
 from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation
-from tests.chatapp.claude import converse
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
@@ -58,35 +57,6 @@ async def test_the_band_is_the_same_until_it_goes_and_its_figures_come_beside_it
     assert (before, after) == ("", "")
     assert "Condensing context…" in band
     assert "tokens written" in str(values(page.frames, "condensing.progressed", "written"))
-
-
-async def test_start_and_end_of_condensing_are_announced_once(
-    anthropic_standin: Standin, page: Page
-) -> None:
-    """In the status line alone: the band is not read out."""
-    anthropic_standin.then(Reply("Noted."), Reply(SUMMARY))
-    await page.ask(LONG)
-    known = len(page.frames)
-    await page.condense()
-    said = values(page.frames[known:], "status.changed", "text")
-    assert said == ["Thinking…", "Condensing context…", "Context condensed", "Done."]
-    assert not re.search("aria-live|role=.(status|alert)", str(page.frames[known:]))
-
-
-async def test_one_band_stays_while_one_attempt_follows_another(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """It counts from the first one's beginning."""
-    tight = await sync_to_async(converse)(alice, anthropic_standin, context_window=8_400)
-    anthropic_standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
-    async with open_page(tight, alice) as page:
-        for words in ("Good morning.", LONG, f"{LONG} Which word?"):
-            await page.ask(words)
-    bands = values(page.frames, "panel.changed", "condensing")
-    assert [bool(band) for band in bands] == [False, True, False]
-    said = values(page.frames, "status.changed", "text")
-    assert said.count("Condensing context…") == 1
-    assert "Context condensed" in said
 
 
 async def test_a_page_that_opens_while_a_retry_waits_counts_down_the_rest(

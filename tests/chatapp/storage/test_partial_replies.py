@@ -24,7 +24,7 @@ from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, open_page
-from tests.chatapp.turns.test_storage_failures import allow_updates, refuse_updates
+from tests.chatapp.turns.test_storage_failures import REFUSED, broken
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -126,13 +126,12 @@ async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversatio
 async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> None:
     """And ends nothing: whoever writes is told nothing of it."""
     (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
-    await sync_to_async(refuse_updates)("chatapp_modelcall")
-    pen.text = "kept"
-    writer.keep(pen.number, pen.read, at_once=True)
-    await pen.was_read.wait()
-    pen.was_read.clear()
-    await pen.was_read.wait()
-    await sync_to_async(allow_updates)()
+    async with broken("UPDATE ON chatapp_modelcall", REFUSED):
+        pen.text = "kept"
+        writer.keep(pen.number, pen.read, at_once=True)
+        await pen.was_read.wait()
+        pen.was_read.clear()
+        await pen.was_read.wait()
     await settled(writer)
     assert text_of(await ModelCall.objects.aget()) == "kept"
 

@@ -2,10 +2,9 @@
 
 import uuid
 from collections.abc import Callable
-from typing import cast, override
+from typing import cast
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from pytest_django import Settings
 
@@ -14,7 +13,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.models import Conversation, ModelCall
 from chatapp.turns import follow_ups
 from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.active_conversations import ActiveConversations
 from chatapp.turns.ports import RunningTurn
 from tests.chatapp.turns.test_storage_failures import broken
 
@@ -39,28 +38,6 @@ async def test_whoever_asks_for_the_newest_change_opens_no_room() -> None:
     """Nobody would close it."""
     process = ActiveConversations()
     assert (process.newest(uuid.uuid4()), process.rooms) == (0, {})
-
-
-class Lobby(ActiveConversation):
-    """A room beside which another one opens while somebody looks into it."""
-
-    @property
-    @override
-    def running(self) -> RunningTurn | None:
-        active.rooms.setdefault(uuid.uuid4(), ActiveConversation(uuid.uuid4(), active))
-        return None
-
-    @running.setter
-    def running(self, work: RunningTurn | None) -> None:
-        pass
-
-
-async def test_rooms_are_counted_while_others_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The numbers for whoever watches over the server are read in a thread of their own."""
-    monkeypatch.setattr(active, "rooms", {})
-    active.rooms[uuid.uuid4()] = Lobby(uuid.uuid4(), active)
-    load = await sync_to_async(active.load, thread_sensitive=False)()
-    assert (load.turns, load.watchers) == (0, 0)
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:

@@ -18,22 +18,18 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import errors
-from chatapp.agent import events
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import incoming_frames
-from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
-from chatapp.models.condensations import Status
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import ActiveConversations, active
 from chatapp.turns.ports import EventChannel, RunningTurn
-from tests.chatapp.live.heard import Heard
 from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,11 +42,10 @@ class Held:
     def __init__(self, run: TurnContext, on_end: Callable[[bool], None]) -> None:
         self.run = run
         self.on_end = on_end
-        self.is_stopped = False
         self._over = asyncio.Event()
 
     def stop(self) -> None:
-        self.is_stopped = True
+        """Leave it to the test."""
 
     def leave(self, reason: str) -> None:
         """Leave it to the test."""
@@ -139,23 +134,6 @@ def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> I
         yield
     finally:
         signal.disconnect(hold, sender=of)
-
-
-async def test_another_runner_can_take_the_place_of_tasks(
-    conversation: Conversation, runner: Runner, page: Page
-) -> None:
-    """A page sends and stops as ever: what is sent is stored, and handed over once."""
-    nonce = await page.say("Hello.")
-    await page.until("message.accepted")
-    assert "still running" in await page.refusal("And?")
-    (held,) = runner.held
-    assert held.run.turn == await Turn.objects.aget()
-    assert (str(held.run.turn.nonce), held.run.turn.status) == (nonce, Turn.Status.QUEUED)
-    await page.send("turn.stop", turn=str(held.run.turn.pk))
-    await page.send("ping")
-    await page.until("pong")
-    assert held.is_stopped
-    (await runner.finish()).end()
 
 
 async def test_a_message_that_comes_while_the_turn_ends_is_answered(
@@ -253,36 +231,6 @@ async def test_who_hears_the_end_may_send_the_next_message(
             async for _event in await actions.send_and_hear(conversation, command):
                 pass
     assert await Turn.objects.acount() == 2
-
-
-async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conversation) -> None:
-    """A condensation that has ended would seem to go on."""
-    reached, gate = threading.Event(), threading.Event()
-
-    def hold(**_signal: Any) -> None:
-        if not reached.is_set():
-            reached.set()
-            gate.wait()
-
-    heard = Heard()
-    turn_view = LiveView(conversation.pk, heard).turn_view
-    await turn_view.show(events.CondensingStarted("manual"))
-    post_init.connect(hold, sender=Conversation)
-    try:
-        first = asyncio.create_task(turn_view.show_panel())
-        await asyncio.to_thread(reached.wait)
-        ended = turn_view.show(events.CondensingEnded("condensed", Status.SUCCEEDED))
-        second = asyncio.create_task(ended)
-        # All that could overtake the first has one thread, and does it in this order.
-        for _ in range(6):
-            await reading(list_queued)(conversation=conversation.pk)
-        gate.set()
-        await asyncio.gather(first, second)
-    finally:
-        gate.set()
-        post_init.disconnect(hold, sender=Conversation)
-    panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
-    assert [bool(panel["condensing"]) for panel in panels] == [True, True, False]
 
 
 class Loop:

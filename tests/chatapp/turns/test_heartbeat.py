@@ -8,18 +8,11 @@ from typing import Any, override
 import pytest
 from asgiref.sync import sync_to_async
 
-import condense
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.tool_port import ToolOutcome
-from chatapp.context import sizes
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.turns import lifecycle
 from chatapp.turns.active_conversations import ActiveConversations
 from chatapp.turns.ports import RunningTurn
-from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.test_interruptions import elsewhere
@@ -77,17 +70,6 @@ class Stumbling(Heard):
         return self.own
 
 
-async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
-    """And until then it is alive."""
-    turn = await sync_to_async(ask)(conversation)
-    heard = Heard(turn)
-    heard.start_heartbeat()
-    assert heard.lost.empty()
-    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert await heard.lost.get() == turn.pk
-    heard.stop_heartbeat()
-
-
 async def test_what_another_process_left_is_ended_while_this_one_serves(
     conversation: Conversation,
 ) -> None:
@@ -129,26 +111,6 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     await turn.arefresh_from_db()
     assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
     assert (await ModelCall.objects.aget()).status == "interrupted"
-
-
-async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
-    conversation: Conversation,
-) -> None:
-    """By whoever ended it: their results would answer nothing any more."""
-    run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
-    journal = await sync_to_async(ConversationJournal)(
-        run, scale, RetriedWrites(RecordingAudience())
-    )
-    call = condense.ToolUseBlock("a", "list_files", {})
-    await journal.append(condense.Message("assistant", (call,)))
-    number = await journal.open_tool(call)
-    await sync_to_async(lifecycle.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
-    await journal.close_tool(number, ToolOutcome("Late."))
-    with pytest.raises(TurnEnded):
-        await journal.append(condense.Message("user", (condense.ToolResultBlock("a", "Late."),)))
-    (answer,) = [row async for row in Message.objects.filter(holds_results=True)]
-    assert "it may have run" in str(answer.content)
 
 
 async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Conversation) -> None:

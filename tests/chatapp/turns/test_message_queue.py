@@ -14,10 +14,9 @@ import condense
 from chatapp import errors
 from chatapp.composer import attachments
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.turns import follow_ups, message_queue
+from chatapp.turns import message_queue
 from chatapp.turns.message_queue import MOST_QUEUED
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.turns.test_storage_failures import broken
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -95,26 +94,6 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
         await page.send("queue.send", nonce=nonce)
         await page.until_idle()
         await shows(page)
-    assert await questions() == ["First", "Second"]
-
-
-async def test_what_waits_is_sent_once_the_database_can_be_written_again(
-    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
-) -> None:
-    """By itself; until then the page says why it is not."""
-    monkeypatch.setattr(follow_ups, "AGAIN", 0.0)
-    gate = Gate()
-    anthropic_standin.then(Reply("One two.", gate=gate), Reply("Two."))
-    await page.begin("First")
-    await queue(page, "Second")
-    async with broken("UPDATE ON chatapp_queuedmessage"):
-        gate.open()
-        while "could not save" not in (await page.until("panel.changed"))["notice"]:
-            pass
-        await shows(page, "Second")
-    await page.until_idle()
-    await shows(page)
-    assert page.frames[-1].get("notice", "") == ""
     assert await questions() == ["First", "Second"]
 
 
@@ -251,35 +230,6 @@ async def test_what_waits_survives_the_process(conversation: Conversation, alice
     async with open_page(conversation, alice) as page:
         await shows(page, "Later")
     assert not await Turn.objects.aexists()
-
-
-async def test_what_is_attached_waits_along(
-    alice: User, anthropic_standin: Standin, page: Page
-) -> None:
-    """It is part of the message once that is sent; a message may be nothing else."""
-    attach = sync_to_async(attachments.attach_file)
-    file = await attach(owner=alice, name="a.txt", data=b"Some text.")
-    gate = Gate()
-    anthropic_standin.then(Reply("One.", gate=gate))
-    await page.begin("First")
-    await page.say("", attachments=[str(file.pk)], queued=True)
-    assert "1 attachment<" in (await page.until("queue.changed"))["html"]
-    gate.open()
-    await page.until_idle()
-    await page.until_idle()
-    assert "Some text." in str(anthropic_standin.requests[-1].body["messages"][-1])
-
-
-async def test_nobody_else_reads_or_sends_what_waits(conversation: Conversation, bob: User) -> None:
-    """Bob's page of it does not open, nor does its text."""
-    nonce = uuid.uuid4()
-    await sync_to_async(message_queue.queue_message)(
-        conversation=conversation, text="x", nonce=nonce
-    )
-    client = Client()
-    await sync_to_async(client.force_login)(bob)
-    got = await sync_to_async(client.get)(f"/c/{conversation.pk}/queue/{nonce}/text/")
-    assert got.status_code == 404
 
 
 def test_a_queue_has_an_end(conversation: Conversation) -> None:

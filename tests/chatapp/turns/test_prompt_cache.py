@@ -36,12 +36,11 @@ def share(call: ModelCall) -> float:
     return call.tokens_cache_read / call.tokens_prompt
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["words", "surroundings"])
 async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_cache(
-    alice: User, anthropic_standin: Standin, conversation: Conversation, told: bool, page: Page
+    alice: User, anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
     """Tools in between or not, also where the model thinks, and whatever it is told beside."""
-    await Preferences.objects.filter(owner=alice).aupdate(environment_details=told)
+    await Preferences.objects.filter(owner=alice).aupdate(environment_details=True)
     for number in range(3):
         anthropic_standin.then(Reply(f"Answer {number}.", thinking="Hm. Let me see."))
         await page.ask(LONG if number < 1 else f"Question {number}?")

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from chatapp.agent.prompts import CONTINUE
 from chatapp.live import incoming_frames
-from chatapp.models import Message, ModelCall, Turn
+from chatapp.models import Turn
 from tests.chatapp.sockets import Page
-from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
+from tests.standin.behaviours import UNAUTHORIZED, Reply
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
@@ -60,32 +59,6 @@ async def test_a_request_that_comes_twice_begins_one_turn(
     assert await Turn.objects.acount() == 2
 
 
-async def test_an_answer_that_reached_its_limit_is_continued(
-    anthropic_standin: Standin, page: Page
-) -> None:
-    """After what it wrote stands the wish to go on; the next turn knows both parts."""
-    anthropic_standin.then(Reply("Because it", stop_reason="max_tokens"), Reply("is so."))
-    await page.ask("Why?")
-    await take_up(page, "continue")
-    await page.until_idle()
-    asked = [("user", "Why?"), ("assistant", "Because it"), ("user", CONTINUE)]
-    assert sent(anthropic_standin, 1) == asked
-
-
-async def test_another_answer_is_asked_for_as_the_first_was(
-    anthropic_standin: Standin, page: Page
-) -> None:
-    """With its tools; the answer before is not among what the model reads."""
-    listing = ToolCall("list_files", {})
-    anthropic_standin.then(Reply("I look.", [listing]), Reply("Nothing."), Reply("Empty."))
-    await page.ask("What is here?")
-    answer = await Message.objects.order_by("seq").alast()
-    assert answer
-    await take_up(page, "regenerate", seq=answer.seq)
-    await page.until_idle()
-    assert sent(anthropic_standin, 2) == sent(anthropic_standin, 0) == [("user", "What is here?")]
-
-
 async def test_what_can_not_be_taken_up_is_refused_in_words(page: Page) -> None:
     """Here there was never a turn."""
     for how in ("retry", "continue", "regenerate"):
@@ -99,33 +72,3 @@ def test_a_place_is_a_number(seq: str) -> None:
     text = f'{{"type": "turn.regenerate", "nonce": "{uuid.uuid4()}", "seq": {seq}}}'
     with pytest.raises(incoming_frames.BadFrame):
         incoming_frames.decode(text)
-
-
-@pytest.mark.parametrize(
-    ("gate_in", "begun", "shown"),
-    [
-        ("thinking", "Let me think.", "Let me think."),
-        ("tool_use", "path", "A call of read_file was being written; it never ran."),
-    ],
-)
-async def test_a_turn_that_was_stopped_before_its_first_word_is_tried_again(
-    anthropic_standin: Standin, page: Page, *, gate_in: str, begun: str, shown: str
-) -> None:
-    """What it thought or began to call is shown, and the model is sent nothing of it."""
-    gate, reading = Gate(), ToolCall("read_file", {"path": "secret.txt"})
-    half = Reply(thinking="Let me think.", tools=(reading,), gate=gate, gate_in=gate_in)
-    anthropic_standin.then(half, Reply("Here you are."))
-    await page.say("Look.")
-    draft = ""
-    while begun not in draft:
-        draft = "".join([call.draft async for call in ModelCall.objects.all()])
-    await page.send("turn.stop")
-    row = await page.until("article.upserted")
-    while shown not in row["html"]:
-        row = await page.until("article.upserted")
-    await page.until_idle()
-    gate.open()
-    await take_up(page, "retry")
-    await page.until_idle()
-    assert sent(anthropic_standin, 1) == sent(anthropic_standin, 0) == [("user", "Look.")]
-    assert not anthropic_standin.problems

@@ -1,10 +1,8 @@
 """What a page is told when the server can't save, and that the conversation goes on afterwards."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -17,15 +15,13 @@ from django.urls import reverse
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage import partial_replies, retried_writes
-from chatapp.turns import actions, lifecycle
-from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import active
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+READ_ONLY = "PRAGMA query_only = {}"  # as on a broken disk
 FULL = 1_073_741_823  # SQLite's own limit of pages, which is none in practice
 
 
@@ -47,14 +43,18 @@ def free_disk() -> None:
     """Let the database grow again."""
     limit_pages(FULL)
     partial_replies.THREAD.submit(limit_pages, FULL).result()
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE filler")
+    execute("DROP TABLE filler")
 
 
 def limit_pages(pages: int) -> None:
     """Let this thread's connection make the database no larger."""
+    execute(f"PRAGMA max_page_count = {pages}")
+
+
+def execute(sql: str) -> None:
+    """Have the database do something."""
     with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA max_page_count = {pages}")
+        cursor.execute(sql)
 
 
 async def until_written(page: Page, standin: Standin, *replies: Reply) -> None:
@@ -102,13 +102,11 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
 
-@pytest.mark.parametrize("room", ["before the next message", "with the next message"])
 async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     conversation: Conversation,
     alice: User,
     anthropic_standin: Standin,
     monkeypatch: pytest.MonkeyPatch,
-    room: str,
     page: Page,
 ) -> None:
     """Until then it stays on every page, which says what to do; the next message is refused."""
@@ -120,8 +118,7 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     await until_written(page, anthropic_standin, Reply(text, gate=gate), again)
     async with full_disk(gate):
         await page.until_idle()
-        if room == "with the next message":
-            assert "could not save" in await page.refusal("Again? " + "Again? " * 9_000)
+        assert "could not save" in await page.refusal("Again? " + "Again? " * 9_000)
         # Whoever leaves closes a connection, and with it its limit.
         async with open_page(conversation, alice) as late:
             (kept,) = late.frames[0]["articles"]
@@ -140,45 +137,18 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     assert answer.content[0]["text"] == "There is room again."
 
 
-def refuse_updates(table: str) -> None:
-    """Let the database refuse every change of a table's rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TRIGGER refuse_updates BEFORE UPDATE ON {table} "
-            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
-        )
-
-
-def allow_updates() -> None:
-    """Take the refusal back."""
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TRIGGER refuse_updates")
-
-
 @asynccontextmanager
-async def refused_updates(table: str) -> AsyncIterator[None]:
-    """Let the database refuse every change of a table's rows meanwhile, for good."""
-    await sync_to_async(refuse_updates)(table)
-    try:
-        yield
-    finally:
-        await sync_to_async(allow_updates)()
-
-
-@asynccontextmanager
-async def broken(writes: str) -> AsyncIterator[None]:
+async def broken(writes: str, fails: str = "INSERT INTO nowhere VALUES (1)") -> AsyncIterator[None]:
     """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
-    fails = "BEGIN INSERT INTO nowhere VALUES (1); END"
-    await sync_to_async(_execute)(f"CREATE TRIGGER broken BEFORE {writes} {fails}")
+    trigger = f"CREATE TRIGGER broken BEFORE {writes} BEGIN {fails}; END"
+    await sync_to_async(execute)(trigger)
     try:
         yield
     finally:
-        await sync_to_async(_execute)("DROP TRIGGER broken")
+        await sync_to_async(execute)("DROP TRIGGER broken")
 
 
-def _execute(sql: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
+REFUSED = "SELECT RAISE(ABORT, 'disk I/O error')"  # for good: it is not tried again
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
@@ -186,7 +156,7 @@ async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
 ) -> None:
     """It is closed by the next message; only one turn of a conversation may run."""
     anthropic_standin.then(Reply("First."), Reply("Second."))
-    async with refused_updates("chatapp_turn"):
+    async with broken("UPDATE ON chatapp_turn", REFUSED):
         await page.ask("One.")
     assert "could not save" in page.frames[-1]["notice"]
     await page.ask("Two.")
@@ -202,24 +172,18 @@ async def rewind(conversation: Conversation, user: User) -> HttpResponse:
     return await client.post(address, {"to_seq": 1}, headers={"HX-Request": "true"})
 
 
-def set_read_only(on: bool) -> None:
-    """Let the database be read only, as on a broken disk, or end that."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA query_only = {int(on)}")
-
-
 async def test_a_message_that_cannot_be_saved_is_refused_in_words(
     alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """The page still has its text, and sends it again when the user wants."""
     await sync_to_async(accounts.preferences_of)(alice)
     anthropic_standin.then(Reply("First."))
-    await sync_to_async(set_read_only)(True)
+    await sync_to_async(execute)(READ_ONLY.format("ON"))
     try:
         nonce = await page.say("One.")
         refusal = await page.until("refused")
     finally:
-        await sync_to_async(set_read_only)(False)
+        await sync_to_async(execute)(READ_ONLY.format("OFF"))
     assert (refusal["nonce"], "could not save" in refusal["reason"]) == (nonce, True)
     await page.ask("One.", nonce=nonce)
     assert await Message.objects.acount() == 2
@@ -232,12 +196,12 @@ def test_what_cannot_be_saved_is_refused_in_words(
     client.force_login(alice)
     address = reverse("rename", args=[conversation.pk])
     accounts.preferences_of(alice)
-    set_read_only(True)
+    execute(READ_ONLY.format("ON"))
     try:
         told = client.post(address, {"title": "New"}, headers={"HX-Request": "true"})
         back = client.post(address, {"title": "New"})
     finally:
-        set_read_only(False)
+        execute(READ_ONLY.format("OFF"))
     assert told.status_code == 422
     assert "nothing changed. It may not write its database." in told.content.decode()
     assert "could not save" in client.get(back.headers["Location"]).content.decode()
@@ -250,7 +214,7 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
 ) -> None:
     """Nothing runs, whatever the record says, and whether or not a page is open."""
     anthropic_standin.then(Reply("First."))
-    async with refused_updates("chatapp_turn"):
+    async with broken("UPDATE ON chatapp_turn", REFUSED):
         await page.ask("One.")
     assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()
@@ -272,20 +236,3 @@ async def test_going_back_is_refused_while_a_turn_runs(
     await page.until_idle()
     assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
-
-
-def test_a_turn_that_begins_while_somebody_looks_for_one_is_left_alone(
-    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing ran at the look; what is ended after it is older than that."""
-
-    class Rooms(dict[uuid.UUID, ActiveConversation]):
-        """No room, and a turn that begins once somebody has asked for one."""
-
-        @override
-        def get(self, *_: Any) -> None:  # type: ignore[override] # whatever is asked for
-            lifecycle.start_turn(conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4())
-
-    monkeypatch.setattr(active, "rooms", Rooms())
-    actions.close_left_over(conversation)
-    assert [turn.is_over for turn in Turn.objects.all()] == [False]

@@ -90,24 +90,6 @@ async def test_condensing_asked_for_while_a_step_runs_follows_it_within_the_turn
     assert await Turn.objects.filter(conversation=conversation).acount() == 3
 
 
-async def test_condensing_asked_for_in_the_last_step_follows_the_turn(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """And what waits in the queue is sent after it."""
-    answer = Reply("Done.", gate=Gate())
-    async with answering(conversation, alice, anthropic_standin, answer) as page:
-        await page.send("condense.start")
-        await page.until("message.accepted", nonce=page.nonce)
-        await page.say("What next?", queued=True)
-        await page.until("message.accepted", nonce=page.nonce)
-        anthropic_standin.then(Reply(SUMMARY), Reply("Nothing."))
-        answer.gate.open()
-        for _ in range(3):
-            await page.until_idle()
-    assert await purposes(conversation) == ["chat", "summary", "chat"]
-    assert await Turn.objects.filter(origin=Turn.Origin.CONDENSED).acount() == 1
-
-
 async def test_what_was_asked_for_can_be_taken_back_before_it_begins(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:

@@ -197,18 +197,3 @@ def test_versions_are_not_switched_while_a_turn_runs(conversation: Conversation)
     regenerate(conversation, 2)
     with pytest.raises(errors.Refused, match="Stop it first"):
         rewind.switch_version(rewind=Rewind.objects.get())
-
-
-def test_a_rewind_inside_a_version_goes_and_comes_with_it(conversation: Conversation) -> None:
-    """And can be undone as long as nothing new was written."""
-    end(ask(conversation, "Why?"), "First.")
-    end(regenerate(conversation, 2), "Second.")
-    end(ask(conversation, "More."), "More of the second.")
-    inner = rewind.rewind_conversation(conversation=conversation, to_seq=4)
-    rewind.switch_version(rewind=Rewind.objects.get(version=1))
-    with pytest.raises(errors.Refused):
-        rewind.undo_rewind(rewind=inner)
-    rewind.switch_version(rewind=Rewind.objects.get(version=2))
-    assert seen(conversation) == ["Why?", "Second."]
-    rewind.undo_rewind(rewind=inner)
-    assert seen(conversation)[-1] == "More of the second."
