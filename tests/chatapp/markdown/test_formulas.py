@@ -34,9 +34,7 @@ def test_a_formula_in_a_line_is_drawn_there(text: str) -> None:
     assert text_of(html) == "So a2, then."
 
 
-@pytest.mark.parametrize(
-    "text", [r"\[a^2\]", "$$a^2$$", "\\[\na^2\n\\]", "$$\na^2\n$$"]
-)
+@pytest.mark.parametrize("text", [r"\[a^2\]", "$$a^2$$", "\\[\na^2\n\\]", "$$\na^2\n$$"])
 def test_a_formula_on_lines_of_its_own_is_displayed(text: str) -> None:
     """It stands in a box of its own, which scrolls where it is too wide."""
     html = render_markdown(f"So\n{text}\nthen.")
@@ -182,13 +180,6 @@ def test_a_formula_ends_with_the_block_it_stands_in() -> None:
         '<div class="formula">' in html.partition("<blockquote>")[2].partition("</blockquote>")[0]
     )
     assert '<div class="formula">' in html.partition("<li>")[2].partition("<ol>")[2]
-
-
-def test_the_description_of_an_image_keeps_its_formula() -> None:
-    """It is text there."""
-    assert r"Image: the \(a^2\) curve" in render_markdown(
-        r"![the \(a^2\) curve](https://a.example/x)"
-    )
 
 
 def hostile(pattern: str, size: int) -> str:

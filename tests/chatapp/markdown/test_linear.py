@@ -9,7 +9,8 @@ from tests.growth import LINEAR, assert_cheap, assert_linear
 from tests.hostile import Hostile, hostile_texts
 
 MARKUP = [
-    "![", "[a][", "*a_ ", ">\n", "a@", "[a]: b\n", "[](http://a.b) ", "|\n--\n", "\\(a ", "\\[\n$$ a\nx\n",
+    "![", "[a][", "*a_ ", ">\n", "a@", "[a]: b\n", "[](http://a.b) ", "|\n--\n", "\\(a ",
+    "\\[\n$$ a\nx\n",
 ]  # fmt: skip
 STREAMED = [
     Hostile("x ", " " * 5_000), Hostile("- "), Hostile("a\n", "```c\n"), Hostile("[a]: b\n"),

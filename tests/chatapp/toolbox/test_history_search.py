@@ -78,7 +78,6 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
     for question, seq in plant(conversation, 600, 100, 1):
         best = history_search.search(conversation.pk, question, 5)
         found.append(seq in [one.seq for one in best])
-    print("SHARE", sum(found) / len(found))
     assert sum(found) / len(found) >= 0.95
 
 

@@ -104,8 +104,6 @@ async def test_nothing_of_the_servers_environment_is_there(
     assert {*outcome.text.split("[")[0].split()} <= {*names}
 
 
-
-
 def running(words: str) -> list[int]:
     """Return the processes whose command line has these words, zombies left out."""
     found = []
@@ -253,7 +251,7 @@ async def test_the_time_limit_holds_where_a_command_halts_its_supervisor(
     lasting = f"sleep 7000.{OWN}"
     hasty = HastyShell(folder, outputs, Watching())
     async with asyncio.timeout(PATIENCE):
-        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 1)
+        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 2)
     assert (ran.timed_out, ran.output.read_text()) == (True, "on\n")
     assert not running(lasting)
 

@@ -143,8 +143,6 @@ def test_the_largest_file_is_read(root: Path) -> None:
     assert len(Workspace(root).read_bytes("large")) == MAX_FILE
 
 
-
-
 def test_a_refused_permission_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's account decides what it may read."""
 
@@ -197,8 +195,6 @@ def test_files_with_odd_names_are_walked_and_read_by_what_was_walked(
     assert entry.path.encode().decode().isprintable()
     assert Workspace(root).read_text(entry.path) == "x"
     assert Workspace(root).holds(entry.path)
-
-
 
 
 def test_a_walk_is_sorted_and_follows_no_link(root: Path) -> None:
