@@ -138,13 +138,6 @@ async def test_a_command_that_never_answers_is_given_up(local: User) -> None:
     assert own.ended
 
 
-async def test_a_server_that_wants_another_key_says_so(web: User, remote: AtAddress) -> None:
-    """By the status, which people know."""
-    remote.token = "another"
-    with pytest.raises(ServerFailed, match=r"HTTP 401\. Check the headers"):
-        await web.list()
-
-
 async def test_what_has_changed_is_not_called(web: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever allowed it allowed something else; it is told of from the next turn on."""
     await web.call("change")
