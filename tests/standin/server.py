@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, chat_door, compaction, thinking
-from tests.standin.behaviours import OVERFLOW, PATIENCE, Behaviour, Failure, Gate, Reply, ToolCall
+from tests.standin.behaviours import OVERFLOW, PATIENCE, Behaviour, Failure, Gate, Reply
 from tests.standin.listening import Listening
 from tests.standin.metering import Diagnosis, PromptCache, measure
 from tests.standin.receiving import Received, key_of, read_json, received, stream
@@ -73,10 +73,6 @@ class Standin:
     def reply(self, text: str = "", **more: Any) -> None:
         """Script a reply: text, and what else :class:`Reply` takes."""
         self.then(Reply(text, **more))
-
-    def call_tool(self, name: str, **input_: Any) -> None:
-        """Script a reply that is one tool call."""
-        self.then(Reply(tools=(ToolCall(name, input_),)))
 
     def overflow(self) -> None:
         """Script the refusal of a prompt that is too long."""

@@ -41,15 +41,6 @@ class Stage:
         )
 
 
-async def test_a_reply_without_tool_calls_ends_the_turn() -> None:
-    """It is stored with what it used, and shown."""
-    stage = Stage(say("Hi."))
-    await stage.loop.run()
-    assert [message.text for message in stage.journal.messages] == ["Hello", "Hi."]
-    assert stage.journal.calls[0].usage == condense.Usage(input=10, output=2)
-    assert stage.audience.of(events.TextStreamed) == [events.TextStreamed("Hi.")]
-
-
 async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:
     """Call and result are two messages, in the order the API wants."""
     stage = Stage(call("echo", path="a"), say("Done."))
@@ -66,13 +57,6 @@ async def test_the_step_limit_ends_a_turn_that_would_go_on_for_ever() -> None:
     with pytest.raises(StepLimitReached, match="3 steps"):
         await stage.loop.run()
     assert len(stage.journal.messages) == 7
-
-
-async def test_an_overflow_forces_a_reduction_and_the_call_is_made_again() -> None:
-    """The provider's word counts, whatever was estimated."""
-    stage = Stage([ContextOverflow("prompt is too long")], say("Hi."))
-    await stage.loop.run()
-    assert stage.controller.triggers == [condense.Trigger.AUTO, condense.Trigger.FORCED]
 
 
 async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> None:
@@ -106,14 +90,6 @@ async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> Non
     assert len(stage.journal.messages) == 1
     assert [record.error for record in stage.journal.calls] == ["Wrong key."]
     assert stage.audience.of(events.StreamDiscarded)
-
-
-async def test_every_attempt_that_is_retried_is_accounted_for() -> None:
-    """The provider says so before it waits."""
-    retry = events.RetryScheduled("Overloaded.", seconds=1, attempt=1, attempts=5)
-    stage = Stage([retry, *say("Hi.")])
-    await stage.loop.run()
-    assert [record.error for record in stage.journal.calls] == ["Overloaded.", ""]
 
 
 async def test_a_tool_input_that_is_no_object_is_answered_with_an_error() -> None:

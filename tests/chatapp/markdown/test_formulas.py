@@ -34,9 +34,7 @@ def test_a_formula_in_a_line_is_drawn_there(text: str) -> None:
     assert text_of(html) == "So a2, then."
 
 
-@pytest.mark.parametrize(
-    "text", [r"\[a^2\]", "$$a^2$$", "\\[\na^2\n\\]", "$$\na^2\n$$", "\\[ a^2\n\\]", "$$a^2\n$$"]
-)
+@pytest.mark.parametrize("text", [r"\[a^2\]", "$$a^2$$", "\\[\na^2\n\\]", "$$\na^2\n$$"])
 def test_a_formula_on_lines_of_its_own_is_displayed(text: str) -> None:
     """It stands in a box of its own, which scrolls where it is too wide."""
     html = render_markdown(f"So\n{text}\nthen.")
@@ -53,16 +51,12 @@ def test_a_display_inside_a_line_gets_its_own(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "It costs $5 and $6.",
         "From $5/mo to $10/mo, or $5, $6 and 7$.",
-        "I have $20 and you have 5$.",
         "Either $5 (about US$) or nothing, in US$ too.",
-        "Set $HOME and $PATH, or $HOME/bin:$PATH.",
         "Take ${HOME}/bin:${PATH} and $(pwd)/$(ls).",
         "A$AP and B$, $ a$ and $a $.",
         "Cheap is $$ and dear is $$$, or $$ or $$.",
         "Just a $ and a $$ and $",
-        "$\n$",
     ],
 )
 def test_money_and_shell_stay_text(text: str) -> None:
@@ -110,12 +104,9 @@ def test_what_is_not_understood_is_left_as_it_was_written(formula: str) -> None:
         r"x = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}",
         r"\begin{aligned} a &= b + c \\ &= d \end{aligned}",
         r"\begin{align} f(x) &= x^2 \label{eq:1} \\ g(x) &= 2x \nonumber \end{align}",
-        r"a &= b \\ c &= d",
         r"a = b \\ c = d",
-        r"\begin{equation*} E = mc^2 \end{equation*}",
         r"f(x) = \begin{cases} x & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}",
         r"\operatorname*{arg\,max}_{x} f(x) + \arg\min_\theta L(\theta)",
-        r"A \xrightarrow{f} B \implies \underbrace{a + \cdots + a}_{n \text{ times}}",
         r"\left. \frac{df}{dx} \right|_{x=0} \qquad \mathbb{E}[X] \tag{1}",
         r"\begin{eqnarray} a &=& b \\ c &=& d \end{eqnarray}",
         r"\color{red}{x} % a comment",
@@ -152,17 +143,12 @@ def test_formulas_are_drawn_as_browsers_draw_them_today() -> None:
         r"\style{background:url(https://evil.example)}{x}",
         r"\class{button}{x}",
         r"\text{<script>alert(1)</script>}",
-        r"\text{<img src=x onerror=alert(1)>}",
         r"\text{&lt;script&gt;alert(1)&lt;/script&gt;}",
         r"\unicode{3c;script>alert(1)</script}",
-        r"<script>alert(1)</script>",
-        r"\color{red;background:url(x)}{x} \textcolor{white}{hidden}",
         r"\colorbox{url(x)}{x} \fcolorbox{red}{blue}{x}",
         r"\rule{9999em}{9999em}",
-        r"\hspace{-999em} x \hspace{9999px}",
         r"\raise{99em}{x} \lower{99em}{y} \moveleft{99em}{z}",
         r"\genfrac{(}{)}{9999em}{0}{a}{b}",
-        r"\verb|</math><script>alert(1)</script>|",
         r"\mathop{</mo><style>*{display:none}</style>}",
     ],
 )
@@ -196,34 +182,27 @@ def test_a_formula_ends_with_the_block_it_stands_in() -> None:
     assert '<div class="formula">' in html.partition("<li>")[2].partition("<ol>")[2]
 
 
-def test_the_description_of_an_image_keeps_its_formula() -> None:
-    """It is text there."""
-    assert r"Image: the \(a^2\) curve" in render_markdown(
-        r"![the \(a^2\) curve](https://a.example/x)"
-    )
-
-
 def hostile(pattern: str, size: int) -> str:
     """Return formulas made of the pattern, each as long as one may be."""
     formula = "$$" + (pattern * (3_900 // len(pattern) + 1))[:3_900]
     return "".join(f"{formula} {i}$$\n\n" for i in range(size // len(formula)))
 
 
-PARTS = [
-    "{", "{x}", r"\sqrt", "x^", r"\left(", r"\text{a ", r"\begin{a}", r"&\\", "'", "\\ ", r"\not",
-    r"\operatorname{a*", r"\operatorname{" + " *" * 1_900, r"\color{a}", r"\verb|",
-    r"\def\a{\b\b}\def\b{\c\c}\def\c{\d\d}\a", r"\newcommand{\x}{\x\x}\x",
-]  # fmt: skip
-TEXTS = [
-    "$a " * 4_000, "$$a\n" * 3_000, "\\(a " * 3_000, "\\[\n" * 4_000, "\\[\n$$ a\nx\n" * 1_200,
-    "\\" * 12_000, "".join(f"$x_{{{i}}}$ " for i in range(1_300)),
-    "".join(f"\\[ x_{{{i}}} \\]\n\n" for i in range(850)),
+PARTS = ["{", "x^", r"\text{a ", r"\operatorname{" + " *" * 1_900, r"\newcommand{\x}{\x\x}\x"]
+TEXTS = ["$a " * 4_000, "\\[\n$$ a\nx\n" * 1_200]
+SELDOM = [
+    "{x}", r"\sqrt", r"\left(", r"\begin{a}", r"&\\", "'", "\\ ", r"\not", r"\operatorname{a*",
+    r"\color{a}", r"\verb|", r"\def\a{\b\b}\def\b{\c\c}\def\c{\d\d}\a",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "text",
-    [*(hostile(pattern, 12_000) for pattern in PARTS), *TEXTS],
+    [
+        *(hostile(pattern, 12_000) for pattern in PARTS),
+        *TEXTS,
+        *(pytest.param(hostile(pattern, 12_000), marks=pytest.mark.soak) for pattern in SELDOM),
+    ],
     ids=lambda text: repr(text[:16]),
 )
 def test_hostile_formulas_take_bounded_time(text: str) -> None:

@@ -98,7 +98,7 @@ async def test_a_server_of_another_kind_is_named(
     assert not error.retryable
 
 
-@pytest.mark.parametrize("body", ["[]", '"No"', "5", "null", '{"error": []}', '{"error": "No"}'])
+@pytest.mark.parametrize("body", ["null", '{"error": []}'])
 async def test_an_error_of_any_shape_is_an_error_of_the_provider(
     claude: AnthropicProvider, standin: Standin, body: str
 ) -> None:

@@ -12,22 +12,10 @@ from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
 from chatapp.providers.anthropic.request import RequestWriter
 from tests.chatapp.providers.requests import TOOLS, assistant, record, reply, request, user
-from tests.standin.behaviours import Failure, Reply
+from tests.standin.behaviours import Failure
 from tests.standin.server import Standin
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
-
-
-async def test_each_request_of_one_call_is_recorded(standin: Standin) -> None:
-    """Also the one that was made again without what the server refused."""
-    provider = AnthropicProvider(
-        Model("claude-later", 200_000, 1_000), api_key="k", base_url=standin.url
-    )
-    standin.then(Reply("Let me see.", thinking="Hm."))
-    said = await reply(provider, request("A long story."))
-    again = request("Its summary.", assistant(*said.content), "Go on")
-    sent, _ = await record(provider, again)
-    assert [one.body for one in sent] == [one.raw for one in standin.requests[1:]]
 
 
 def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:

@@ -81,7 +81,7 @@ async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
     assert await gpt.list_models() == (ListedModel("m", expected),)
 
 
-@pytest.mark.parametrize("body", [[], {}, {"data": None}, {"data": {}}, "models", 7], ids=str)
+@pytest.mark.parametrize("body", [[], {"data": None}, "models"], ids=str)
 async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin, body: Any) -> None:
     """And is no error."""
     standin.served["/v1/models"] = body

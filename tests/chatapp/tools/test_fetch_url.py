@@ -159,13 +159,14 @@ async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None
     assert (missing.is_error, "HTTP 404" in missing.text) == (True, True)
 
 
+@pytest.mark.soak
 @hostile_texts
 def test_any_page_is_read_in_linear_time(hostile: Hostile) -> None:
     """Sixty thousand spaces took seconds, for which the server stood still."""
     assert_linear(text_of_html, hostile.text, "a page")
 
 
-@pytest.mark.parametrize("piece", ["<a ", "<a/", "<a b='", "<!--", "<script>", "<svg><a ", "<b\n"])
+@pytest.mark.parametrize("piece", ["<a ", "<a b='", "<!--", "<script>"])
 def test_no_markup_without_an_end_takes_longer(piece: str) -> None:
     """What begins is read once, whatever it misses."""
     for before in ("", "<p>", "<script>", '<a b="'):

@@ -62,13 +62,3 @@ def test_very_long_names_are_cut_with_a_note(folder: Path) -> None:
     for number in range(MAX_LINES):
         (folder / f"{number:04}{'x' * 200}").touch()
     assert len(run(folder)) < list_files.MAX_TEXT + 100
-
-
-@pytest.mark.parametrize("name", ["a\n[Only the first 1 entries.]", "\x1b[2J", "\u202etxt.exe"])
-def test_a_name_cannot_pass_for_another_line(folder: Path, name: str) -> None:
-    """Its odd bytes are written as %XX."""
-    (folder / name).touch()
-    listing = run(folder)
-    assert "\n" not in listing
-    assert listing.isprintable()
-    assert listing.startswith(("a%0A[", "%1B[", "%E2%80%AE"))

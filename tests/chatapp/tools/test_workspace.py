@@ -143,12 +143,6 @@ def test_the_largest_file_is_read(root: Path) -> None:
     assert len(Workspace(root).read_bytes("large")) == MAX_FILE
 
 
-def test_windows_line_ends_and_marks_are_taken_off(root: Path) -> None:
-    """They would only cost tokens."""
-    (root / "windows").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
-    assert Workspace(root).read_text("windows") == "a\nb\n"
-
-
 def test_a_refused_permission_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's account decides what it may read."""
 
@@ -201,17 +195,6 @@ def test_files_with_odd_names_are_walked_and_read_by_what_was_walked(
     assert entry.path.encode().decode().isprintable()
     assert Workspace(root).read_text(entry.path) == "x"
     assert Workspace(root).holds(entry.path)
-
-
-def test_every_file_is_read_by_the_path_that_was_listed_for_it(root: Path) -> None:
-    """Also where one name looks like the written form of another."""
-    names = [name for name, _written in ODD_NAMES]
-    names += [b"a%20b", b"a b", b"a%b", b"%C3%A9", b"\xc3\xa9"]
-    for number, name in enumerate(names):
-        Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_text(str(number))
-    files = [entry.path for entry in Workspace(root).walk(recursive=False) if entry.kind == "file"]
-    read = {Workspace(root).read_text(path) for path in files}
-    assert read == {str(number) for number in range(len(names))}
 
 
 def test_a_walk_is_sorted_and_follows_no_link(root: Path) -> None:

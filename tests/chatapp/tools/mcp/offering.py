@@ -30,7 +30,7 @@ from starlette.types import Receive, Scope, Send
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-FLOOD = 50_000_000
+FLOOD = 18_000_000
 # Where the command says that it was told to stop.
 CANCELLED = "cancelled.txt"
 

@@ -16,8 +16,8 @@ from tests.chatapp.tools.mcp.conftest import SECRET, User, command
 from tests.chatapp.tools.mcp.offering import CANCELLED, FLOOD, AtAddress
 
 
-async def test_a_server_lists_its_tools_with_their_schemas(user: User) -> None:
-    """Each under the server's name and its own."""
+async def test_a_server_lists_its_tools_and_a_call_returns_what_it_says(user: User) -> None:
+    """Once: most servers say it in words and as a structure; and how far it is meanwhile."""
     listing = await user.list()
     add = listing.find("add")
     assert add
@@ -25,10 +25,6 @@ async def test_a_server_lists_its_tools_with_their_schemas(user: User) -> None:
     assert set(add.schema["properties"]) == {"a", "b"}
     assert add.read_only
     assert not listing.left_out
-
-
-async def test_a_call_returns_what_the_server_says(user: User) -> None:
-    """Once: most servers say it in words and as a structure; and how far it is meanwhile."""
     outcome = await user.call("add", a=1, b=2)
     assert (outcome.text, outcome.is_error) == ("3", False)
     watching = Watching()
@@ -63,7 +59,7 @@ async def test_a_long_result_is_cut_and_can_be_read_on(web: User) -> None:
 
 
 async def test_a_flood_ends_the_connection_and_says_so(user: User) -> None:
-    """Of 50 MB nothing is kept; the next call has a connection of its own."""
+    """Of 18 MB nothing is kept; the next call has a connection of its own."""
     assert FLOOD > MAX_ANSWER
     outcome = await user.call("flood")
     assert outcome.is_error
@@ -140,13 +136,6 @@ async def test_a_command_that_never_answers_is_given_up(local: User) -> None:
     with pytest.raises(ServerFailed, match="did not answer within"):
         await own.open(0.5)
     assert own.ended
-
-
-async def test_a_server_that_wants_another_key_says_so(web: User, remote: AtAddress) -> None:
-    """By the status, which people know."""
-    remote.token = "another"
-    with pytest.raises(ServerFailed, match=r"HTTP 401\. Check the headers"):
-        await web.list()
 
 
 async def test_what_has_changed_is_not_called(web: User, monkeypatch: pytest.MonkeyPatch) -> None:

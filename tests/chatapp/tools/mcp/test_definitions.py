@@ -171,4 +171,4 @@ def test_a_schema_that_is_too_long_is_not_validated() -> None:
         tool = Tool("a", input_schema={"properties": {"a": {"anyOf": [{}] * parts}}})
         return lambda: only(tool)
 
-    assert_cheap(listed(10_000), listed(2_000), 1, "a long schema")
+    assert_cheap(listed(10_000), listed(500), 1, "a long schema")
