@@ -92,17 +92,6 @@ async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_know
     assert carried == ["## Pinned Message, Verbatim (user, m2)\nMind the gap."]
 
 
-async def test_what_another_summary_carries_is_not_carried_twice() -> None:
-    """Where a later condensation leaves that summary alone."""
-    history = numbered([pin(user(RULE)), *talk(11)])
-    made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
-    history = (*condense.hide_behind(history, made.hidden, made.message), *numbered(talk(24))[13:])
-    effective = condense.effective_history(history)
-    whole = replace(situation(effective), effective=effective, history=history)
-    assert carried_pins(whole, effective[1:]) == ()
-    assert len(carried_pins(whole, effective)) == 1
-
-
 async def test_what_is_pinned_counts_in_the_floor() -> None:
     """And whoever pinned too much is told so."""
     messages = [pin(one) for one in talk(11)] + [user("Go on.")]
