@@ -9,13 +9,14 @@ from condense.history.boundaries import unread_tail
 from condense.history.effective_history import effective_history
 from condense.history.tags import (
     hide_behind,
+    plan_truncation,
     redo,
     rewind,
     truncate,
     undo,
     undo_rewind,
 )
-from condense.messages import Message, Tags
+from condense.messages import Message, Tags, ToolResultBlock, ToolUseBlock
 from tests.growth import LINEAR, assert_cheap
 
 History = tuple[Message, ...]
@@ -86,6 +87,14 @@ def test_what_is_unknown_undone_or_hidden_cannot_be_undone(condensed: History) -
     with pytest.raises(UndoRefused, match="later"):
         undo(again, "s")
     assert seen(undo(undo(again, "s2"), "s")) == ids(talk(6))
+
+
+def test_a_cut_that_moves_does_not_reach_what_is_unread() -> None:
+    """Rather nothing is hidden than a result the model never saw."""
+    calls = tuple(ToolUseBlock(f"t{n}", "read", {}) for n in range(3))
+    answers = tuple(Message("user", (ToolResultBlock(f"t{n}", "x"),)) for n in range(3))
+    history = (Message("user", "go"), Message("assistant", calls), *answers)
+    assert plan_truncation(history) == ()
 
 
 def test_rewind_leaves_a_summary_that_was_written_before(condensed: History) -> None:
