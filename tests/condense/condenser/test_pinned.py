@@ -69,6 +69,16 @@ async def test_every_rung_that_hides_messages_carries_pins_once(rung: str) -> No
         assert carried[-1].endswith("[Tool Result]\nthe file's only line")
 
 
+async def test_a_marker_of_one_line_carries_a_pin_beside_it() -> None:
+    """Where there was no room for a ledger."""
+    rest = chat(4, words=400)
+    messages = [rest[0], pin(condense.Message("assistant", RULE)), *rest[2:], user("word " * 780)]
+    bench = Bench(strategies=("sliding_window",))
+    made = await bench.fit(messages, trigger=condense.Trigger.FORCED, window=1_050)
+    _marker, pinned = texts(made.message)
+    assert pinned == f"## Pinned Message, Verbatim (assistant, m2)\n{RULE}"
+
+
 async def test_a_pinned_result_is_not_cleared() -> None:
     """Others are."""
     messages = work(40)
@@ -90,6 +100,17 @@ async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_know
     made = await fit_stored(bench, history, whole=True)
     carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
     assert carried == ["## Pinned Message, Verbatim (user, m2)\nMind the gap."]
+
+
+async def test_what_another_summary_carries_is_not_carried_twice() -> None:
+    """Where a later condensation leaves that summary alone."""
+    history = numbered([pin(user(RULE)), *talk(11)])
+    made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
+    history = (*condense.hide_behind(history, made.hidden, made.message), *numbered(talk(24))[13:])
+    effective = condense.effective_history(history)
+    whole = replace(situation(effective), effective=effective, history=history)
+    assert carried_pins(whole, effective[1:]) == ()
+    assert len(carried_pins(whole, effective)) == 1
 
 
 async def test_what_is_pinned_counts_in_the_floor() -> None:
