@@ -16,6 +16,7 @@ from condense import (
     CondenseError,
     Event,
     FellBack,
+    Folded,
     Hooks,
     Message,
     Plan,
@@ -127,6 +128,13 @@ async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
     flood = answering(Addition(blocks=(FLOOD,), notes=("I added a lot.",), what="the facts"))
     made = await Bench("S", hooks=Hooks(after=(flood,))).fit(talk(12))
     assert made.notes == ("For lack of room this was left out: the facts.",)
+
+
+async def test_what_a_hook_folds_and_notes_stays_on_record() -> None:
+    """Whatever others add after it."""
+    fold = answering(Addition(folded=Folded(7), notes=("Seven characters.",)))
+    made = await Bench("S", hooks=Hooks(after=(fold, answering([EXTRA])))).fit(talk(12))
+    assert (made.folded, made.notes) == (Folded(7), ("Seven characters.",))
 
 
 async def test_listeners_hear_each_event_with_its_data_once_it_is_on_record() -> None:

@@ -28,6 +28,13 @@ async def test_all_but_the_last_twenty_are_hidden() -> None:
     assert [one.path for one in facts.files] == ["a.py"]
 
 
+async def test_a_call_stays_with_its_result() -> None:
+    """One more stays where the twentieth is a result."""
+    messages = [*chat(4), call(), result(), *chat(19)]
+    made = await keep("last_messages", messages)
+    assert len(made.hidden) == 4
+
+
 async def test_the_newest_request_and_its_work_stay() -> None:
     """Whatever the work takes."""
     work = [user("Go"), call(), result(), call("t2"), result("t2", "word " * 5_000)]
