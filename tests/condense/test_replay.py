@@ -1,6 +1,7 @@
 """Replay of a whole history under other settings, with no model asked."""
 
 import condense
+from condense.replay import excerpt
 from condense.testing import WordCounter
 from tests.condense.dialogues import numbered
 
@@ -39,6 +40,14 @@ async def test_each_reply_takes_one_request_that_begins_with_the_one_before() ->
         condense.Usage(input=154, cache_read=208),
     ]
     assert (found.largest, found.tokens_read) == (362, 54 + 208 + 362)
+
+
+def test_an_excerpt_is_the_first_line_of_each_reply_that_fits() -> None:
+    """The newest in any case."""
+    asked, said = condense.Message("user", "word " * 100), condense.Message("assistant", "Yes.\nSo")
+    assert excerpt([said, asked, said]) == "Yes.\nYes."
+    long = condense.Message("assistant", "word " * 200)
+    assert excerpt([said, asked, long]) == long.text.strip()
 
 
 async def test_the_context_stays_below_the_threshold() -> None:

@@ -48,6 +48,16 @@ async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -
     assert (await made_by(bench, talk(4), prompt="Mine.")).prompt == "Mine."
 
 
+async def test_a_hook_may_choose_too() -> None:
+    """In place of what was chosen before it."""
+
+    async def other(plan: condense.Plan) -> condense.Plan:
+        return replace(plan, prompt_key="support")
+
+    bench = Bench("S", hooks=condense.Hooks(before=(other,)))
+    assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
+
+
 async def test_a_choice_that_fails_is_noted_and_the_default_is_used() -> None:
     """A typo is no reason to lose the summary."""
 

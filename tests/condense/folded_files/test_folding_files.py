@@ -77,6 +77,7 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     [
         ("gone.py", SkipReason.GONE),
         ("notes.txt", SkipReason.NO_GRAMMAR),
+        ("folder.py", SkipReason.NOT_A_FILE),
         ("pipe.py", SkipReason.NOT_A_FILE),
         ("binary.py", SkipReason.BINARY),
         ("large.py", SkipReason.TOO_LARGE),
@@ -97,6 +98,7 @@ def test_what_is_no_source_is_skipped_with_its_reason(
     """It stops nothing else."""
     write(root.parent / "outside.py")
     (root / "notes.txt").write_text("words")
+    (root / "folder.py").mkdir()
     os.mkfifo(root / "pipe.py")
     (root / "binary.py").write_bytes(b"def f():\0 pass\n")
     (root / "large.py").touch()

@@ -169,6 +169,7 @@ def test_malformed_blocks_are_made_acceptable() -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     [
+        (0.0, "0"),
         (100.0, "100"),
         (0.000001, "0.000001"),
         (0.0000001, "1e-7"),
@@ -176,6 +177,7 @@ def test_malformed_blocks_are_made_acceptable() -> None:
         (10**21, "1e+21"),
         (10**400, "Infinity"),
         (math.inf, "Infinity"),
+        (-math.inf, "-Infinity"),
         (math.nan, "NaN"),
         (True, "true"),
     ],

@@ -13,6 +13,7 @@ from condense import (
     SummaryFailed,
     SummaryOverflow,
     SummaryRequest,
+    TextBlock,
     TextChunk,
     Trigger,
     Usage,
@@ -21,7 +22,7 @@ from condense import (
 )
 from condense.testing import EchoSummarizer, RepeatingSummarizer, ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
-from tests.condense.dialogues import call, chat, result, start_afresh, texts, user
+from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
 
 WINDOW = 10_000
 LONG = chat(40, words=500)
@@ -154,6 +155,15 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     with pytest.raises(SummaryOverflow):
         await summarise(model, chat(20, words=400))
     assert len(model.requests) <= 4
+
+
+async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() -> None:
+    """After the last piece of the text."""
+    model = RepeatingSummarizer("S")
+    long = Message("user", (TextBlock("word " * 15_000), IMAGE))
+    await summarise(model, [*chat(2), long, Message("assistant", "I see.")])
+    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
+    assert shown.count(IMAGE) == 1
 
 
 class Smaller(RepeatingSummarizer):

@@ -94,4 +94,5 @@ def test_what_came_since_is_added_to_a_measured_size() -> None:
     """The sum is an estimate; without anything new it stays measured."""
     learned = after([(1_000, 2_000), (2_000, 4_000), (3_000, 6_000)])
     assert learned.extend(7_000, 500) == TokenCount(7_998, measured=False)
+    assert learned.extend(7_000, 500, media=100) == TokenCount(7_898, measured=False)
     assert learned.extend(7_000, 0) == TokenCount(7_000, measured=True)
