@@ -208,7 +208,7 @@ def test_a_request_is_shaped_in_linear_time() -> None:
         shape_request([GO] * messages)
         shape_request((GO, *turn * (messages // 4)))
 
-    assert_cheap(lambda: shape(16_000), lambda: shape(2_000), LINEAR)
+    assert_cheap(lambda: shape(8_000), lambda: shape(1_000), LINEAR)
 
 
 def weighing(size: int) -> ImageBlock:
