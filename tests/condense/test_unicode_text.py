@@ -13,12 +13,10 @@ from condense import well_formed, well_formed_json
     ("broken", "mended"),
     [
         ("caf\u00e9 \ud83d", "caf\u00e9 \ufffd"),
-        ("\ude00x", "\ufffdx"),
-        ("r\udce9sum\udce9", "r\ufffdsum\ufffd"),
         ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
         ("\ud83d" + "\ude00", "\U0001f600"),
         ("a\0b", "a\ufffdb"),
-        *[(text, text) for text in ("", "plain", "\u00e9", "\U0001f600", "line\n\ttab\x1b")],
+        *[(text, text) for text in ("", "\U0001f600", "line\n\ttab\x1b")],
     ],
 )
 def test_what_utf_8_or_a_database_cannot_carry_is_replaced(broken: str, mended: str) -> None:

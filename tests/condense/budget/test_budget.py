@@ -15,8 +15,6 @@ from condense import (
     Fixed,
     Message,
     PerProfile,
-    Threshold,
-    ThresholdQuery,
     TokenCount,
     growth_per_turn,
     language_in,
@@ -27,33 +25,18 @@ from condense.testing import WordCounter
 from tests.condense.dialogues import SUMMARY, call, chat, result, user
 from tests.condense.sessions import summary
 
-BUDGETS = st.builds(
-    Budget,
-    window=st.integers(0, 2_000_000),
-    max_output=st.none() | st.integers(0, 200_000),
-    threshold=st.integers(5, 100),
-    buffer=st.floats(0, 0.5),
-)
-
-
-@given(BUDGETS)
-def test_condenses_at_is_the_smallest_count_that_triggers(budget: Budget) -> None:
-    """For every window, reserve and threshold; a window of zero is full with anything in it."""
-    at = budget.condenses_at
-    assert budget.reason(at) is not None
-    assert at == 0 or budget.reason(at - 1) is None
-    assert math.isnan(Budget(0).percent(0))
-    assert (Budget(0).percent(1), Budget(0).reason(1)) == (math.inf, "threshold")
-
 
 def test_the_reason_says_which_rule_fired() -> None:
     """The user's threshold, or the window itself."""
     budget = Budget(100_000, 10_000, threshold=50)
     assert budget.reason(49_999) is None
     assert budget.reason(50_000) == "threshold"
+    assert budget.condenses_at == 50_000
     assert budget.reason(80_000, automatic=False) is None
     assert budget.reason(80_001, automatic=False) == "allowed"
     assert Budget(100_000, 10_000).reason(80_001) == "allowed"
+    assert math.isnan(Budget(0).percent(0))
+    assert (Budget(0).percent(1), Budget(0).reason(1)) == (math.inf, "threshold")
 
 
 BUDGET = Budget(100_000, 10_000)
@@ -63,12 +46,10 @@ BUDGET = Budget(100_000, 10_000)
     ("own", "source"),
     [
         (None, "global"),
-        (-1, "global"),
         (4, "global"),
         (101, "global"),
         (math.nan, "global"),
         (5, "profile"),
-        (80, "profile"),
         (100, "profile"),
     ],
 )
@@ -93,18 +74,6 @@ def test_a_value_out_of_range_is_passed_over_with_a_warning(
         assert made.threshold == 70
     said = f"The profile threshold of {percent:g} % is not between 5 and 100: not used"
     assert caplog.messages == ([said] if warned else [])
-
-
-def test_whoever_is_asked_first_and_knows_decides() -> None:
-    """A resolver of one's own has the shape of all the others."""
-
-    def small_windows(query: ThresholdQuery) -> Threshold | None:
-        return Threshold(60, "small") if query.budget.window < 50_000 else None
-
-    resolvers = (small_windows, Fixed(90))
-    assert with_threshold(Budget(32_000), resolvers).threshold_source == "small"
-    assert with_threshold(BUDGET, resolvers).threshold == 90
-    assert with_threshold(BUDGET, ()) == BUDGET
 
 
 def turns_of(tokens: float, count: int = 3) -> tuple[Message, ...]:
@@ -166,9 +135,7 @@ def test_a_sentence_tells_its_language(code: str, text: str) -> None:
     assert language_of(text) == code
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1", "OK", "make test", "x = 1", "Berlin, Paris, 東京 and Rome!"]
-)
+@pytest.mark.parametrize("text", ["", "make test", "Berlin, Paris, 東京 and Rome!"])
 def test_what_tells_none_is_of_none(text: str) -> None:
     """Names, commands and single words are of any."""
     assert language_of(text) == ""

@@ -48,21 +48,6 @@ async def test_a_summary_stands_where_the_last_chosen_message_stood() -> None:
     assert "part from the midst" in made.prompt
 
 
-async def test_what_stands_before_a_chosen_part_stays_in_sight() -> None:
-    """Whole, or behind a summary of its own; undo and redo restore exactly."""
-    for first in (user("Hello."), SUMMARY):
-        history = numbered([first, *chat(6)[1:]])
-        made = await choose([*history], "m3", "m4")
-        after = condense.hide_behind(history, made.hidden, made.message)
-        name = made.message.tags.truncation_id or ""
-        seen = condense.effective_history(after)
-        assert [one.id for one in seen] == ["m1", "m2", made.message.id, "m5", "m6"]
-        assert_valid_request([one.to_api() for one in condense.shape_request(seen)])
-        back = condense.undo(after, name)
-        assert condense.effective_history(back) == condense.effective_history(history)
-        assert condense.effective_history(condense.redo(back, name)) == seen
-
-
 async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
     """It need not take a tenth, and no other rung follows."""
     made = await choose(chat(6), "m1", "m2")

@@ -69,6 +69,16 @@ async def test_every_rung_that_hides_messages_carries_pins_once(rung: str) -> No
         assert carried[-1].endswith("[Tool Result]\nthe file's only line")
 
 
+async def test_a_marker_of_one_line_carries_a_pin_beside_it() -> None:
+    """Where there was no room for a ledger."""
+    rest = chat(4, words=400)
+    messages = [rest[0], pin(condense.Message("assistant", RULE)), *rest[2:], user("word " * 780)]
+    bench = Bench(strategies=("sliding_window",))
+    made = await bench.fit(messages, trigger=condense.Trigger.FORCED, window=1_050)
+    _marker, pinned = texts(made.message)
+    assert pinned == f"## Pinned Message, Verbatim (assistant, m2)\n{RULE}"
+
+
 async def test_a_pinned_result_is_not_cleared() -> None:
     """Others are."""
     messages = work(40)

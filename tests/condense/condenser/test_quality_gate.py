@@ -147,11 +147,8 @@ async def test_what_asks_no_model_is_never_rejected() -> None:
     "text",
     [
         "I'm sorry, but I can't summarise this conversation.",
-        "I cannot help with that request.",
         "Es tut mir leid, das kann ich nicht zusammenfassen.",
-        "Je suis désolé, je ne peux pas résumer cette conversation.",
         "抱歉我无法总结这段对话。",
-        "申し訳ありませんが、要約できません。",
     ],
 )
 async def test_a_refusal_is_recognised(text: str) -> None:

@@ -42,7 +42,7 @@ from tests.condense.dialogues import call, result, user
 
 # Without the one that this model's provider has not, so that it is not chosen for nothing.
 RUNGS = [one.name for one in built_in_strategies() if one.name != "provider"]
-SEEDS = [range(30), pytest.param(range(30, 1_000), marks=pytest.mark.soak)]
+SEEDS = [range(20), pytest.param(range(20, 1_000), marks=pytest.mark.soak)]
 
 
 class NumberingModel:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from condense.errors import SkipReason, Unfoldable
+from condense.errors import SkipReason
 from condense.folded_files.parser_process import parser
-from condense.folded_files.results import Folded, FoldedFile, units
-from condense.folded_files.sections import LIMIT, Sections, first_units, fold_files, frame
+from condense.folded_files.results import Folded, FoldedFile
+from condense.folded_files.sections import fold_files
 from condense.folded_files.signatures import SignatureCache
 from condense.folded_files.workspace import ignore_matcher
 
@@ -72,21 +72,10 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
 
 
-def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
-    """In all, whatever is left out for it."""
-    paths = [f"long{number}.py" for number in range(20)]
-    for path in paths:
-        (root / path).write_text("".join(f"def {'f' * 80}{n}(): ...\n" for n in range(100)))
-    folded = fold_files(paths, root)
-    assert LIMIT - 300 < folded.characters <= LIMIT == 50_000
-    assert len(folded.files) + len(folded.left_out) == 20
-
-
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
         ("gone.py", SkipReason.GONE),
-        ("a.py/inside.py", SkipReason.GONE),
         ("notes.txt", SkipReason.NO_GRAMMAR),
         ("folder.py", SkipReason.NOT_A_FILE),
         ("pipe.py", SkipReason.NOT_A_FILE),
@@ -96,13 +85,11 @@ def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
         ("empty.py", SkipReason.NOTHING),
         ("loop.py", SkipReason.UNREADABLE),
         ("nul\0.py", SkipReason.UNREADABLE),
-        ("x" * 300 + ".py", SkipReason.UNREADABLE),
         ("../outside.py", SkipReason.OUTSIDE),
         ("/etc/passwd", SkipReason.OUTSIDE),
         ("link_out.py", SkipReason.OUTSIDE),
         ("folder_out/outside.py", SkipReason.OUTSIDE),
         (".", SkipReason.OUTSIDE),
-        ("", SkipReason.OUTSIDE),
     ],
 )
 def test_what_is_no_source_is_skipped_with_its_reason(
@@ -114,7 +101,8 @@ def test_what_is_no_source_is_skipped_with_its_reason(
     (root / "folder.py").mkdir()
     os.mkfifo(root / "pipe.py")
     (root / "binary.py").write_bytes(b"def f():\0 pass\n")
-    (root / "large.py").write_bytes(b"def f(): ...\n" * 800_000)
+    (root / "large.py").touch()
+    os.truncate(root / "large.py", 11_000_000)
     (root / "broken.py").write_text(")))) ((((")
     (root / "empty.py").write_text("")
     (root / "loop.py").symlink_to("loop.py")
@@ -201,29 +189,3 @@ def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:
     assert parser._process is not mine
     mine.kill()  # type: ignore[union-attr]
     mine.communicate()  # type: ignore[union-attr]
-
-
-def test_a_long_path_keeps_to_the_limit() -> None:
-    """What surrounds a truncated file counts too."""
-    budget = Sections(400)
-    budget.add("deep/" * 30 + "a.py", "# a.py\n" + "1--1 | def f(): ...\n" * 50)
-    assert budget.characters <= 400
-    with pytest.raises(Unfoldable):
-        budget.add("b.py", "# b.py\n1--1 | def f(): ...\n")
-
-
-@pytest.mark.parametrize("limit", [-1, 0, 199, 250])
-def test_a_limit_below_what_a_section_needs_takes_none(limit: int) -> None:
-    """A path alone tells nothing."""
-    budget = Sections(limit)
-    with pytest.raises(Unfoldable):
-        budget.add("x" * 200, "# x\n1--1 | def f(): ...\n" * 9)
-    assert budget.characters == 0
-
-
-def test_lengths_are_counted_in_utf_16_units() -> None:
-    """As in Roo; a cut keeps whole characters."""
-    assert units("a😀é") == 4
-    assert first_units("a😀é", 2) == "a"
-    assert first_units("a😀é", 3) == "a😀"
-    assert frame("p", "d\n") == ("<system-reminder>\n## File Context: p\nd\n\n</system-reminder>")

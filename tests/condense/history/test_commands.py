@@ -51,9 +51,9 @@ def test_what_a_file_says_is_no_directive() -> None:
     assert extract_command_blocks(message) == block("command")
 
 
-@pytest.mark.parametrize("tags", [Tags(condense_id="c"), Tags(truncation_id="t")])
-def test_what_a_summary_quotes_gives_no_directives(tags: Tags) -> None:
+def test_what_a_summary_quotes_gives_no_directives() -> None:
     """A request that it carries may hold files, which may say anything."""
     evil = f"## Newest Request, Verbatim\nLook\n{block('evil')}"
-    made = Message("user", user("summary", evil, REMIND).content, tags=tags)
-    assert command_blocks([made]) == (block("a"),)
+    for tags in (Tags(condense_id="c"), Tags(truncation_id="t")):
+        made = Message("user", user("summary", evil, REMIND).content, tags=tags)
+        assert command_blocks([made]) == (block("a"),)

@@ -66,24 +66,15 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
         condense.load_prompt("support")
 
 
-def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
-    """Nothing of the default remains; clearing the field in the settings brings it back."""
-    assert condense.condense_instruction("  My own words.\n") == "My own words."
-    for blank in ("", "  \n\t "):
-        assert condense.condense_instruction(blank) == condense.load_prompt("condense")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Just text", ParsedSummary("Just text")),
-        ("<summary>\nS\n</summary>", ParsedSummary("S")),
         ("<summary>S", ParsedSummary("S")),
         ("S</summary>", ParsedSummary("S")),
         ("<analysis>A</analysis>\n\n<summary>S</summary>", ParsedSummary("S", "A")),
         ("<analysis>A<summary>S</summary>", ParsedSummary("S", "A")),
         ("<analysis>A</analysis> S", ParsedSummary("S", "A")),
-        ("A</analysis><summary>S</summary>", ParsedSummary("S", "A")),
         ("Sure: <analysis>A</analysis><summary>S</summary>", ParsedSummary("Sure:\n\nS", "A")),
         ("<summary>S</summary>\nPS: done", ParsedSummary("S\n\nPS: done")),
         ("<ANALYSIS>A</ANALYSIS><Summary>S</Summary>", ParsedSummary("S", "A")),
@@ -95,9 +86,7 @@ def test_an_own_prompt_is_trimmed_and_replaces_the_nine_sections() -> None:
         ("<summary>S</summary><analysis>A</analysis>", ParsedSummary("S", "A")),
         ("<summary>S</summary><analysis>A", ParsedSummary("S", "A")),
         ("<analysis>A</analysis>", ParsedSummary("", "A")),
-        ("<analysis>A", ParsedSummary("", "A")),
         ("<analysis></analysis><summary> </summary>", ParsedSummary("")),
-        ("", ParsedSummary("")),
     ],
 )
 def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: ParsedSummary) -> None:
@@ -105,10 +94,7 @@ def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: Parsed
     assert parse_summary(text) == expected
 
 
-@pytest.mark.parametrize(
-    "scratch",
-    ["<analysis>B</analysis>", "a <summary> comes", "`<summary>…</summary>`", "</summary>"],
-)
+@pytest.mark.parametrize("scratch", ["<analysis>B</analysis>", "a <summary> comes", "</summary>"])
 def test_analysis_may_quote_the_tags(scratch: str) -> None:
     """None of it reaches the summary."""
     text = f"<analysis>A {scratch} C</analysis><summary>S</summary>"

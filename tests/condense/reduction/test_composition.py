@@ -3,14 +3,7 @@
 import pytest
 
 import condense
-from condense import Content, TextBlock, load_strategy
-from condense.budget.situation import Gauge
-from condense.messages import Tags
 from condense.reduction.carryover import WORKFLOWS
-from condense.reduction.strategy import make_reduction
-from condense.summaries.summarizer import Kit
-from condense.testing import ScriptedSummarizer, WordCounter
-from tests.condense.dialogues import chat, situation
 
 PARTS = {
     "## Conversation Summary\nThe lexer is done.": "summary",
@@ -55,21 +48,3 @@ def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
     assert condense.part_kind(text) == "summary"
     marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
     assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
-
-
-@pytest.mark.parametrize("content", ["A line.", (TextBlock("A line."),)])
-def test_what_is_pinned_follows_the_text_in_blocks_of_its_own(content: Content) -> None:
-    """However that text was given; without a pin it stays as it was."""
-    messages = chat(4)
-    messages[1] = messages[1].with_tags(pinned=True)
-    gauge = Gauge(situation(messages), WordCounter())
-    kit = Kit(summarizer=ScriptedSummarizer(), counter=WordCounter())
-    strategy, tags = load_strategy("sliding_window"), Tags(truncation_id="t")
-    effective = gauge.situation.effective
-    made = make_reduction(strategy, effective[:3], content, tags, gauge=gauge, kit=kit)
-    first, second = made.message.blocks
-    assert first == TextBlock("A line.")
-    assert isinstance(second, TextBlock)
-    assert messages[1].text in second.text
-    plain = make_reduction(strategy, effective[2:], content, tags, gauge=gauge, kit=kit)
-    assert plain.message.content == content

@@ -21,7 +21,6 @@ from condense import (
     ladder_from,
     load_strategy,
     replace_hidden,
-    undo,
 )
 from tests.condense.bench import Bench
 from tests.condense.dialogues import numbered, reduce_with, user
@@ -122,18 +121,6 @@ async def test_what_is_not_worth_it_or_not_read_stays() -> None:
     history = hide_behind(talk, first.hidden, first.message)
     again = await reduce_with(load_strategy("clear", keep=0), effective_history(history))
     assert [call for lines in again.message.tags.cleared.values() for call in lines] == ["s3"]
-
-
-async def test_a_call_whose_id_is_used_again_keeps_its_result() -> None:
-    """Some providers number the calls of each turn anew; and undo brings the output back."""
-    talk = numbered([user("Fix it"), *steps(2), *DONE])
-    made = await clear(talk, keep=1)
-    history = hide_behind(talk, made.hidden, made.message)
-    later = (*history, *steps(1))
-    seen = [r.content for m in effective_history(later) for r in m.tool_results]
-    assert str(seen[0]).startswith("[Output of run_command cleared")
-    assert seen[1:] == [FILE, FILE]
-    assert effective_history(undo(history, made.message.tags.clear_id or "")) == talk
 
 
 def talk_of_tools(results: int) -> list[Message]:

@@ -8,8 +8,6 @@ from condense import (
     Tags,
     TextBlock,
     Trigger,
-    effective_history,
-    truncate,
 )
 from condense.testing import ScriptedSummarizer
 from tests.condense.dialogues import (
@@ -17,7 +15,6 @@ from tests.condense.dialogues import (
     SUMMARY,
     call,
     chat,
-    numbered,
     result,
     start_afresh,
     texts,
@@ -103,26 +100,11 @@ async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None
     assert len(made.hidden) == 2
 
 
-async def test_a_truncated_message_is_neither_summarised_nor_hidden_again() -> None:
-    """The input is what the model sees, so a summary costs no more than a request."""
-    before = truncate(numbered([*chat(12), user("go on")]))
-    summarizer = ScriptedSummarizer("S")
-    made = await start_afresh(
-        chat(1), summarizer, effective=effective_history(before.messages), history=before.messages
-    )
-    assert not set(made.hidden) & set(before.hidden)
-    sent = "".join(message.text for message in summarizer.requests[0].messages)
-    assert "message1 " in sent
-    assert "message2 " not in sent
-
-
 @pytest.mark.parametrize(
     "rest",
     [
         [],
-        [Message("assistant", "ok")],
         [user("next")],
-        [user("next"), user("and")],
         [call(), result()],
     ],
 )
@@ -133,11 +115,3 @@ async def test_right_after_a_condensation_there_is_nothing_to_do(rest: list[Mess
             await start_afresh(few, ScriptedSummarizer())
     with pytest.raises(NothingToCondense, match=r"^Context was condensed recently; skipping"):
         await start_afresh([SUMMARY, *rest], ScriptedSummarizer())
-
-
-async def test_two_messages_after_a_condensation_are_enough() -> None:
-    """The earlier summary is part of the input."""
-    summarizer = ScriptedSummarizer("S2")
-    made = await start_afresh([SUMMARY, *chat(2)], summarizer)
-    assert made.hidden == ("m1", "m2", "m3")
-    assert "## Conversation Summary\nS" in summarizer.requests[0].messages[0].text

@@ -68,16 +68,6 @@ async def test_the_first_message_is_kept_too_where_that_is_wanted() -> None:
     assert twice.message.blocks[1:] == once.message.blocks[1:]
 
 
-async def test_a_first_message_without_end_leaves_room_for_the_work() -> None:
-    """Its beginning and end are kept, and the record says so."""
-    long = [user("BEGIN " + "word " * 3_000 + "END"), *chat(6)[1:]]
-    rules = "word " * 2_500
-    made = await keep(long, keep_first=True, window=6_000, system=rules, trigger=Trigger.FORCED)
-    assert texts(made.message)[1].startswith(f"{FIRST}\nBEGIN")
-    assert texts(made.message)[1].endswith("END")
-    assert made.notes == ("The first message did not fit whole; its middle is hidden.",)
-
-
 async def test_what_is_pinned_takes_its_room_from_the_messages_that_stay() -> None:
     """Or too many would stay, and what is carried beside them would not fit."""
     rule = user("word " * 5_000).with_tags(pinned=True)

@@ -10,10 +10,8 @@ from condense import (
     Reduction,
     load_strategy,
     parse_ledger,
-    safe_cuts,
 )
-from tests.condense.bench import Bench
-from tests.condense.dialogues import call, chat, numbered, reduce_with, result, texts, user
+from tests.condense.dialogues import call, chat, reduce_with, result, texts, user
 
 
 async def keep(name: str, messages: Sequence[Message]) -> Reduction:
@@ -35,7 +33,6 @@ async def test_a_call_stays_with_its_result() -> None:
     messages = [*chat(4), call(), result(), *chat(19)]
     made = await keep("last_messages", messages)
     assert len(made.hidden) == 4
-    assert len(made.hidden) in safe_cuts(numbered(messages))
 
 
 async def test_the_newest_request_and_its_work_stay() -> None:
@@ -47,22 +44,10 @@ async def test_the_newest_request_and_its_work_stay() -> None:
 
 
 @pytest.mark.parametrize("name", ["last_messages", "newest_exchange"])
-@pytest.mark.parametrize("messages", [[], chat(1), chat(2), [call(), result()]])
+@pytest.mark.parametrize("messages", [[], [call(), result()]])
 async def test_where_nothing_stands_before_that_nothing_is_hidden(
     name: str, messages: list[Message]
 ) -> None:
     """As any strategy says it."""
     with pytest.raises(NothingToCondense):
         await keep(name, messages)
-
-
-@pytest.mark.parametrize("name", ["last_messages", "newest_exchange"])
-async def test_where_that_is_not_enough_the_window_slides_further(name: str) -> None:
-    """Also with automatic condensing off."""
-    bench = Bench(strategies=[name, "sliding_window"])
-    made = await bench.fit(
-        [*chat(4), user("Go"), call(), result(text="word " * 9_000), Message("assistant", "ok")],
-        window=9_000,
-        automatic=False,
-    )
-    assert (made.strategy, bench.calls) == ("sliding_window", 0)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from condense import Reduction
-from condense.reduction.composition import Layer, lowest_pair
 from condense.strategies.layers import Layers
 from condense.testing import ScriptedSummarizer
 from tests.condense.dialogues import chat, reduce_with, start_afresh, texts
@@ -48,14 +47,6 @@ async def test_an_earlier_summary_stays_and_is_not_summarised() -> None:
     assert "summarised already" in asked[-1].text
 
 
-async def test_where_the_provider_caches_the_request_begins_as_the_last_one_did() -> None:
-    """So the earlier summary is in it, under the heading that the instruction names."""
-    model = ScriptedSummarizer("A", "B", caches_prompts=True)
-    await rounds(model, 2)
-    assert model.requests[1].aligned
-    assert model.requests[1].messages[0].text.startswith("## Conversation Summary\n")
-
-
 async def test_of_too_many_the_two_of_lowest_rank_are_merged() -> None:
     """In one more call, which reads only those two."""
     model = ScriptedSummarizer("A", "B", "C", "A and B", "D", "C and D")
@@ -78,15 +69,3 @@ async def test_a_summary_by_another_strategy_is_the_first_layer() -> None:
     first = await start_afresh(chat(4), ScriptedSummarizer("<summary>Whole</summary>"))
     made = await reduce_with(Layers(), [first.message, *chat(4)], ScriptedSummarizer("B"))
     assert layers_of(made) == [HEADING.format(0) + "Whole", HEADING.format(0) + "B"]
-
-
-def test_no_words_are_written_again_often() -> None:
-    """Ranks grow with the logarithm of the number of condensations."""
-    stack: list[Layer] = []
-    for _ in range(64):
-        stack.append(Layer(0, "S"))
-        if len(stack) > 5:
-            at = lowest_pair(stack)
-            rank = 1 + max(layer.rank for layer in stack[at : at + 2])
-            stack[at : at + 2] = [Layer(rank, "S")]
-    assert max(layer.rank for layer in stack) <= 6

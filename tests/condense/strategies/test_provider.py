@@ -78,16 +78,6 @@ async def test_what_does_not_fit_into_one_call_is_not_sent() -> None:
     assert caught.value.calls == 1
 
 
-async def test_the_ledger_stands_after_the_block() -> None:
-    """As a block of its own: the signed one may not be changed."""
-    hooks = condense.Hooks(after=(condense.attach_ledger,))
-    bench = Bench(summarizer=able(), strategies=("provider",), hooks=hooks)
-    asked = condense.Message("user", "Write to src/app.py that the port is 8080, please.", id="m0")
-    made = await bench.fit([asked, *talk(11)[1:]], trigger=condense.Trigger.MANUAL)
-    assert made.message.blocks[0] == condense.OpaqueBlock(BLOCK)
-    assert "src/app.py" in made.message.text
-
-
 async def test_whoever_else_reads_it_is_given_its_text() -> None:
     """A block that only one model may be sent is text in a summary request, and in layers."""
     made = await reduce_with(condense.load_strategy("provider"), chat(4), able())

@@ -58,16 +58,6 @@ def test_a_typo_is_told_and_what_is_no_strategy_is_refused() -> None:
         condense.register_strategy(Bench)
 
 
-def test_a_registered_strategy_may_stand_in_for_one_of_the_package() -> None:
-    """Unless its priority is lower; and the package's own is there again afterwards."""
-    ours = type("Better", (Own,), {"name": "fresh_start"})
-    for priority, is_ours in ((0, True), (-5, False), (3, True)):
-        condense.register_strategy(ours, priority=priority)
-        assert isinstance(condense.load_strategy("fresh_start"), ours) is is_ours
-        condense.unregister_strategy("fresh_start")
-    assert not isinstance(condense.load_strategy("fresh_start"), ours)
-
-
 def test_names_are_listed_by_priority_and_then_by_the_alphabet() -> None:
     """Whoever is to choose sees the preferred first."""
     registry = Registry("toy", lambda: [Entry("ball", lambda: "a ball"), Entry("ace", lambda: "a")])

@@ -62,14 +62,6 @@ async def test_the_marker_repeats_the_directives_that_it_hides() -> None:
     assert condense.command_blocks([made.message]) == (hidden,)
 
 
-async def test_a_call_and_its_result_go_together() -> None:
-    """The cut moves to where no pair is split."""
-    messages = [user("do it"), call("t1"), result("t1"), call("t2"), result("t2"), *chat(2)]
-    made = await reduce(messages)
-    assert {"m2", "m3"} <= set(made.hidden)
-    assert ("m4" in made.hidden) == ("m5" in made.hidden)
-
-
 @pytest.mark.parametrize("trigger", condense.Trigger)
 async def test_it_goes_on_until_the_rest_fits(trigger: condense.Trigger) -> None:
     """Half is not enough here; the first message and the newest one stay."""
@@ -110,15 +102,6 @@ async def test_the_newest_request_is_carried_while_it_is_worked_on() -> None:
     assert "Newest Request" not in made.message.text
 
 
-async def test_the_newest_request_stays_whole_while_anything_else_can_be_hidden() -> None:
-    """Here half of the messages are enough without it, or all before the work on it with it."""
-    asked = user("begin " + "word " * 100 + "middle " + "word " * 100 + "end")
-    work = [call("t2"), result("t2", "word " * 30), call("t3"), result("t3", "word " * 30)]
-    made = await reduce([*chat(4, words=40), asked, *work], window=440)
-    assert made.hidden[:5] == ("m1", "m2", "m3", "m4", "m5")
-    assert asked.text in made.message.text
-
-
 async def test_what_was_not_read_goes_before_words_of_the_newest_request() -> None:
     """And stays where all else can go."""
     asked = user("word " * 200 + "middle " + "word " * 200)
@@ -140,13 +123,3 @@ async def test_of_a_request_that_fits_nowhere_its_beginning_and_end_stay() -> No
     assert "Newest Request, Verbatim\nbegin word" in made.message.text
     assert made.message.text.endswith("word end")
     assert "characters left out here" in made.message.text
-
-
-async def test_what_fits_into_no_request_is_hidden_unread_and_the_model_is_told() -> None:
-    """Else no later turn of the conversation could be sent either."""
-    made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 2_000)], window=1_000)
-    assert made.hidden == ("m1", "m2", "m3", "m4", "m5", "m6", "m7")
-    assert "hidden before they were read" in made.message.text
-    assert "Go" in made.message.text
-    assert len(made.notes) == 1
-    assert made.tokens_after.value <= 1_000 - 100

@@ -40,13 +40,6 @@ async def test_the_facts_stand_in_place_of_what_was_read() -> None:
     assert made.tokens_after.value < made.tokens_before.value
 
 
-async def test_it_stands_under_the_heading_and_preface_of_any_summary() -> None:
-    """So the model knows that this is history, and does nothing of it again."""
-    made = await reduce(worked().messages)
-    assert texts(made.message)[0] == f"## Conversation Summary\n{load_prompt('summary_preface')}"
-    assert made.summary == texts(made.message)[1]
-
-
 async def test_directives_and_requests_stand_beside_the_facts_once() -> None:
     """What nobody has read stays."""
     messages = worked().says("And now?").runs("make all", "result").messages

@@ -81,18 +81,12 @@ SAYINGS = {
     "openai": "This model's maximum context length is 128000 tokens. However, your messages "
     "resulted in 130500 tokens.",
     "openai responses": "Your input exceeds the context window of this model.",
-    "openrouter": "This endpoint's maximum context length is 131072 tokens. However, you "
-    "requested about 140000 tokens",
     "cerebras": "Please reduce the length of the messages or completion. Current length is 9500",
-    "groq": "Please reduce the length of the messages or completion.",
     "xai": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
     "ollama": "prompt too long; exceeded max context length by 1234 tokens",
     "ollama embed": "input length exceeds maximum context length",
-    "llama.cpp": "the request exceeds the available context size, try increasing it",
     "llama.cpp sizes": "request (9000 tokens) exceeds the available context size (8192 tokens)",
     "vllm": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
-    "vllm max_tokens": "'max_tokens' is too large: 9000. This model's maximum context length is "
-    "8192 tokens and your request has 3000 input tokens (9000 > 8192 - 3000).",
     "vllm nothing left": "max_tokens must be at least 1, got -1808.",
     "lm studio": "Trying to keep the first 5000 tokens when context the overflows. However, the "
     "model is loaded with context length of only 4096 tokens, which is not enough.",
@@ -153,12 +147,8 @@ NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
     "credential as 400": {"status": 400, "message": "Invalid token in header"},
     "credit": {"status": 402, "message": "This request requires more credits, or fewer max_tokens"},
     "overloaded": {"status": 529, "type": "overloaded_error", "message": "Overloaded"},
-    "tool pairs": {"status": 400, "message": "`tool_use` ids were found without `tool_result`"},
-    "image": {"status": 400, "message": "image exceeds 5 MB maximum"},
     "not found": {"status": 404, "message": "no model with this maximum context length"},
-    "server": {"status": 500, "message": "Internal server error"},
     "stopped by output": {"stop_reason": "max_tokens"},
-    "stopped": {"stop_reason": "end_turn"},
     "empty": {},
 }  # fmt: skip
 
@@ -260,7 +250,7 @@ def test_an_aws_error_is_read_and_its_throttling_is_not_an_overflow() -> None:
     assert not is_context_overflow(aws("ThrottlingException", throttled, 429))
 
 
-@pytest.mark.parametrize("value", [None, "context length exceeded", b"x", 400, True, [], ()])
+@pytest.mark.parametrize("value", [None, "context length exceeded", 400])
 def test_what_is_no_error_is_no_overflow(value: object) -> None:
     """Text alone comes from anywhere, a user's message for one."""
     assert not is_context_overflow(value)
