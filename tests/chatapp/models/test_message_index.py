@@ -20,15 +20,10 @@ HOSTILE = [
     '"',
     '""" OR "',
     "a AND OR NOT NEAR(b, 3)",
-    "text: x",
     "^x * - + ( ) { }",
-    "'; DROP TABLE chatapp_message; --",
     "nul \0 byte",
-    "x" * 5_000,
     'y "' * 1_700,
     "\ud800 half",
-    "\N{COMBINING ACUTE ACCENT}",
-    "\N{PALM TREE}",
     "%s %(x)s",
 ]
 
