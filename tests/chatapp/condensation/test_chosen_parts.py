@@ -201,18 +201,11 @@ async def test_a_summary_is_written_again_from_all_originals(
     assert await visible(conversation) == before
 
 
-@pytest.mark.parametrize(
-    "scope", [{"first": 3, "last": 4}, {"first": 6, "call": "call_1"}, {"first": 9, "again": True}]
-)
+@pytest.mark.parametrize("scope", [{"first": 3, "last": 4}, {"first": 6, "call": "call_1"}])
 async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_row(
     conversation: Conversation, alice: User, anthropic_standin: Standin, scope: dict[str, Any]
 ) -> None:
     """The row says what it was of, as the page asks for it."""
-    if "again" in scope:
-        anthropic_standin.then(Reply(SUMMARY))
-        await start(conversation, alice)
-        await sync_to_async(say)(conversation, "user", condense.TextBlock("Go on."))
-        await sync_to_async(say)(conversation, "assistant", condense.TextBlock("Yes."))
     anthropic_standin.then(*[Reply("")] * 9)
     await start(conversation, alice, **scope)
     page = await sync_to_async(row_pages.page)(conversation)

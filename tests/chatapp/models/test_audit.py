@@ -25,7 +25,6 @@ from tests.chatapp.audited import (
     talk,
 )
 from tests.chatapp.conftest import Say
-from tests.chatapp.queries import statements
 
 SECRET = "the code is 4711"
 
@@ -123,13 +122,6 @@ def test_what_is_on_record_is_changed_with_an_entry_or_not_at_all(
     AuditEntry.objects.filter(number=1).update(openings=entries(conversation)[0].openings)
 
 
-def test_a_conversation_that_is_gone_takes_its_chain_along(conversation: Conversation) -> None:
-    """As when an account is deleted."""
-    live_through(conversation)
-    Conversation.objects.filter(pk=conversation.pk).delete()
-    assert not AuditEntry.objects.exists()
-
-
 def test_what_is_stored_differently_than_it_was_given_is_on_record_as_stored(
     conversation: Conversation, say: Say
 ) -> None:
@@ -176,21 +168,6 @@ def test_an_erased_content_can_not_be_guessed(conversation: Conversation, say: S
     assert len(bytes.fromhex(salt)) == 16
     public = (entry.hash, entry.previous, str(conversation.pk), "")
     assert digest not in {hashlib.sha256((one + guess).encode()).hexdigest() for one in public}
-
-
-def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Say) -> None:
-    """One reads the head, one the messages since, one inserts, one moves the head."""
-    for number in range(40):
-        say("user", f"text {number}")
-    turn = Turn.objects.create(conversation=conversation)
-    questions = [ask(turn, place) for place in range(3)]
-    for question in questions:
-        with statements() as sent:
-            approvals.answer_question(question=question, decision="once")
-        audited = [one for one in sent if "audit" in one]
-        assert [one.split()[0] for one in audited] == ["SELECT", "INSERT", "UPDATE"]
-        assert len(sent) == 6
-    assert len(json.loads(entries(conversation)[1].payload)["digests"]) == 1
 
 
 def test_a_conversation_from_before_is_on_record_since_the_upgrade(
