@@ -1,5 +1,7 @@
 """The rows of the transcript page."""
 
+import uuid
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -18,13 +20,14 @@ from chatapp.models import (
     ModelCall,
     ToolRun,
     Turn,
+    hidden_messages,
     message_store,
 )
 from chatapp.transcript import row_builder, row_pages
 from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
 from tests.records import record_for
 
@@ -93,6 +96,23 @@ def test_a_call_whose_id_comes_again_keeps_its_own_result(conversation: Conversa
     assert shown == [("a", "of a"), ("b", ""), ("c", "of c")]
     whole = [row_pages.call_text(conversation, seq, "call_0", "result") for seq in (1, 3, 4)]
     assert whole == ["of a", None, "of c"]
+
+
+def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
+    conversation: Conversation,
+) -> None:
+    """The marker names the message that carries it."""
+    carriers = []
+    for path in "ab":
+        call(conversation, "call_0", "read", {"path": path})
+        carriers.append(append(conversation, "user", condense.ToolResultBlock("call_0", path)))
+    first = str(carriers[0].pk)
+    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={first: {"call_0": "[cleared]"}})
+    marker = condense.Message(role="user", content="1 cleared", tags=tags)
+    reduction = replace(reduction_of(marker, (first,)), kind="cleared")
+    record = record_for(conversation, hidden_messages.apply_reduction(conversation.pk, reduction))
+    Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
+    assert [card.cleared is not None for card in cards(conversation)] == [True, False]
 
 
 def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> None:
@@ -182,6 +202,22 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     shown = [(fold.undoable, fold.hidden_by) for fold in folds_of(conversation)]
     assert shown == [(False, None)] * 2
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
+
+
+def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncation(
+    conversation: Conversation, say: Say
+) -> None:
+    """A message may name both."""
+    talk(say, 4)
+    undo.undo_condensation(condensation=record_for(conversation, summarise(conversation, keep=1)))
+    hidden = tuple(message.id for message in message_store.read_effective(conversation.pk))
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, hidden))
+    attempt = record_for(conversation, made)
+    rows = [row for row in row_pages.page(conversation).rows if isinstance(row, MessageRow)]
+    found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
+    assert found == [f"condensation-{attempt.pk}"] * 4
 
 
 def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(

@@ -93,14 +93,14 @@ KINDS = {
     "anthropic": (b'"type":"tool_use"', b'"type":"image"', b'"type":"thinking"'),
     "openai": (b'"tool_calls"', b'"type":"image_url"'),
 }
-SHORT, LONGER = Length(60, 2, condensations=3), Length(100, 7, turns=200)
+SHORT, LONGER = Length(50, 7, condensations=3), Length(100, 7, turns=200)
 soak = pytest.mark.soak
 
 
 @pytest.mark.parametrize(
     ("door", "length"),
     [
-        pytest.param(DOORS[0], SHORT, id="60 imported"),
+        pytest.param(DOORS[0], SHORT, id="50 imported"),
         *(pytest.param(one, LONGER, id=f"200 here, {one.name}", marks=soak) for one in DOORS),
     ],
 )
