@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 
 import pytest
 import pytest_django
@@ -33,7 +32,6 @@ from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.test_forms import PROFILE
-from tests.chatapp.transfer.lives import read, write
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -192,11 +190,6 @@ async def change_profile(conversation: Conversation) -> None:
     await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
 
 
-async def pin(conversation: Conversation) -> None:
-    """Pin the first message."""
-    await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
-
-
 async def pin_rule(conversation: Conversation) -> None:
     """Pin a rule, after all that was said."""
     await sync_to_async(pins.pin_rule)(conversation=conversation, text="Answer in one line.")
@@ -208,16 +201,14 @@ async def rewind(conversation: Conversation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "said", "written"),
     [
-        (change_prompt, "The prompt was changed"),
-        (change_profile, "The profile was changed"),
-        (pin, "What the draft stands for was changed"),
-        (pin_rule, "Pins were changed"),
-        (rewind, "What the draft stands for was changed"),
+        (change_profile, "The profile was changed", True),
+        (pin_rule, "Pins were changed", True),
+        (rewind, "What the draft stands for was changed", True),
+        (change_prompt, "The prompt was changed", False),
     ],
 )
-@pytest.mark.parametrize("written", [True, False], ids=["written", "in hand"])
 async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_record(
     conversation: Conversation,
     begin: Begin,
@@ -266,26 +257,6 @@ def use_another(browser: Client, conversation: Conversation) -> int:
     """Put another strategy in force on the page that compares them."""
     sent = {"strategies": ["ledger"], "thresholds": "50", "use": "ledger|50|"}
     return browser.post(reverse("what_if", args=[conversation.pk]), sent).status_code
-
-
-@pytest.mark.parametrize("save", [save_settings, save_profile, use_another])
-async def test_what_is_saved_on_another_page_drops_the_draft_at_once(
-    conversation: Conversation,
-    alice: User,
-    begin: Begin,
-    save: Callable[[Client, Conversation], int],
-) -> None:
-    """And open pages show how they condense from now on."""
-    browser = Client()
-    await sync_to_async(browser.force_login)(alice)
-    async with begin() as drafting:
-        await drafting.finish()
-        assert await sync_to_async(save)(browser, conversation) == 302
-        await drafting.page.until("transcript.changed")
-        await unused()
-    attempt = await Condensation.objects.aget()
-    assert attempt.status == Condensation.Status.UNUSED
-    assert "was changed" in attempt.error
 
 
 class Looking:
@@ -351,22 +322,6 @@ async def test_a_turn_that_is_stopped_leaves_the_draft_to_be_written(begin: Begi
         await drafting.finish()
     calls = ModelCall.objects.filter(purpose="summary")
     assert [one.status async for one in calls] == [ModelCall.Status.SUCCEEDED]
-
-
-async def test_a_draft_that_is_dropped_says_why_though_who_drops_it_is_stopped(
-    begin: Begin,
-) -> None:
-    """Nobody else knows of it any more."""
-    async with begin() as drafting:
-        dropping = asyncio.create_task(
-            background_drafts.drop(drafting.conversation.pk, "It is not wanted.")
-        )
-        await asyncio.sleep(0)
-        dropping.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await dropping
-    attempt = await Condensation.objects.aget()
-    assert (attempt.status, attempt.error) == (Condensation.Status.UNUSED, "It is not wanted.")
 
 
 @pytest.mark.parametrize(
@@ -437,18 +392,6 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)
     assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, attempt.cost)
-
-
-async def test_a_draft_of_another_server_is_not_waited_for_here(
-    begin: Begin, alice: User, conversation: Conversation, tmp_path: Path
-) -> None:
-    """What it stands for is in the process that wrote it; what it cost there is kept."""
-    async with begin() as drafting:
-        await drafting.finish()
-        text = await sync_to_async(write)(conversation)
-    made = (await sync_to_async(read)(text, alice, tmp_path)).conversation
-    attempt = await Condensation.objects.aget(conversation=made)
-    assert (attempt.status, attempt.cost is not None) == ("unused", True)
 
 
 def test_the_settings_say_what_a_draft_may_cost(

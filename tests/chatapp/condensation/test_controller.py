@@ -157,27 +157,3 @@ async def test_a_stop_while_it_condenses_by_itself_stops_the_turn(keeping: Keepi
         await fitting
     assert (await Condensation.objects.aget()).status == Condensation.Status.CANCELLED
     assert not controller.cancel()
-
-
-async def test_the_end_of_an_attempt_is_told_though_it_is_cancelled_just_then(
-    keeping: Keeping,
-) -> None:
-    """Otherwise pages would show it as running, beside the answer."""
-    log = (await sync_to_async((await keeping.controller(NEAR, ScriptedSummarizer())).build)()).log
-    attempt = condense.Attempt(
-        id=str(uuid.uuid4()),
-        strategy="fresh_start",
-        kind="condensed",
-        trigger=AUTO,
-        threshold=75,
-        threshold_source="user",
-        tokens_before=condense.TokenCount(5 * NEAR),
-    )
-    await log.started(attempt)
-    ending = asyncio.create_task(log.failed(attempt, condense.SummaryFailed("No luck.")))
-    await asyncio.sleep(0)
-    ending.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await ending
-    assert (await Condensation.objects.aget()).status == Condensation.Status.FAILED
-    assert len(keeping.audience.of(events.CondensingEnded)) == 1

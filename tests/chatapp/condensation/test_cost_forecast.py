@@ -122,10 +122,10 @@ async def test_nothing_is_read_from_a_cache_of_what_has_changed(
         owner=alice, profile=profile
     )
     async with open_page(conversation, alice) as page:
-        for number in range(4):
+        for number in range(2):
             await page.say(f"{number} {LONG}")
             await page.until_idle()
-        await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=7)
+        await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=3)
         await page.send("condense.start")
         await page.until_idle()
     attempt = await Condensation.objects.aget(conversation=conversation)

@@ -142,22 +142,6 @@ async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
     assert (record.trigger, record.strategy, record.folded) == (trigger, strategy, RECORD)
 
 
-async def test_without_a_file_read_there_is_no_such_tab(
-    conversation: Conversation, alice: User, browser: Client, standin: Standin
-) -> None:
-    """An empty one would only raise questions."""
-    standin.then(Reply("Noted."), SUMMARY)
-    async with open_page(conversation, alice) as page:
-        await page.say(NOTES)
-        await page.until_idle()
-        await page.send("condense.start")
-        await page.until_idle()
-    record = await Condensation.objects.aget()
-    assert record.folded == {}
-    page_text = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
-    assert "Files folded" not in page_text
-
-
 async def add_nothing(_situation: Any, _reduction: Any) -> tuple[condense.Block, ...]:
     """Add nothing, as a hook of somebody's own."""
     return ()

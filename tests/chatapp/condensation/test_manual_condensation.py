@@ -17,12 +17,11 @@ from chatapp.condensation import undo
 from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
 from chatapp.transcript import row_pages
-from chatapp.turns import condensation_turns, follow_ups
+from chatapp.turns import condensation_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.scripted_turns import ask, end, retry
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.turns.test_storage_failures import broken
 from tests.records import put_on_record
 from tests.standin.behaviours import Failure, Gate, Reply
 from tests.standin.server import Standin
@@ -178,29 +177,3 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)
     await attempt.arefresh_from_db()
     assert attempt.rewind_parent is None
-
-
-async def test_what_was_asked_for_during_a_turn_is_done_once_the_database_can_be_written(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is no more lost than what waits in the queue, which follows it."""
-    monkeypatch.setattr(follow_ups, "AGAIN", 0.0)
-    gate = Gate()
-    anthropic_standin.then(Reply("One two.", gate=gate), Reply(SUMMARY), Reply("Three."))
-    async with open_page(conversation, alice) as page:
-        await page.say("First")
-        await page.until("text.streamed")
-        await page.send("condense.start")
-        await page.say("Second", queued=True)
-        await page.until("queue.changed")
-        async with broken("INSERT ON chatapp_turn"):
-            gate.open()
-            while "could not save" not in (await page.until("panel.changed"))["notice"]:
-                pass
-        for _ in range(2):
-            await page.until_idle()
-    origins = [turn.origin async for turn in Turn.objects.order_by("started_at")]
-    assert origins[-3:] == [Turn.Origin.SENT, Turn.Origin.CONDENSED, Turn.Origin.SENT]

@@ -7,7 +7,6 @@ from django.test import Client
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.condensation import undo
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Review, message_store
 from chatapp.transcript import row_pages
@@ -72,25 +71,6 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert not standin.problems
     rows = (await sync_to_async(row_pages.page)(conversation)).rows
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
-
-
-async def test_the_receipt_tells_what_of_the_hidden_messages_can_be_read(
-    conversation: Conversation, alice: User
-) -> None:
-    """What the compaction says counts, and what the ledger beside it says; an undo shows all."""
-    append = sync_to_async(message_store.append_message)
-    said = condense.Message("user", "Never touch port 8080. Deploy to host-17.")
-    await append(conversation.pk, said, tokens=20)
-    await append(conversation.pk, condense.Message("assistant", "Done."), tokens=2)
-    before = await sync_to_async(message_store.read_effective)(conversation.pk)
-    attempt = await compact(conversation, alice)
-    states = {one.probe.text: one.state for one in attempt.receipt.findings}
-    assert states["Never touch port 8080."] == "kept"
-    assert {state for text, state in states.items() if "host-17" in text} == {"kept"}
-    assert attempt.receipt.total.missing == 0
-    await sync_to_async(undo.undo_condensation)(condensation=attempt)
-    back = await sync_to_async(message_store.read_effective)(conversation.pk)
-    assert [one.text for one in back] == [one.text for one in before]
 
 
 async def test_another_vendor_reads_the_text_afterwards(

@@ -2,8 +2,7 @@
 
 import asyncio
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, override
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -25,12 +24,11 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import condensation_page, summary_proposal
-from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.active_conversations import active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.transfer.lives import read, write
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -365,7 +363,7 @@ async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_o
     assert not await sync_to_async(problems)(conversation)
 
 
-async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
+async def test_what_is_typed_is_there_after_a_restart(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
     """On every page that opens, with its figures; what was said in the end is no draft any more."""
@@ -373,37 +371,20 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
         review = await begin(page, standin, FIRST)
         typed = {"summary": "Own words, half", "focus": "the vault"}
         before = await answer(browser, review, "", "figures/", **typed)
-    for again in range(2):
-        if again:
-            await restart()
-        async with open_page(conversation, alice) as page:
-            shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
-            # After a restart the band comes first, and the review once its turn was taken over.
-            while "</textarea>" not in shown:
-                shown = (await page.until("panel.changed"))["condensing"]
-            assert "Own words, half</textarea>" in shown
-            assert 'value="the vault"' in shown
-            assert before.content.decode().split("</p>")[0] in shown
+    await restart()
     async with open_page(conversation, alice) as page:
+        shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
+        # After a restart the band comes first, and the review once its turn was taken over.
+        while "</textarea>" not in shown:
+            shown = (await page.until("panel.changed"))["condensing"]
+        assert "Own words, half</textarea>" in shown
+        assert 'value="the vault"' in shown
+        assert before.content.decode().split("</p>")[0] in shown
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert (await Review.objects.aget()).typed is None
     assert (await attempt_of(conversation)).summary == "Own words."
     assert not await sync_to_async(problems)(conversation)
-
-
-async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """What it reads of the review came too late, and that is no error."""
-    async with open_page(conversation, alice) as page:
-        await begin(page, standin, FIRST)
-        turn_view = active.room(conversation.pk).view.turn_view
-        ends = turn_view.end("", None, changed=False)
-        panel, _ = await asyncio.gather(turn_view.panel(), ends)
-        assert "</textarea>" not in panel["condensing"]
-        await page.send("turn.stop")
-        await until_nothing_runs()
 
 
 async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_nobody_visits(
@@ -422,38 +403,6 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert "8123" in str(standin.requests[-1].body["messages"])
-
-
-async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
-    conversation: Conversation, alice: User, standin: Standin, automatic: object
-) -> None:
-    """Its process was not known to be gone when this one began."""
-    await active.clear_up()
-    async with open_page(conversation, alice) as page:
-        review = await go_on(page, standin)
-    await restart()
-    active.cleared_up = True
-    await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    taken = asyncio.Event()
-
-    class Heart(ActiveConversations):
-        """Looks at once, and says when it has taken something over."""
-
-        interval = 0.0
-
-        @override
-        async def take_over(self) -> None:
-            await active.take_over()
-            if active.running_turns:
-                taken.set()
-
-    heart = Heart()
-    heart.start_heartbeat()
-    await taken.wait()
-    await until_nothing_runs()
-    heart.stop_heartbeat()
-    await review.arefresh_from_db()
-    assert review.status == Status.EXPIRED
 
 
 async def test_what_is_answered_in_another_process_is_heard(
@@ -496,34 +445,3 @@ async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
-
-
-async def test_a_conversation_exported_meanwhile_waits_for_nobody_where_it_is_imported(
-    conversation: Conversation, alice: User, standin: Standin, bob: User, tmp_path: Path
-) -> None:
-    """The draft is there, and withdrawn; who answers stays on the server."""
-    async with open_page(conversation, alice) as page:
-        await begin(page, standin, FIRST)
-        made = await sync_to_async(lambda: read(write(conversation), bob, tmp_path).conversation)()
-        await page.send("turn.stop")
-        await page.until_idle()
-    review = await Review.objects.aget(condensation__conversation=made)
-    assert (review.status, review.shown) == (Status.WITHDRAWN, "The port is 8123.")
-    assert not await sync_to_async(problems)(made)
-
-
-async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
-) -> None:
-    """The turn goes on waiting for the one that is shown; what is put off is another one."""
-    async with open_page(conversation, alice) as page:
-        review = await go_on(page, standin)
-        await page.send("condense.put_off")
-        await page.until("panel.changed")
-    await restart()
-    await answer(browser, review, "accept", summary="Own words.")
-    async with open_page(conversation, alice) as page:
-        await page.until_idle()
-    assert (await attempt_of(conversation)).status == "succeeded"
-    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
-    assert "Own words." in str(standin.requests[-1].body["messages"])

@@ -1,10 +1,7 @@
 """Where condensing starts is said in one sentence, with one number, wherever it is said."""
 
-import json
-import re
 from dataclasses import replace
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -18,8 +15,6 @@ from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
-from chatapp.templatetags.scripts import script_texts
-from tests.records import put_on_record
 
 SENTENCE = "Condenses at 10,400 tokens (65 % of the window; 5,600 kept free)"
 
@@ -50,44 +45,6 @@ def test_an_attempt_says_what_held_when_it_was_made() -> None:
     """Its record keeps window, threshold and what was allowed."""
     attempt = Condensation(context_window=16_000, threshold=100.0, allowed=10_400)
     assert str(CondensingPoint.of_attempt(attempt)) == SENTENCE
-
-
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("profile", "Profile"),
-        ("global", "Settings"),
-        ("adaptive", "Settings, adapted to the conversation"),
-        ("night", "The server&#x27;s configuration"),
-    ],
-)
-def test_a_record_says_whose_its_threshold_was(
-    conversation: Conversation, browser: Client, source: str, said: str
-) -> None:
-    """Also one that was adapted, and one of an operator's own function."""
-    attempt = put_on_record(conversation, at_seq=0, threshold_source=source)
-    page = browser.get(f"/c/{conversation.pk}/condensations/{attempt.pk}/").text
-    assert f"<dt>Set in</dt><dd>{said}</dd>" in page
-
-
-def test_the_bar_the_profiles_and_scripts_say_the_same(
-    conversation: Conversation, alice: User, browser: Client
-) -> None:
-    """Scripts fill the same words with numbers that are not saved yet."""
-    profile = alice.profiles.get()
-    said = str(
-        CondensingPoint.of_budget(
-            condense.Budget(window=profile.context_window, max_output=profile.output_limit),
-            automatic=True,
-        )
-    )
-    assert said.startswith("Condenses at ")
-    for name, args in (("chat", [conversation.pk]), ("profiles", [])):
-        assert said in browser.get(reverse(name, args=args)).content.decode()
-    found = re.search(r"<script[^>]*>(.*)</script>", str(script_texts()), re.DOTALL)
-    assert found
-    words = json.loads(found[1])["condensesAt"]
-    assert re.sub(r"\{\w+\}", "#", words) == re.sub(r"\d[\d,]*", "#", said)
 
 
 def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) -> None:

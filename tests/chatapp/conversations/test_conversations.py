@@ -134,21 +134,6 @@ def test_a_rewind_is_undone_until_something_new_is_written(
         rewind.undo_rewind(rewind=record)
 
 
-def test_undoing_is_refused_when_the_originals_do_not_fit(
-    conversation: Conversation, say: Say
-) -> None:
-    """With the numbers, and nothing is changed."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"text {number}", tokens=4_000)
-    attempt = record_for(conversation, summarise(conversation))
-    before = message_store.read_effective(conversation.pk)
-    with pytest.raises(errors.Refused, match=r"don't fit: about 17,\d\d\d tokens"):
-        undo.undo_condensation(condensation=attempt)
-    assert message_store.read_effective(conversation.pk) == before
-    attempt.refresh_from_db()
-    assert attempt.status == Condensation.Status.SUCCEEDED
-
-
 @pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
 def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
     conversation: Conversation, say: Say, *, more: int, fits: bool

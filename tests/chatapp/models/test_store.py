@@ -327,12 +327,9 @@ def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, k
         assert twin.agree()
 
 
-@pytest.mark.parametrize("stored", [20, 400])
-def test_reading_what_the_model_sees_takes_one_query(
-    conversation: Conversation, say: Say, stored: int
-) -> None:
+def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation, say: Say) -> None:
     """However much is stored behind a summary."""
-    take_turns(say, stored)
+    take_turns(say, 100)
     summarise(conversation)
     with CaptureQueriesContext(connection) as queries:
         message_store.read_effective(conversation.pk)

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -12,100 +11,42 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import errors
-from chatapp.conversations import rewind
-from chatapp.conversations.rewind import switch_version
-from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
+from chatapp.models import Condensation, Conversation, Message
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say
+from tests.chatapp.models.test_store import Twin
 from tests.chatapp.transcript.test_transcript import append
 from tests.records import record_for
 
-OPERATIONS = st.lists(
-    st.one_of(
-        st.tuples(st.just("say"), st.integers(1, 4)),
-        st.tuples(st.just("use_tools"), st.integers(0, 4)),
-        st.tuples(st.just("condense"), st.integers(0, 3)),
-        st.tuples(st.just("fail"), st.just(0)),
-        st.tuples(st.just("rewind"), st.integers(0, 30)),
-        st.tuples(st.just("undo_rewind"), st.just(0)),
-        st.tuples(st.just("regenerate"), st.integers(0, 30)),
-        st.tuples(st.just("switch"), st.integers(0, 30)),
-    ),
-    max_size=20,
-)
+NAMES = ("say", "use_tool", "condense", "fail", "rewind", "undo_rewind", "regenerate", "switch")
+OPERATIONS = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 30)), max_size=20)
 
 
-class Session:
+class Session(Twin):
     """A stored conversation in which things happen."""
 
-    def __init__(self, owner: User) -> None:
-        """Begin with nothing."""
-        self.conversation = Conversation.objects.create(owner=owner)
-
-    def do(self, operation: str, argument: Any) -> None:
-        """Let one thing happen."""
-        getattr(self, operation)(argument)
-        self.conversation.refresh_from_db()
-
     def say(self, count: int) -> None:
-        """Append a few messages, the roles in turn."""
-        for number in range(count):
-            append(
-                self.conversation, "assistant" if number % 2 else "user", condense.TextBlock(".")
-            )
-
-    def use_tools(self, count: int) -> None:
-        """Append a call of several tools, each answered in a message of its own."""
-        names = [uuid.uuid4().hex for _ in range(count)]
-        calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
-        append(self.conversation, "assistant", condense.TextBlock("Look:"), *calls)
-        for name in names:
-            append(self.conversation, "user", condense.ToolResultBlock(name, "text"))
+        """Append a few messages."""
+        super().say(1 + count % 4)
 
     def condense(self, keep: int) -> None:
-        """Hide all but the last visible messages behind a summary that is on record."""
-        if len(message_store.read_effective(self.conversation.pk)) > keep:
-            record_for(self.conversation, summarise(self.conversation, keep=keep))
+        """Have each condensation on record."""
+        super().condense(keep % 4)
+        made = self.conversation.messages.made_by_engine().filter(condensation=None)
+        for one in made:
+            record_for(self.conversation, one)
 
     def fail(self, _argument: int) -> None:
         """Put an attempt on record that came to nothing."""
         attempt = Condensation.objects.filter(conversation=self.conversation).first()
         if attempt:
             attempt.pk, attempt.message = uuid.uuid4(), None
+            self.conversation.refresh_from_db()
             attempt.at_seq = self.conversation.last_seq
             attempt.status = Condensation.Status.FAILED
             attempt.save(force_insert=True)
-
-    def rewind(self, place: int) -> None:
-        """Go back to one of the messages that were not rewound."""
-        there = Message.objects.filter(conversation=self.conversation, rewind_parent=None)
-        if there:
-            hidden_messages.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
-
-    def regenerate(self, place: int) -> None:
-        """Answer anew, or fail to, with the answer before set aside as a version."""
-        there = self.conversation.messages.in_force().written().filter(role="assistant")
-        if seqs := [row.seq for row in there]:
-            with suppress(errors.Refused):
-                rewind.set_answer_aside(self.conversation, seqs[place % len(seqs)])
-                self.use_tools(place % 3)
-
-    def switch(self, place: int) -> None:
-        """Go to a version that was set aside."""
-        aside = self.conversation.rewinds.filter(
-            undone_at=None, rewind_parent=None, root_seq__isnull=False
-        )
-        if there := list(aside.order_by("created_at")):
-            switch_version(rewind=there[place % len(there)])
-
-    def undo_rewind(self, _argument: int) -> None:
-        """Take the last rewind back where nothing was written since."""
-        record = self.conversation.rewinds.undoable().order_by("-created_at").first()
-        if record:
-            hidden_messages.undo_rewind(record)
 
 
 def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
@@ -166,6 +107,7 @@ def test_every_row_is_reached_once_and_in_order(
     for operation, argument in operations:
         session.do(operation, argument)
     conversation = session.conversation
+    conversation.refresh_from_db()
     whole = row_pages.page_between(conversation, "", "")
     assert len(set(ids(whole))) == len(ids(whole))
     messages = Message.objects.filter(conversation=conversation).written().in_reading_order()

@@ -1,6 +1,6 @@
 """Rewinds and versions as rows: what they hide is in one of them, and none ever disappears."""
 
-from chatapp.conversations import pins, rewind
+from chatapp.conversations import rewind
 from chatapp.conversations.rewind import rewind_conversation, undo_rewind
 from chatapp.models import Condensation, Conversation, Rewind, hidden_messages
 from chatapp.transcript import row_builder, row_pages
@@ -58,20 +58,6 @@ def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say
     assert not rewound.undoable
 
 
-def test_a_rewind_can_be_undone_after_a_rule_was_pinned(
-    conversation: Conversation, say: Say
-) -> None:
-    """What is pinned is no part of the talk, so nothing new was said."""
-    talk(say, 4)
-    record = rewind_conversation(conversation=conversation, to_seq=3)
-    pins.pin_rule(conversation=conversation, text="Answer in French.")
-    (row,) = rewinds(conversation)
-    assert row.undoable
-    undo_rewind(rewind=record)
-    shown = [row.seq for row in rows(conversation) if isinstance(row, MessageRow)]
-    assert shown == [1, 2, 3, 4, 5]
-
-
 def test_a_rewind_past_another_one_holds_it(conversation: Conversation, say: Say) -> None:
     """Each says once what it hid, and the inner one is undone after the outer one."""
     talk(say, 6)
@@ -84,19 +70,6 @@ def test_a_rewind_past_another_one_holds_it(conversation: Conversation, say: Say
     held = row.rows[2]
     assert isinstance(held, RewindRow)
     assert (held.rewind, held.words, held.undoable) == (inner, "2 messages", False)
-
-
-def test_a_summary_that_stands_apart_is_rewound_in_the_same_row(
-    conversation: Conversation, say: Say
-) -> None:
-    """It stands above what was kept, and was written after it."""
-    talk(say, 6)
-    record_for(conversation, summarise(conversation, keep=2))
-    talk(say, 2)
-    rewind_conversation(conversation=conversation, to_seq=6)
-    (row,) = rewinds(conversation)
-    assert row.words == "3 messages, 1 condensation"
-    assert sorted(one.seq for one in row.rows) == [6, 7, 8, 9]
 
 
 def test_an_undone_rewind_stays_on_record(conversation: Conversation, say: Say) -> None:
@@ -205,34 +178,6 @@ def test_a_question_and_its_answer_have_versions_of_their_own(conversation: Conv
     assert first.seq == 1
     assert isinstance(aside, RewindRow)
     assert [type(row) for row in aside.rows] == [MessageRow, RewindRow, MessageRow]
-
-
-def test_a_version_is_one_row_wherever_its_messages_stand(conversation: Conversation) -> None:
-    """Its beginning and what was added later, with another version between them."""
-    end(ask(conversation), "First.")
-    end(regenerate(conversation, 2), "Second.")
-    rewind.switch_version(rewind=Rewind.objects.get())
-    end(ask(conversation, "More."), "More of the first.")
-    rewind.switch_version(rewind=Rewind.objects.get(undone_at=None))
-    _question, aside, second = rows(conversation)
-    assert isinstance(aside, RewindRow)
-    assert ([row.seq for row in aside.rows], aside.words) == ([2, 4, 5], "3 messages")
-    assert (second.seq, choices(conversation)) == (3, {3: "2/2"})
-
-
-def test_a_turn_that_failed_is_told_with_the_version_it_was_to_write(
-    conversation: Conversation,
-) -> None:
-    """Under the version shown it would say what is not so."""
-    end(ask(conversation), "First.")
-    end(regenerate(conversation, 2), status=FAILED)
-    assert isinstance(rows(conversation)[-1], TurnRow)
-    rewind.switch_version(rewind=Rewind.objects.get())
-    _question, answer, empty = rows(conversation)
-    assert (answer.seq, choices(conversation)) == (2, {2: "1/2"})
-    assert isinstance(empty, RewindRow)
-    assert (empty.name, empty.words) == ("Version 2 of 2", "")
-    assert [type(row) for row in empty.rows] == [TurnRow]
 
 
 def test_a_broken_answer_that_was_set_aside_stays_on_record(conversation: Conversation) -> None:

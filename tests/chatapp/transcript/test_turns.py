@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.conversations import pins, rewind
+from chatapp.conversations import rewind
 from chatapp.models import Conversation, Turn
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import ContinuedRow, MessageRow, RewindRow, TurnRow
@@ -110,17 +110,6 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
     rewind.undo_rewind(rewind=record)
     (row,) = turn_rows(conversation)
     assert row.commands == ("turn.retry",)
-
-
-def test_an_answer_that_was_stopped_can_be_continued_after_a_rule_was_pinned(
-    conversation: Conversation,
-) -> None:
-    """What is pinned is no part of the talk."""
-    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    pins.pin_rule(conversation=conversation, text="Answer in French.")
-    (answer,) = answers(conversation)
-    assert answer.continuable
-    assert go_on(conversation).origin == Turn.Origin.CONTINUED
 
 
 def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversation) -> None:

@@ -22,7 +22,6 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CONDENSATIONS = 10
 # 3,750 tokens; where the context begins at some 5,000 and condenses at 12,000, that is two turns.
 LONG = " ".join(map(str, [*range(100, 725)] * 3))
 
@@ -50,6 +49,7 @@ class Length:
     imported: int
     compactions: int
     turns: int = 0
+    condensations: int = 10
 
 
 @pytest.fixture
@@ -72,12 +72,12 @@ async def condensations(conversation: Conversation) -> int:
     return await here.distinct().acount()
 
 
-async def go_on(page: Page, conversation: Conversation, turns: int) -> None:
+async def go_on(page: Page, conversation: Conversation, length: Length) -> None:
     """Talk, with a tool now and then, for so many turns and until there are condensations."""
-    number = 0
-    while number < turns or await condensations(conversation) < CONDENSATIONS:
+    number, most = 0, max(length.turns, 6 * length.condensations)
+    while number < length.turns or await condensations(conversation) < length.condensations:
         number += 1
-        assert number <= turns or number <= 6 * CONDENSATIONS
+        assert number <= most
         await page.say(LONG if number % 3 else 'call list_files {"path": "."}')
         await page.until_idle()
 
@@ -93,27 +93,27 @@ KINDS = {
     "anthropic": (b'"type":"tool_use"', b'"type":"image"', b'"type":"thinking"'),
     "openai": (b'"tool_calls"', b'"type":"image_url"'),
 }
-SHORT, LONGER = Length(300, 7), Length(100, 7, turns=200)
+SHORT, LONGER = Length(50, 7, condensations=3), Length(100, 7, turns=200)
 soak = pytest.mark.soak
 
 
 @pytest.mark.parametrize(
     ("door", "length"),
     [
-        pytest.param(DOORS[0], SHORT, id="300 imported"),
+        pytest.param(DOORS[0], SHORT, id="50 imported"),
         *(pytest.param(one, LONGER, id=f"200 here, {one.name}", marks=soak) for one in DOORS),
     ],
 )
-async def test_every_request_after_ten_condensations_is_rebuilt_as_it_was_received(
+async def test_every_request_after_condensations_is_rebuilt_as_it_was_received(
     imported: Conversation, alice: User, anthropic_standin: Standin, door: Door, length: Length
 ) -> None:
     """Byte for byte, in the order in which they came: tools, images and thoughts included."""
     async with open_page(imported, alice) as page:
-        await go_on(page, imported, length.turns)
+        await go_on(page, imported, length)
     calls = [one async for one in ModelCall.objects.filter(manifest__isnull=False).order_by("pk")]
     shown = await sync_to_async(rebuilt)(imported)
     assert shown == [one.raw for one in anthropic_standin.requests]
-    assert len(shown) == len(calls) > 2 * CONDENSATIONS
+    assert len(shown) == len(calls) > 2 * length.condensations
     assert {one.purpose for one in calls} == {"chat", "summary"}
     sent = b"".join(shown)
     assert all(kind in sent for kind in KINDS[door.name])

@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from chatapp.accounts import accounts
-from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile, Source, message_store
 
 TALK = [
@@ -51,22 +50,6 @@ def test_a_session_becomes_a_conversation_named_after_its_file(folder: Path, ali
     assert not complaints
     run(folder, TALK, title="The parser", user=None)
     assert Conversation.objects.get(title="The parser").owner == accounts.prepare_owner()
-
-
-def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: User) -> None:
-    """Also where a smaller one would do."""
-    conversation = conversations.start_conversation(owner=alice)
-    large = conversation.profile
-    assert large is not None
-    columns = {"provider": large.provider, "model": large.model, "max_output": 500}
-    for name, window in (("Small", 12_000), ("Huge", 900_000)):
-        Profile.objects.create(owner=alice, name=name, context_window=window, **columns)
-    preferences = accounts.preferences_of(alice)
-    for name in ("Huge", "Small"):
-        preferences.default_profile = Profile.objects.get(name=name)
-        preferences.save()
-        said, _complaints = run(folder, TALK)
-        assert said.endswith(f"answered by the profile {name}.\n")
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice: User) -> None:

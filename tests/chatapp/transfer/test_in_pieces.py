@@ -30,7 +30,7 @@ from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
 from tests.first_start import FirstStart
 
-MESSAGES = 4 * ITEMS
+MESSAGES = 2 * ITEMS
 
 
 def record(**sections: Any) -> bytes:

@@ -10,13 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp.condensation import undo
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.maintenance import audit_check
-from chatapp.maintenance.integrity import find_problems
 from chatapp.models import Conversation, message_store
 from chatapp.models.budgets import spending_of
-from tests.chatapp.audited import condense_on_record, live_through, problems, talk
+from tests.chatapp.audited import live_through, problems
 from tests.chatapp.models.test_store import seen
 from tests.chatapp.transfer.lives import Life, read, said, write
 from tests.records import put_on_record
@@ -30,7 +28,7 @@ LIVES = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 30)), min_size
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     report_multiple_bugs=False,
@@ -80,24 +78,6 @@ def test_everything_that_goes_on_record_is_there(
     assert chains[0] == audit_check.chain_of(conversation)
     assert chains[1]["conversation"] == str(made.pk)
     assert json.loads(chains[1]["entries"][0]["payload"])["imported"]["chains"] == 1
-
-
-def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
-    conversation: Conversation, tmp_path: Path
-) -> None:
-    """Which these were is in their moments."""
-    talk(conversation, "Where is north?", "Up.")
-    first = condense_on_record(conversation)
-    talk(conversation, "And south?", "Down.")
-    condense_on_record(conversation)
-    before = as_sent(conversation)
-    undo.undo_condensation(condensation=first, later=1)
-    made = read(write(conversation), conversation.owner, tmp_path).conversation
-    undone = made.condensations.filter(status="undone").order_by("started_at")
-    assert undone.count() == 2
-    undo.redo_condensation(condensation=undone[0])
-    assert as_sent(made) == before
-    assert problems(made) == [*find_problems()] == []
 
 
 def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> None:
