@@ -49,14 +49,6 @@ def test_the_readme_lists_every_folder() -> None:
     assert set(re.findall(r"\b(\w+)/ ", listing)) == there | tops
 
 
-def test_the_glossary_gives_each_word_one_meaning() -> None:
-    """About forty words, each once."""
-    rows = read("docs/architecture.md").split("| word | meaning |")[1].splitlines()[2:]
-    words = [word for row in rows for word in row.split("|")[1].strip().split(", ")]
-    assert 40 <= len(words) <= 60
-    assert len(set(words)) == len(words)
-
-
 def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())

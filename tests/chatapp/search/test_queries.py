@@ -69,7 +69,7 @@ def test_an_excerpt_shows_what_stands_around() -> None:
     assert len(line) <= EXCERPT + 2
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(text=st.text(), words=st.text(min_size=1))
 def test_every_text_and_every_query_makes_an_excerpt(text: str, words: str) -> None:
     """No text is too odd, and nothing of it changes but its spaces."""
@@ -110,7 +110,7 @@ def test_a_message_is_found_by_what_its_row_shows(content: Any, text: str) -> No
     assert visible_text(content) == text
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(content=JSON)
 def test_whatever_is_stored_can_be_indexed(content: Any) -> None:
     """An error here would keep a message from being stored."""

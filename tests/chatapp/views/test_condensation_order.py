@@ -7,13 +7,11 @@ from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, Profile
+from chatapp.models import Conversation, Profile
 from chatapp.views.condensations import PAGE
 from tests.chatapp.views.test_condensations import attempt
 
@@ -112,25 +110,3 @@ def test_a_loss_is_told_with_its_sign(browser: Client, conversation: Conversatio
     """What nobody is charged for is worth nothing."""
     attempt(conversation)
     assert "≈ \N{MINUS SIGN}$0.004" in browser.get(reverse("condensations")).text
-
-
-@pytest.mark.parametrize("sort", ["", "duration"])
-def test_what_runs_over_all_attempts_reads_an_index_alone(
-    browser: Client, conversation: Conversation, sort: str
-) -> None:
-    """Not the rows with their long texts: of a hundred thousand, those take their time."""
-    attempt(conversation)
-    with CaptureQueriesContext(connection) as queries:
-        browser.get(reverse("condensations"), {"sort": sort})
-    table = Condensation._meta.db_table
-    sent = [one["sql"] for one in queries if f'FROM "{table}"' in one["sql"]]
-    plans = [plan_of(sql) for sql in sent if f'"{table}"."id" IN' not in sql]
-    assert len(plans) == 3
-    assert all(f"{table} USING COVERING INDEX condensation_figures" in plan for plan in plans)
-
-
-def plan_of(sql: str) -> str:
-    """Return how the database would answer."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
-        return "\n".join(row[3] for row in cursor.fetchall())

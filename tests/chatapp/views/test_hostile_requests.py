@@ -135,30 +135,6 @@ def test_no_body_is_an_error_of_the_server(shift: int, places: list[str], outsid
         assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
 
 
-CURSORS = {
-    "two endless places": f"{'9' * 5_000}.{'9' * 5_000}",
-    "the first moment": f"0001-01-01T00:00:00+14:00_{SOMEBODY}",
-    "the last moment": f"9999-12-31T23:59:59-14:00_{SOMEBODY}",
-    "a moment without a zone": f"2026-01-01T00:00:00_{SOMEBODY}",
-}
-
-
-@pytest.mark.parametrize("value", CURSORS.values(), ids=CURSORS)
-def test_no_cursor_is_an_error_of_the_server(
-    value: str, conversation: Conversation, say: Say, outsider: Client
-) -> None:
-    """Of a list, or of a transcript."""
-    say("user", "Hello.")
-    chat = f"/c/{conversation.pk}/"
-    asked = [(place, {"after": value}) for place in ("/search/", "/condensations/")]
-    asked += [("/condensations/", {"after": f"1_{value}", "sort": "cost"}), (chat, {"at": value})]
-    for keys in ({"after"}, {"before"}, {"after", "before"}):
-        asked.append((f"{chat}transcript/", dict.fromkeys(keys, value)))
-    for place, fields in asked:
-        answer = outsider.get(place, fields, headers={"HX-Request": "true"})
-        assert answer.status_code < 500, f"{place} {fields}"
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_strangers_get_nothing(
     method: str, places: list[str], bob: User, conversation: Conversation
