@@ -14,6 +14,7 @@ from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
 from chatapp.number_formats import money
+from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say, summarise
 from tests.records import append_many
@@ -235,6 +236,18 @@ def test_a_price_that_nobody_knows_has_to_be_confirmed_as_such(
     assert ModelCall.objects.get().cost is None
 
 
+def test_a_model_that_costs_nothing_is_asked_for_nothing(
+    conversation: Conversation, browser: Client
+) -> None:
+    """What is confirmed is that it is free."""
+    talk(conversation)
+    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "0"}
+    answer = compare(browser, conversation, **fields)
+    assert answer.status_code == 200
+    assert answer.context["card"].tried.reduction.summary
+    assert ModelCall.objects.get().cost == 0
+
+
 def test_what_asks_no_model_is_offered_first(conversation: Conversation, browser: Client) -> None:
     """And is chosen to begin with, beside the strategy in force; chat and records link to it."""
     address = reverse("what_if", args=[conversation.pk])
@@ -276,6 +289,20 @@ def test_a_spent_budget_stops_it_as_well(
     answer = compare(browser, claude, **fields)
     assert "budget" in answer.context["card"].tried.error
     assert anthropic_standin.requests == []
+
+
+def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> None:
+    """Nobody goes on with it, and nobody knows what it cost."""
+    ModelCall.objects.create(
+        conversation=conversation,
+        purpose=ModelCall.Purpose.SUMMARY,
+        status=ModelCall.Status.RUNNING,
+        profile_name="x",
+        model="x",
+    )
+    crash_recovery.close_left()
+    call = ModelCall.objects.get()
+    assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
 
 
 def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
