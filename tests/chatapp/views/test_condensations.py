@@ -17,6 +17,7 @@ import condense
 from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, Conversation, Message, Rewind
 from chatapp.views.condensations import HIDDEN_LISTED
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.records import append_many, put_on_record
 
@@ -135,6 +136,20 @@ def lines(browser: Client, **query: str) -> list[str]:
     return [" ".join(unescape(re.sub("<[^>]*>", " ", line)).split()) for line in found]
 
 
+def test_a_line_says_what_happened_and_how(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
+    say("user", "Where is the cut?")
+    kept = condense.Receipt((finding("make", "kept"), finding("make", "missing")))
+    made = {"message": summarise(conversation), "messages_hidden": 48, "receipt": kept}
+    attempt(conversation, strategy="keep_recent", **made)
+    (line,) = lines(browser)
+    words = ("Context condensed", "≈ 9,000 → 1,000 tokens", "89 %", "$0.004", "Succeeded")
+    for one in (*words, "keep recent by you 48 messages hidden Kept 1 of 2 facts"):
+        assert one in line
+
+
 def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
@@ -155,8 +170,8 @@ def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conver
     attempt(conversation, status="declined", kind="cleared", strategy="clear", error="Too little.")
     (line,) = lines(browser)
     assert line.startswith("Not enough to clear")
-    said = [words in line for words in ("Too little.", "Nothing was changed", "ailed")]
-    assert said == [True, False, False]
+    said = [words in line for words in ("Too little.", "Nothing was changed", "ailed", "0 result")]
+    assert said == [True, False, False, False]
     assert not lines(browser, outcome="failed")
     assert lines(browser, outcome="declined") == [line]
     assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
