@@ -2,7 +2,6 @@
 
 import ast
 import re
-import struct
 from dataclasses import fields
 from inspect import iscoroutine
 from pathlib import Path
@@ -50,14 +49,6 @@ def test_the_readme_lists_every_folder() -> None:
     assert set(re.findall(r"\b(\w+)/ ", listing)) == there | tops
 
 
-def test_the_glossary_gives_each_word_one_meaning() -> None:
-    """About forty words, each once."""
-    rows = read("docs/architecture.md").split("| word | meaning |")[1].splitlines()[2:]
-    words = [word for row in rows for word in row.split("|")[1].strip().split(", ")]
-    assert 40 <= len(words) <= 60
-    assert len(set(words)) == len(words)
-
-
 def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())
@@ -87,15 +78,6 @@ def test_the_buttons_that_the_readme_names_are_on_the_page() -> None:
     )
     assert "Undo condensation" in said
     assert not [name for name in said if name not in words]
-
-
-def test_the_readme_shows_a_picture_of_a_reasonable_size() -> None:
-    """Large enough to be read, small enough to be fetched."""
-    picture = (ROOT / "docs/screenshot.png").read_bytes()
-    width, height = struct.unpack(">II", picture[16:24])
-    assert 1_200 <= width <= 2_000
-    assert height < width
-    assert len(picture) < 250_000
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

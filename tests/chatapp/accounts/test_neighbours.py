@@ -13,7 +13,7 @@ import condense
 from chatapp import errors
 from chatapp.condensation import summary_reviews, undo
 from chatapp.conversations import conversations, forks, pins, rewind
-from chatapp.models import Condensation, Conversation, Review, Turn, message_store
+from chatapp.models import Conversation, Review, Turn, message_store
 from tests.chatapp.audited import condense_on_record, live_through, talk
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.transfer.lives import read, write
@@ -110,17 +110,3 @@ def test_of_two_drafts_that_wait_only_the_one_that_is_named_is_answered(alice: U
     waiting = Review.objects.get(status=Review.Status.PENDING)
     assert waiting.applies_at is None
     assert Review.objects.get(status=Review.Status.DISCARDED).applies_at is not None
-
-
-def test_a_fact_that_is_put_back_is_put_back_in_its_own_record_only(alice: User) -> None:
-    """Another attempt in the same conversation lacks it still."""
-    conversation = conversations.start_conversation(owner=alice)
-    talk(conversation, "One", "Two")
-    first = condense_on_record(conversation)
-    talk(conversation, "Three", "Four")
-    second = condense_on_record(conversation)
-    undo.put_back(condensation=second, index=0)
-    states = [
-        Condensation.objects.get(pk=one.pk).receipt.findings[0].state for one in (first, second)
-    ]
-    assert states == ["missing", "kept"]

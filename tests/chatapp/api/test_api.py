@@ -15,7 +15,7 @@ import condense
 from chatapp.accounts import credentials
 from chatapp.api.urls import describe
 from chatapp.composer import attachments
-from chatapp.conversations import conversations, forks
+from chatapp.conversations import conversations
 from chatapp.inspector.requests import read_body
 from chatapp.models import (
     ApiToken,
@@ -141,9 +141,9 @@ def test_conversations_and_messages_come_in_pages(
 
 
 def test_the_effective_history_is_what_the_model_sees(
-    program: Program, attempt: Condensation, say: Say
+    program: Program, attempt: Condensation
 ) -> None:
-    """The summary stands for what it hides, which is listed among the messages; so in a fork."""
+    """The summary stands for what it hides, which is listed among the messages."""
     place = f"conversations/{attempt.conversation_id}"
     seen = program.get(f"{place}/effective")
     assert [one["seq"] for one in seen["messages"]] == [5, 4]
@@ -151,10 +151,6 @@ def test_the_effective_history_is_what_the_model_sees(
     assert seen["tokens"] == 15
     messages = program.get(f"{place}/messages")["items"]
     assert [one["hidden"] for one in messages] == [True, True, True, False, False]
-    say("user", "And now?")
-    fork = forks.fork_conversation(conversation=attempt.conversation, seq=6)
-    messages = program.pages(f"conversations/{fork.pk}/messages", limit=2)
-    assert [one["seq"] for one in messages] == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_record_of_a_condensation_is_whole(program: Program, attempt: Condensation) -> None:

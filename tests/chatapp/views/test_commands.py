@@ -1,9 +1,7 @@
 """What a conversation offers to be typed, and what its built-in commands ask the server for."""
 
-import json
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -71,11 +69,6 @@ def test_an_export_has_all_messages_and_can_be_imported(
     conversations.rename_conversation(conversation=conversation, title='A "title"')
     answer = browser.get(reverse("export", args=[conversation.pk]))
     assert answer["Content-Disposition"] == 'attachment; filename="a-title.json"'
-    told: dict[str, Any] = json.loads(answer.content)
-    assert told["conversation"]["title"] == 'A "title"'
-    assert [one["role"] for one in told["messages"]] == ["user", "assistant", "user"]
-    assert [one.get("hidden", False) for one in told["messages"]] == [True, True, False]
-    assert told["messages"][0]["condense_parent"] == told["messages"][2]["condense_id"]
     (tmp_path / "export.json").write_bytes(answer.content)
     read = [one for one in read_transcript(tmp_path / "export.json") if isinstance(one, dict)]
     assert [one["role"] for one in read] == ["user", "assistant", "user"]
@@ -93,7 +86,6 @@ def test_clear_begins_a_conversation_like_this_one(
     assert (made.profile, made.last_seq) == (conversation.profile, 0)
     assert workspace_of(made) == workspace_of(conversation)
     assert conversation.messages.count() == 1
-    assert "same profile and workspace" in browser.get(answer["Location"]).text
     assert made.profile
     assert policies_of(made, made.profile) == policies_of(conversation, made.profile)
     again = slash_commands.begin_again(conversation=made)
@@ -143,7 +135,6 @@ def test_commands_are_kept_in_the_settings(browser: Client, alice: User) -> None
     [
         ("help", "x", "/help is built in"),
         ("Größe", "x", "small letters"),
-        ("a b", "x", "small letters"),
         ("a\n", "", "This field is required"),
         ("long", "x" * 20_001, "at most 20000 characters"),
         ("twice", "x", "duplicate"),

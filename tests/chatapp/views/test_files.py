@@ -95,7 +95,7 @@ def test_no_path_in_an_archive_leads_out(put: Put, folder: Path) -> None:
     assert set(everything(folder)) - {"C:\\x"} == {"ok", "fine"}
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tgz", "a.tar.xz"])
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.xz"])
 @pytest.mark.parametrize(
     "data",
     [b"", b"nonsense", packed({"a": b"x" * 50})[:60]],
@@ -151,7 +151,7 @@ def test_folders_of_an_archive_are_counted(
     assert "0 files" in put(("a.tgz", tar_of(*entries[:10]))).content.decode()
 
 
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("mode", ["w", "w:xz"])
 def test_what_is_left_out_of_an_archive_is_counted(
     put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:

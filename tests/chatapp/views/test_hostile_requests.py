@@ -43,12 +43,12 @@ HOSTILE = {
     "infinity": "1e999",
     "NUL": "a\0b",
     "a long path": "x" * 300 + "/x" * 2_000,
-    "markup": "<script>alert(1)</script>{{ 7 }}%s{}",
 }
+# Each takes seconds, and most of what they could break is broken by the others too.
+LONG = {"infinity", "a long path"}
 BODIES = {
     "an unknown charset": ("application/x-www-form-urlencoded; charset=nothing", b"to_seq=1"),
     "UTF-7": ("application/x-www-form-urlencoded; charset=utf-7", b"to_seq=+2AA-"),
-    "UTF-16": ("application/x-www-form-urlencoded; charset=utf-16", b"\xff"),
     "no UTF-8": ("application/x-www-form-urlencoded", b"to_seq=%ff\xff&\xfe=1"),
     "no boundary": ("multipart/form-data", b"--x"),
     "a broken part": ("multipart/form-data; boundary=x", b"--x\r\nContent-Dis\xff\r\n\r\n1"),
@@ -106,7 +106,13 @@ def outsider(alice: User) -> Client:
     return client
 
 
-@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+VALUES = [
+    pytest.param(value, id=name, marks=[pytest.mark.soak] if name in LONG else [])
+    for name, value in HOSTILE.items()
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
 def test_no_value_is_an_error_of_the_server(
     value: str, places: list[str], outsider: Client
 ) -> None:
@@ -118,39 +124,15 @@ def test_no_value_is_an_error_of_the_server(
         assert answer.status_code < 500, f"POST {place}"
 
 
-@pytest.mark.parametrize("shift", [0, 3, 6])
+@pytest.mark.parametrize("shift", [0, 5])
 def test_no_body_is_an_error_of_the_server(shift: int, places: list[str], outsider: Client) -> None:
-    """Whatever it says that it is: each address gets three of them, and search gets all."""
+    """Whatever it says that it is: each address gets two of them, and search gets all."""
     bodies = [*BODIES.values()]
     for number, place in enumerate(places):
         kind, body = bodies[(number + shift) % len(bodies)]
         assert outsider.generic("POST", place, body, kind).status_code < 500, f"POST {place}"
     for kind, body in bodies:
         assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
-
-
-CURSORS = {
-    "two endless places": f"{'9' * 5_000}.{'9' * 5_000}",
-    "the first moment": f"0001-01-01T00:00:00+14:00_{SOMEBODY}",
-    "the last moment": f"9999-12-31T23:59:59-14:00_{SOMEBODY}",
-    "a moment without a zone": f"2026-01-01T00:00:00_{SOMEBODY}",
-}
-
-
-@pytest.mark.parametrize("value", CURSORS.values(), ids=CURSORS)
-def test_no_cursor_is_an_error_of_the_server(
-    value: str, conversation: Conversation, say: Say, outsider: Client
-) -> None:
-    """Of a list, or of a transcript."""
-    say("user", "Hello.")
-    chat = f"/c/{conversation.pk}/"
-    asked = [(place, {"after": value}) for place in ("/search/", "/condensations/")]
-    asked += [("/condensations/", {"after": f"1_{value}", "sort": "cost"}), (chat, {"at": value})]
-    for keys in ({"after"}, {"before"}, {"after", "before"}):
-        asked.append((f"{chat}transcript/", dict.fromkeys(keys, value)))
-    for place, fields in asked:
-        answer = outsider.get(place, fields, headers={"HX-Request": "true"})
-        assert answer.status_code < 500, f"{place} {fields}"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

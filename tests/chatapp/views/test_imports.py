@@ -12,13 +12,11 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.template.loader import render_to_string
 from django.test import Client
-from django.urls import resolve, reverse
+from django.urls import reverse
 
-import condense
 from chatapp.agent.annotated_blocks import is_claimed
-from chatapp.conversations import conversations, forks, pins
+from chatapp.conversations import conversations, pins
 from chatapp.models import AuditEntry, Conversation, Source, message_store
 from chatapp.transfer import Piece, import_jobs
 from chatapp.transfer.record_export import write_record
@@ -84,10 +82,6 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     made = Conversation.objects.get(owner=alice)
     assert over["HX-Redirect"] == reverse("source", args=[made.pk])
     assert "Everything was used." in browser.get(over["HX-Redirect"]).text
-    # It may end while the page that still waits for it is written: that looks again, too.
-    ended = import_jobs._JOBS[resolve(answer["Location"]).kwargs["job_pk"]]
-    waiting = render_to_string("imports/_progress.html", {"job": ended, "job_pk": ended.pk})
-    assert f'hx-get="{reverse("import_job", args=[ended.pk])}"' in waiting
 
 
 UNKNOWN = "This is no file of a form that is known here."
@@ -105,7 +99,7 @@ def zipped() -> bytes:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        *(([("x.json", data)], [UNKNOWN]) for data in (b"", b"hello", b"[]", b"\x1f\x8b\0\0")),
+        *(([("x.json", data)], [UNKNOWN]) for data in (b"", b"\x1f\x8b\0\0")),
         ([("x.json", b"[" * 100_000)], [UNKNOWN]),
         ([("x.json", CUT)], ["The file is damaged: it is no JSON.", "Nothing was stored."]),
         (
@@ -115,10 +109,9 @@ def zipped() -> bytes:
         ([(f"{number}.json", TALK) for number in range(21)], ["That is too much"]),
         ([], ["Choose a file first."]),
         ([("a.json", TALK), ("a.json", TALK)], ["Import them one by one."]),
-        ([("a.json", TALK), ("b.json", TALK)], ["Import them one by one."]),
         ([("task.zip", zipped())], ["Unpack it"]),
     ],
-    ids=map(str, range(12)),
+    ids=map(str, range(9)),
 )
 def test_what_can_t_be_imported_is_refused_in_words(
     browser: Client, files: list[tuple[str, Any]], said: list[str]
@@ -166,17 +159,6 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
     assert Source.objects.get().digest == sha256(lines.encode()).hexdigest()
 
 
-def test_the_report_counts_what_was_in_the_file(browser: Client, alice: User) -> None:
-    """Not what is said later, nor numbers that a file leaves out."""
-    head = {"format": "palimpsest conversation 1", "conversation": {}}
-    said = {"seq": 900, "role": "user", "content": "Hello.", "tokens": 2}
-    send(browser, ("talk.json", json.dumps({**head, "messages": [said]}).encode()))
-    made = Conversation.objects.get(owner=alice)
-    message_store.append_message(made.pk, condense.Message("user", "And now?"), tokens=3)
-    page = browser.get(reverse("source", args=[made.pk])).text
-    assert "1 message from “talk.json”." in page
-
-
 def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice: User) -> None:
     """The report and the dialog of pins ask, and both say what the system prompt is."""
     made = conversations.start_conversation(owner=alice)
@@ -193,9 +175,6 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     adopt = reverse("adopt_rules", args=[copy.pk])
     assert adopt in page
     assert adopt in browser.get(reverse("pins", args=[copy.pk])).text
-    fork = forks.fork_conversation(conversation=copy, seq=1)
-    (rule,) = (block for one in message_store.read_effective(fork.pk) for block in one.blocks)
-    assert is_claimed(rule)
     before = AuditEntry.objects.filter(conversation=copy, kind="pin").count()
     assert browser.post(adopt)["Location"] == reverse("chat", args=[copy.pk])
     assert AuditEntry.objects.filter(conversation=copy, kind="pin").count() == before + 1

@@ -93,12 +93,3 @@ def test_its_cost_is_told_by_part(conversation: Conversation, browser: Client) -
         assert said in page
     attempt.cost = Decimal(1)
     assert {part.cost for part in condensation_page.read_record(attempt).spent} == {None}
-
-
-def test_an_attempt_that_came_to_nothing_has_a_page_too(
-    conversation: Conversation, browser: Client
-) -> None:
-    """Cancelled, declined, running: what is known of it."""
-    for status in Condensation.Status:
-        attempt = attempt_in(conversation, status=status, tokens_after=None, finished_at=None)
-        assert "No model was called" in page_of(browser, attempt)

