@@ -45,13 +45,16 @@ def _note_reading() -> None:
     # It needs the models.
     from chatapp.storage.partial_replies import writer  # noqa: PLC0415
 
-    write = writer._write
+    keep = writer.keep
 
-    async def note_and_write() -> None:
-        _read_at.append(time.monotonic())
-        await write()
+    def keep_and_note(number: int, read: Callable[[], Any], *, at_once: bool) -> None:
+        def note_and_read() -> Any:
+            _read_at.append(time.monotonic())
+            return read()
 
-    writer._write = note_and_write  # type: ignore[method-assign] # as above
+        keep(number, note_and_read, at_once=at_once)
+
+    writer.keep = keep_and_note  # type: ignore[method-assign] # as above
 
 
 def _look(connection: Any, **_: object) -> None:
