@@ -41,4 +41,4 @@ class FirstStart:
     def _start(self, data: Path) -> None:
         with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
             assert link, "the server did not start"
-            (self.place / "first-link").write_text(link)
+            (self.place / "first-link").write_text(f"{link}\n")

@@ -33,8 +33,10 @@ _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
 )
-_PATHS = re.compile(r"\S*/\S*|\S+:\d\S*")
-_SAYS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}.*(?<!:)\Z|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
+# A path, or a place in a file.
+_PLACE = re.compile(r"/|.:\d")
+_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}")
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff]{4}")
 _TAGS = re.compile(r"</?\w+>")
 _SEARCHED = 20_000  # characters of an answer that are looked at
 
@@ -170,10 +172,16 @@ def error_line(answer: str) -> str:
     path say nothing.
     """
     lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
-    lines = [line for line in lines if _SAYS.search(_PATHS.sub("", line).strip())]
+    lines = [line for line in lines if _says_something(line)]
     if "Traceback (most recent call last)" in answer:
         lines.reverse()
     return one_line(next(filter(_TELLING.search, lines), next(iter(lines), "")), MESSAGE)
+
+
+def _says_something(line: str) -> bool:
+    words = " ".join([word for word in line.split() if not _PLACE.search(word)])
+    is_said = _TWO_WORDS.search(words) and not words.endswith(":")
+    return bool(is_said or _UNSPACED.search(words))
 
 
 # A twenty-fifth of the window of Claude's models, 200,000 tokens.

@@ -13,7 +13,7 @@ from tests.standin.server import Standin
 
 GREET = "#!/bin/sh\necho Helo, $1\n"
 CHECK = "#!/bin/sh\nset -e\ntest \"$(sh greet.sh Ada)\" = 'Helo, Ada'\n"
-NOTES = "The greeting was agreed with the office in Tampere: see ticket GRT-4711.\n"
+NOTES = "The greeting was agreed with the office in Tampere.\n"
 FIXED = {"greet.sh": "Hello, $1", "check.sh": "'Hello, Ada'"}
 
 READ = ("greet.sh", "check.sh", "NOTES.md")
@@ -48,7 +48,7 @@ def test_a_task_is_done_folded_remembered_and_taken_back(
         Reply("And the old one.", tools=[ToolCall("read_file", {"path": "old.txt"})]),
         summary(folding),
         Reply("Who agreed?", tools=[ToolCall("search_history", {"query": "agreed greeting"})]),
-        Reply("Fixed, as agreed in GRT-4711."),
+        Reply("Fixed, as agreed in Tampere."),
     )
     chat.type("Mend the greeting and its check, and say who agreed to it.")
     allow(chat, "+echo Hello, $1")
@@ -58,13 +58,13 @@ def test_a_task_is_done_folded_remembered_and_taken_back(
     expect(chat.status("Condensing context…")).to_be_visible()
     folding.open()
     chat.finished()
-    expect(chat.rows("Agent").last).to_contain_text("Fixed, as agreed in GRT-4711.")
+    expect(chat.rows("Agent").last).to_contain_text("Fixed, as agreed in Tampere.")
     expect(chat.rows("Context condensed")).to_have_count(1)
     asked = [request.body for request in standin.requests]
     assert [wants_summary(body) for body in asked].count(True) == 1
     assert "All is well" in str(asked[5])
-    assert "GRT-4711" not in str(asked[-2])
-    assert "GRT-4711" in str(asked[-1]["messages"][-1])
+    assert "Tampere" not in str(asked[-2])
+    assert "Tampere" in str(asked[-1]["messages"][-1])
     everything_is_taken_back_and_restored(chat, place)
 
 

@@ -55,10 +55,10 @@ def sources() -> Iterator[Path]:
     """Yield all that could name a vendor, each provider's own folder aside."""
     own = {ROOT / "chatapp" / "providers" / name for name in provider_specs()}
     # Recorded files are called after the programs that wrote them, whoever is a provider here.
-    own.add(ROOT / "chatapp" / "importers")
+    own |= {ROOT / "chatapp" / "importers", ROOT / "chatapp" / "transfer" / "claude_code_words.py"}
     for folder, pattern in (("chatapp", "*.py"), ("templates", "*.html"), ("static/js", "*.js")):
         for path in (ROOT / folder).rglob(pattern):
-            if not own & {*path.parents} and "migrations" not in path.parts:
+            if not own & {path, *path.parents} and "migrations" not in path.parts:
                 yield path
 
 
