@@ -15,7 +15,10 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatapp.models import fields
+from chatapp.models import (
+    fields,
+    message_index,  # noqa: F401 - storing a message needs its function
+)
 from chatapp.models.conversations import Conversation
 
 _MADE_BY_ENGINE = (
