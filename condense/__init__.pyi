@@ -59,8 +59,7 @@ from .errors import (
 from .facts.ledger import Ledger
 from .facts.markdown import parse_ledger
 from .facts.notebook import ledger
-from .facts.probes import FactKind, Probe
-from .facts.receipt import FactState, Finding, Receipt, Tally, receipt
+from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
 from .facts.search import NOT_SEARCHED, Search, WordSearch
 from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
@@ -232,7 +231,6 @@ __all__ = [
     "Plan",
     "Policy",
     "Prices",
-    "Probe",
     "PromptCounter",
     "Proposal",
     "Receipt",

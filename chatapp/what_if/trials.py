@@ -111,7 +111,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)
     found = condense.receipt(stated, hidden, search=condense.NOT_SEARCHED).findings
-    return condense.Receipt(tuple([one for one in found if one.probe.kind == "names"]))
+    return condense.Receipt(tuple([one for one in found if one.kind == "names"]))
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:

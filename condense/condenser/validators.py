@@ -114,8 +114,8 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
     if score >= FACTS:
         return Verdict(name="facts", score=score)
-    gone = [one.probe for one in found.findings if one.state not in ("kept", "named")]
-    missing = [probe.text for probe in gone if probe.kind in _KEPT_KINDS][:NAMED]
+    gone = [one for one in found.findings if one.state not in ("kept", "named")]
+    missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
     issue = f"It leaves out: {'; '.join(missing)}"
     return Verdict(name="facts", score=score, issues=(issue,), rejects=True)
 

@@ -1,7 +1,7 @@
 """Budget: the tokens of a ledger, shared out among the kinds of facts."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,17 +10,16 @@ from condense.facts.ledger import Ledger, Request, Run
 from condense.facts.markdown import render
 from condense.facts.texts import GAP, estimate, shortened
 
-# As much of each kind as was measured to be worth its room on recorded sessions: of a request so
-# many tokens, of a longer one a part; names by what is hidden; of commands the newest that act and
-# that look, and those that come again, short or repeated.
-WHOLE, PART, MOST = 470, 0.4, 3_000  # tokens
-NAMES, OF_NAMES = 0.0035, (180, 320)  # of what is hidden; tokens, at least and at most
-ACTED, LOOKED, OLDER = 10, 4, 12  # commands
-SHORT_RUN, SHORT_LOOK = 32, 20  # characters
+# As much of each kind as was measured to be worth its room on recorded sessions. A request has so
+# many tokens for sure; a longer one takes what the others leave of its ledger's usual size.
+WHOLE, PART = 450, 0.12
+NAMES = 300  # tokens
+ACTED, LOOKED, OLDER = 6, 3, 12  # commands: the newest that act and that look, and others
+SHORT_RUN, SHORT_LOOK, OFTEN = 48, 12, 3  # characters, and times, of those that come again
 FAILURES = 5
 FRAME = 2  # tokens of a line beside what it says
 BRIEF = 12  # tokens; a request is cut to no less
-NEWEST, FIRST = 0.3, 0.2  # of the room for requests, where they do not all fit whole
+NEWEST, FIRST = 0.3, 0.2  # of the room for requests, where they do not all fit
 # What each kind is sure of where not everything fits; what one does not need goes to the others.
 WEIGHTS = {
     "rules": 0.2,
@@ -44,13 +43,34 @@ _COSTS: Mapping[str, Callable[[Any], float]] = {
 _WORD = re.compile(r"\w+")
 
 
-def fit(ledger: Ledger, of_names: float, room: float, excess: Callable[[str], float]) -> Ledger:
-    """Return the facts that are worth their room, in so many tokens or less.
+def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
+    """Return the facts that are worth their room, in a ledger that usually has so many tokens."""
+    runs = tuple(_needed(ledger.runs))
+    made = replace(ledger, runs=runs, failures=ledger.failures[:FAILURES], names=())
+    rest = usual - NAMES - estimate(render(replace(made, requests=())))
+    requests = ledger.requests
+    # What was cut once is not cut again.
+    over = [0 if GAP in one.text else max(0, estimate(one.text) - WHOLE) for one in requests]
+    rest -= sum([_COSTS["requests"](one) for one in requests]) - sum(over)
+    rest = max(rest, PART * sum(over))
+    gains = _shared(dict(enumerate(over)), dict.fromkeys(range(len(over)), 1), rest)
+    cut = [
+        replace(one, text=shortened(one.text, WHOLE + gains[at])) if over[at] else one
+        for at, one in enumerate(requests)
+    ]
+    made = replace(made, requests=tuple(cut))
+    said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
+    names = [name for name in ledger.names[: 4 * NAMES] if name not in said]
+    return replace(made, names=_first("names", names, NAMES))
 
-    ``of_names`` is what names may take, and ``excess`` tells by which factor a text is too long.
+
+def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
+    """Return as many of the facts as so many tokens hold.
+
+    ``excess`` tells by which factor a text is too long.
     """
     while room >= 1:
-        made = _share_out(ledger, of_names, room)
+        made = _within(ledger, room)
         factor = excess(render(made))
         if factor <= 1:
             return made
@@ -58,40 +78,27 @@ def fit(ledger: Ledger, of_names: float, room: float, excess: Callable[[str], fl
     return Ledger()
 
 
-def _share_out(ledger: Ledger, of_names: float, room: float) -> Ledger:
-    requests = [_worth(one) for one in ledger.requests]
-    runs, failures = [*_needed(ledger.runs)], ledger.failures[:FAILURES]
-    facts = {"todos": ledger.todos, "files": ledger.files, "runs": runs, "failures": failures}
-    needs = {kind: _cost(kind, some) for kind, some in facts.items()}
-    needs |= {"requests": _cost("requests", requests), "names": of_names if ledger.names else 0}
-    needs["last_reply"] = estimate(ledger.last_reply)
-    # Where not all fits, any request may be cut, and the rules in it are not.
-    needs["rules"] = _cost(
-        "rules", _unsaid(ledger.rules, requests if sum(needs.values()) <= room else ())
-    )
-    rooms = _rooms(needs, room)
-    requests = [*_cut(requests, rooms["requests"])]
+def _within(ledger: Ledger, room: float) -> Ledger:
+    unsaid = _unsaid(ledger.rules, ledger.requests)
+    needs = {kind: _cost(kind, getattr(ledger, kind)) for kind in _COSTS}
+    needs |= {"rules": _cost("rules", unsaid), "last_reply": estimate(ledger.last_reply)}
+    if sum(needs.values()) <= room:
+        return replace(ledger, rules=tuple(unsaid))
+    # Any request may be cut, and the rules in it are not.
+    rooms = _shared(needs | {"rules": _cost("rules", ledger.rules)}, WEIGHTS, room)
+    kept: dict[str, Any] = {
+        kind: _first(kind, getattr(ledger, kind), rooms[kind]) for kind in _COSTS
+    }
+    kept["requests"] = _cut(ledger.requests, rooms["requests"])
     # Oldest first: what was kept once is kept again, and the newest requests stand here.
-    rules = _first("rules", _unsaid(ledger.rules, requests)[::-1], rooms["rules"])[::-1]
-    last = shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"]))
-    kept: dict[str, Any] = {kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()}
-    kept |= {"rules": rules, "requests": tuple(requests), "last_reply": last, "names": ()}
-    made = replace(ledger, **kept)
-    said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
-    names = [name for name in ledger.names[: int(4 * of_names)] if name not in said]
-    return replace(made, names=_first("names", names, rooms["names"]))
+    rules = _unsaid(ledger.rules, kept["requests"])[::-1]
+    kept["rules"] = _first("rules", rules, rooms["rules"])[::-1]
+    last_reply = shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"]))
+    return replace(ledger, **kept, last_reply=last_reply)
 
 
 def _cost(kind: str, facts: Iterable[Any]) -> float:
     return sum(map(_COSTS[kind], facts))
-
-
-def _worth(request: Request) -> Request:
-    """Return as much of a request as is worth its room; one that was cut is not cut again."""
-    if GAP in request.text:
-        return request
-    tokens = max(WHOLE, min(MOST, PART * estimate(request.text)))
-    return replace(request, text=shortened(request.text, tokens))
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:
@@ -99,26 +106,28 @@ def _needed(runs: Sequence[Run]) -> Iterator[Run]:
     acted = looked = older = 0
     for run in runs:
         looks = is_lookup(run.head)
-        recent = looked < LOOKED if looks else acted < ACTED
-        comes_again = run.times > 1 or len(run.head) <= (SHORT_LOOK if looks else SHORT_RUN)
+        is_new = looked < LOOKED if looks else acted < ACTED
+        comes_again = run.times >= OFTEN or len(run.head) <= (SHORT_LOOK if looks else SHORT_RUN)
         looked, acted = looked + looks, acted + (not looks)
-        if recent or (comes_again and older < OLDER):
-            older += not recent
+        if is_new or (comes_again and older < OLDER):
+            older += not is_new
             yield run
 
 
-def _rooms(needs: Mapping[str, float], room: float) -> dict[str, float]:
-    """Return the room of each kind: what it needs, or its share of what the others leave."""
-    rooms: dict[str, float] = {}
+def _shared[Key: Hashable](
+    needs: Mapping[Key, float], weights: Mapping[Key, float], room: float
+) -> dict[Key, float]:
+    """Return the room of each: what it needs, or by its weight a share of what the others leave."""
+    rooms: dict[Key, float] = {}
     left = dict(needs)
     while left:
-        unit = room / sum([WEIGHTS[kind] for kind in left])
-        content = [kind for kind in left if left[kind] <= unit * WEIGHTS[kind]]
+        unit = room / sum([weights[key] for key in left])
+        content = [key for key in left if left[key] <= unit * weights[key]]
         if not content:
-            return rooms | {kind: unit * WEIGHTS[kind] for kind in left}
-        for kind in content:
-            rooms[kind] = left.pop(kind)
-            room -= rooms[kind]
+            return rooms | {key: unit * weights[key] for key in left}
+        for key in content:
+            rooms[key] = left.pop(key)
+            room -= rooms[key]
     return rooms
 
 
@@ -139,30 +148,18 @@ def _unsaid(rules: Sequence[str], requests: Sequence[Request]) -> list[str]:
     return [rule for rule in rules if rule not in said]
 
 
-def _cut(requests: Sequence[Request], room: float) -> Iterator[Request]:
-    """Yield the requests in so much room: whole, or those in the middle cut to one length."""
-    costs = [_COSTS["requests"](one) for one in requests]
-    last = len(requests) - 1
-    limits = {0: NEWEST * room if last else room, last: FIRST * room if last else room}
-    limits = {at: min(limit, costs[at]) for at, limit in limits.items() if requests}
-    left = room - sum(limits.values())
-    if sum(costs) <= room + 1e-6:
-        limits = dict(enumerate(costs))
-    length = _length([cost for at, cost in enumerate(costs) if at not in limits], left)
-    for at, request in enumerate(requests):
-        limit = limits.get(at, length) - FRAME - estimate(request.to)
-        cut = replace(request, text=shortened(request.text, max(1, limit)))
-        cost = 0 if at in limits else _COSTS["requests"](cut)
-        if cost <= left + 1e-6:
-            left -= cost
-            yield cut
-
-
-def _length(costs: Sequence[float], room: float) -> float:
-    """Return the length to which all are cut for them to fit, but no less than is worth it."""
-    left = sorted(costs)
-    for at, cost in enumerate(left):
-        if cost * (len(left) - at) > room:
-            return max(BRIEF, room / (len(left) - at))
-        room -= cost
-    return max(left, default=0)
+def _cut(requests: Sequence[Request], room: float) -> tuple[Request, ...]:
+    """Return the newest, the first, and as many between them as a few words each have room."""
+    between = (1 - NEWEST - FIRST) * room
+    requests = [*requests[:1], *requests[1:-1][: int(between / BRIEF)], *requests[1:][-1:]]
+    weights = dict.fromkeys(range(len(requests)), between / max(1, len(requests) - 2))
+    weights |= {len(requests) - 1: FIRST * room, 0: NEWEST * room}
+    needs = {at: _COSTS["requests"](one) for at, one in enumerate(requests)}
+    rooms = _shared(needs, weights, room)
+    limits = [rooms[at] - FRAME - estimate(one.to) for at, one in enumerate(requests)]
+    return tuple(
+        [
+            replace(one, text=shortened(one.text, max(1, limit + 1e-6)))
+            for one, limit in zip(requests, limits, strict=True)
+        ]
+    )

@@ -30,9 +30,11 @@ _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|mo
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _SUFFIX = re.compile(r"[^./\\]\.\w{1,12}$")
 MAX_PATH = 400  # characters; more is no path
-HEAD = 66  # characters of a command
+TELLING, COMMAND = 60, 140  # characters that tell one command from another; of the longest
 SUBJECT = 60  # characters of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
+# A separator between parts, or a text in which there is none.
+_QUOTED = re.compile(r""""(?:\\.|[^"\\])*+"|'[^']*+'|["'].*|\\.|(&&|\|\|?|;)""")
 _MOVES = {"cd", "pushd", "export", "set", "source", "sleep"}
 _LOOKUPS = {
     "awk", "cat", "cut", "df", "diff", "du", "echo", "egrep", "fd", "file", "find", "grep", "head",
@@ -43,6 +45,17 @@ _GIT_LOOKUPS = {
     "blame", "branch", "cat-file", "diff", "grep", "log", "ls-files", "ls-remote", "ls-tree",
     "merge-base", "reflog", "rev-list", "rev-parse", "shortlog", "show", "status",
 }  # fmt: skip
+MESSAGE = 120  # characters of an error
+_SEARCHED = 20_000  # characters of an answer that are looked at
+_TELLING = re.compile(
+    r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
+    re.IGNORECASE,
+)
+# A path, or a place in a file.
+_PLACE = re.compile(r"/|.:\d")
+_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}")
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff]{4}")
+_TAGS = re.compile(r"</?\w+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +139,30 @@ def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def command_of(call: Call) -> str:
-    """Return the first line of what the call runs, comments left out; empty where it runs none."""
+    """Return the first line of what the call runs, comments left out; empty where it runs none.
+
+    A long line is cut to its first parts, each whole, so that they could be run again.
+    """
     for key in _COMMANDS:
         value = call.arguments.get(key)
         if isinstance(value, list) and all(isinstance(word, str) for word in value):
             value = " ".join(value)
         if isinstance(value, str):
-            lines = map(str.strip, value.split("\n"))
+            lines = map(str.strip, value.replace("\\\n", " ").split("\n"))
             said = next((line for line in lines if line and not line.startswith("#")), "")
-            return one_line(" ".join(said.split()), HEAD)
+            return _whole_parts(" ".join(said.split()))
     return ""
+
+
+def _whole_parts(line: str) -> str:
+    ends = [found.start() for found in _QUOTED.finditer(line) if found[1]]
+    ends = [end for end in (0, *ends, len(line)) if end <= COMMAND]
+    return line[: next((end for end in ends if end >= TELLING), ends[-1])].rstrip()
 
 
 def is_lookup(command: str) -> bool:
     """Whether a command only looks something up: what it found matters, not that it ran."""
-    parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
-    words = next((words for words in parts if words[0] not in _MOVES), ["echo"])
+    words = _first_part(command) or ["echo"]
     if words[0] == "git":
         return any(word in _GIT_LOOKUPS for word in words[1:4])
     return words[0].lower() in _LOOKUPS
@@ -149,6 +170,28 @@ def is_lookup(command: str) -> bool:
 
 def kind_of(command: str) -> str:
     """Return what a command is of, by the first two words of the first part that does something."""
+    return " ".join(_first_part(command)[:2])
+
+
+def _first_part(command: str) -> list[str]:
     parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
-    words = next((words for words in parts if words[0] not in _MOVES), [])
-    return " ".join(words[:2])
+    return next((words for words in parts if words[0] not in _MOVES), [])
+
+
+def error_line(answer: str) -> str:
+    """Return the line that tells most of an error, "" where none says anything.
+
+    That is Python's last one, else the first that names an error, else the first; a word and a
+    path say nothing.
+    """
+    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
+    lines = [line for line in lines if _says_something(line)]
+    if "Traceback (most recent call last)" in answer:
+        lines.reverse()
+    return one_line(next(filter(_TELLING.search, lines), next(iter(lines), "")), MESSAGE)
+
+
+def _says_something(line: str) -> bool:
+    words = " ".join([word for word in line.split() if not _PLACE.search(word)])
+    is_said = _TWO_WORDS.search(words) and not words.endswith(":")
+    return bool(is_said or _UNSPACED.search(words))

@@ -25,9 +25,8 @@ class TodoList:
     """Follows whole lists, checklists in Markdown, and tools that change one item."""
 
     def __init__(self) -> None:
-        # Texts and states by id; what an earlier ledger counted as done has neither.
+        # Texts and states by id.
         self._items: dict[str, tuple[str, str]] = {}
-        self._counted = 0
 
     @property
     def open(self) -> tuple[Todo, ...]:
@@ -38,14 +37,13 @@ class TodoList:
     @property
     def done(self) -> int:
         """How many items are ticked off."""
-        return self._counted + sum([status in _DONE for _, status in self._items.values()])
+        return len(self._items) - len(self.open)
 
     def carry(self, todos: Iterable[Todo], done: int) -> None:
         """Take over a list as an earlier ledger had it; an empty one says nothing."""
-        if items := {one.id: (one.text, "active" if one.active else "") for one in todos}:
-            self._items, self._counted = items, done
-        elif done:
-            self._items, self._counted = {}, done
+        items = {one.id: (one.text, "active" if one.active else "") for one in todos}
+        # Of what is ticked off only the number is known.
+        self._items = items | {f"done {n}": ("", "done") for n in range(done)} or self._items
 
     def follow(self, call: Call) -> None:
         """Apply a call, if it is about a to-do list and went well."""
@@ -53,7 +51,7 @@ class TodoList:
             return
         items = _whole_list(call)
         if items is not None:
-            self._items, self._counted = {}, 0
+            self._items = {}
             for number, (text, status) in enumerate(items, start=1):
                 self._put(str(number), text, status)
         elif _TOOL.search(call.name):
@@ -64,20 +62,18 @@ class TodoList:
 
     def _change(self, call: Call) -> None:
         given = call.arguments
-        found = next((given[key] for key in ("taskId", "task_id", "id") if key in given), "")
-        id_ = "".join(str(found).split())[:TEXT]
-        subject, status = given.get("subject"), given.get("status")
-        text = subject if isinstance(subject, str) else ""
-        if id_ in self._items:
-            known = self._items[id_]
-            self._put(id_, text or known[0], status if isinstance(status, str) else known[1])
-        elif id_ and isinstance(status, str) and self._counted and status.lower() not in _DONE:
-            # An earlier ledger only counted it.
-            self._counted -= 1
+        id_ = next((str(given[key]) for key in ("taskId", "task_id", "id") if key in given), "")
+        text, status = [
+            value if isinstance(value, str) else ""
+            for value in (given.get("subject"), given.get("status"))
+        ]
+        if known := self._items.get(id_):
+            self._put(id_, text or known[0], status or known[1])
+        elif id_ and status.lower() not in {*_DONE, ""} and self._items.pop("done 0", None):
             self._put(id_, text or f"#{id_}", status)
         elif text and not id_:
             number = _NUMBER.search(call.answer)
-            self._put(number[1] if number else str(len(self._items) + self._counted + 1), text, "")
+            self._put(number[1] if number else str(len(self._items) + 1), text, "")
 
 
 def _whole_list(call: Call) -> list[tuple[str, str]] | None:

@@ -27,7 +27,7 @@ def finding(
     text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
 ) -> condense.Finding:
     """Return what became of one fact."""
-    return condense.Finding(condense.Probe(kind, text, text), state, **rest)
+    return condense.Finding(kind, text, text, state=state, **rest)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_receipt_is_one_in_the_row_and_as_it_was_stored(attempt: Condensation)
     attempt.save()
     stored = Condensation.objects.get(pk=attempt.pk).receipt
     assert stored == attempt.receipt
-    assert stored.findings[0].probe.text == "make \ufffd"
+    assert stored.findings[0].text == "make \ufffd"
 
 
 def test_a_missing_fact_is_put_back_with_one_click(
@@ -130,7 +130,7 @@ async def test_a_condensation_stores_its_receipt(
         await page.send("condense.start")
         await page.until_idle()
     record = await Condensation.objects.aget(conversation=conversation)
-    texts = {one.probe.text: one.state for one in record.receipt.findings}
+    texts = {one.text: one.state for one in record.receipt.findings}
     assert texts["The port must be 4711."] == "kept"
 
 
