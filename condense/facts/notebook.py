@@ -19,14 +19,13 @@ from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run
 from condense.facts.markdown import ledger_of, render
 from condense.facts.names import weightiest
 from condense.facts.rules import language_spoken, rules_in
-from condense.facts.texts import estimate, leaves, one_line, plain_text, shortened
+from condense.facts.texts import estimate, leaves, one_line, plain_text
 from condense.facts.todos import TodoList
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
 
 QUESTION = 80  # characters
 SHORT = 8  # tokens; such an answer may say nothing without its question
-LAST_REPLY = 120  # tokens
 STALE = 50  # calls after which an error that nobody came back to is taken for settled
 _ASKS = re.compile(r"[?？؟]")
 # Arguments that choose among a tool's own words.
@@ -117,7 +116,7 @@ class Notebook:
         self._reply = text or self._reply
         self._told.append((self._calls, text, False))
         if text.strip() and not reply.tool_uses:
-            self.last_reply = shortened(text.strip(), LAST_REPLY)
+            self.last_reply = text.strip()
 
     def _watch(self, call: Call) -> None:
         """Note what a tool was called for, how that went, and what the user said to it."""
