@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
 from condense.facts.texts import one_line
 
@@ -69,7 +70,7 @@ _NAMED = re.compile(
     r"|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\.[a-z]{1,4}\b"
     r"|[$€£¥]?(?<![\w.,:/-])\d[\d.,]{0,20}(?:\d|\b)[%€$£]?(?![\w:/-])"
 )
-_NUMBER = re.compile(r"[$€£¥]?\d[\d.,]*[%€$£]?")
+_NUMBER = re.compile(r"[$€£¥]?\d[\d.,]+[%€$£]?")
 NAME = 100  # characters; a longer URL is cut
 TYPED = 600  # characters; numbers of a longer message may be a log's
 READ = 100_000  # characters of a message
@@ -78,14 +79,10 @@ MANY = 1_000  # names of a message
 
 def names_in(text: str) -> Iterator[tuple[str, int]]:
     """Yield what a person's words name, and where: each name once; numbers that they typed."""
-    seen: set[str] = set()
+    found: dict[str, int] = {}
     for match in _NAMED.finditer(text, 0, READ):
         name = one_line(match[0].rstrip(".,:;!?()"), NAME)
-        is_number = bool(_NUMBER.fullmatch(name))
-        is_telling = len(name) >= SHORTEST or (is_number and len(name) > 1)
-        if name in seen or not is_telling or (is_number and len(text) > TYPED):
-            continue
-        seen.add(name)
-        yield name, match.start()
-        if len(seen) == MANY:
-            return
+        is_number = _NUMBER.fullmatch(name)
+        if len(text) <= TYPED if is_number else len(name) >= SHORTEST:
+            found.setdefault(name, match.start())
+    yield from islice(found.items(), MANY)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from condense.facts.budget import fit, worth_keeping
 from condense.facts.calls import (
@@ -39,8 +40,8 @@ class Notebook:
     ``sources`` has the id of the message that told of each last.
     """
 
-    requests: dict[Request, Request] = field(default_factory=dict)
-    rules: dict[str, str] = field(default_factory=dict)
+    requests: dict[Request, None] = field(default_factory=dict)
+    rules: dict[str, None] = field(default_factory=dict)
     files: dict[str, FileUse] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     todos: TodoList = field(default_factory=TodoList)
@@ -64,23 +65,23 @@ class Notebook:
                 self.carry(earlier)
             elif message.role == "assistant":
                 self._hear(message)
-            elif not message.in_force and (text := message.words.strip()):
+            elif not (message.is_summary or message.is_marker) and (text := message.words.strip()):
                 question = "" if estimate(text) > SHORT or _ASKS.search(text) else self._reply
-                self._ask(Request(text, question_in(question)))
+                self._renew(self.requests, Request(text, question_in(question)))
             for call in calls.pop(message.id, ()):
                 self._watch(call)
         language = language_spoken(messages)
         for request in self.requests:
             self._source = self.sources[request]
             for rule in rules_in(request.text, language):
-                self._renew(self.rules, rule, rule)
+                self._renew(self.rules, rule)
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
         for rule in reversed(earlier.rules):
-            self._renew(self.rules, rule, rule)
+            self._renew(self.rules, rule)
         for request in reversed(earlier.requests):
-            self._ask(request)
+            self._renew(self.requests, request)
         for file in reversed(earlier.files):
             self._touch(file.path, edited=file.edited)
         for run in reversed(earlier.runs):
@@ -122,7 +123,7 @@ class Notebook:
         """Note what a tool was called for, how that went, and what the user said to it."""
         self._calls += 1
         if words := call.user_words.strip():
-            self._ask(Request(words, call.about))
+            self._renew(self.requests, Request(words, call.about))
         self.todos.follow(call)
         said = "\n".join(leaves(call.arguments, _CHOICES))
         self._told += [(self._calls, said, False), (self._calls, call.answer, True)]
@@ -140,9 +141,6 @@ class Notebook:
             elif call.outcome == "failed" and not looks and (line := error_line(call.answer)):
                 self._renew(self._failures, subject, (self._calls, Failure(subject, line)))
 
-    def _ask(self, request: Request) -> None:
-        self._renew(self.requests, request, request)
-
     def _touch(self, path: str, *, edited: bool) -> None:
         known = self.files.get(path)
         self._renew(self.files, path, FileUse(path, edited or (known is not None and known.edited)))
@@ -151,7 +149,7 @@ class Notebook:
         known = self.runs.get(head, Run(head, 0))
         self._renew(self.runs, head, replace(known, times=known.times + times))
 
-    def _renew[Key, Value](self, facts: dict[Key, Value], key: Key, value: Value) -> None:
+    def _renew(self, facts: dict[Any, Any], key: object, value: object = None) -> None:
         """Set the fact and make it the newest."""
         facts.pop(key, None)
         facts[key] = value

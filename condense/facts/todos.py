@@ -1,7 +1,7 @@
 """The to-do list, as the last call that wrote it left it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from condense.facts.calls import Call
@@ -25,8 +25,9 @@ class TodoList:
     """Follows whole lists, checklists in Markdown, and tools that change one item."""
 
     def __init__(self) -> None:
-        # Texts and states by id.
+        # Texts and states by id; what an earlier ledger counted as done has neither.
         self._items: dict[str, tuple[str, str]] = {}
+        self._counted = 0
 
     @property
     def open(self) -> tuple[Todo, ...]:
@@ -37,13 +38,13 @@ class TodoList:
     @property
     def done(self) -> int:
         """How many items are ticked off."""
-        return len(self._items) - len(self.open)
+        return self._counted + len(self._items) - len(self.open)
 
-    def carry(self, todos: Iterable[Todo], done: int) -> None:
+    def carry(self, todos: Sequence[Todo], done: int) -> None:
         """Take over a list as an earlier ledger had it; an empty one says nothing."""
-        items = {one.id: (one.text, "active" if one.active else "") for one in todos}
-        # Of what is ticked off only the number is known.
-        self._items = items | {f"done {n}": ("", "done") for n in range(done)} or self._items
+        if todos or done:
+            self._items = {one.id: (one.text, "active" if one.active else "") for one in todos}
+            self._counted = done
 
     def follow(self, call: Call) -> None:
         """Apply a call, if it is about a to-do list and went well."""
@@ -51,7 +52,7 @@ class TodoList:
             return
         items = _whole_list(call)
         if items is not None:
-            self._items = {}
+            self._items, self._counted = {}, 0
             for number, (text, status) in enumerate(items, start=1):
                 self._put(str(number), text, status)
         elif _TOOL.search(call.name):
@@ -62,18 +63,21 @@ class TodoList:
 
     def _change(self, call: Call) -> None:
         given = call.arguments
-        id_ = next((str(given[key]) for key in ("taskId", "task_id", "id") if key in given), "")
+        found = next((given[key] for key in ("taskId", "task_id", "id") if key in given), "")
+        id_ = "".join(str(found).split())[:TEXT]
         text, status = [
             value if isinstance(value, str) else ""
             for value in (given.get("subject"), given.get("status"))
         ]
         if known := self._items.get(id_):
             self._put(id_, text or known[0], status or known[1])
-        elif id_ and status.lower() not in {*_DONE, ""} and self._items.pop("done 0", None):
+        elif id_ and self._counted and status.lower() not in {*_DONE, ""}:
+            # An earlier ledger only counted it.
+            self._counted -= 1
             self._put(id_, text or f"#{id_}", status)
         elif text and not id_:
             number = _NUMBER.search(call.answer)
-            self._put(number[1] if number else str(len(self._items) + 1), text, "")
+            self._put(number[1] if number else str(len(self._items) + self._counted + 1), text, "")
 
 
 def _whole_list(call: Call) -> list[tuple[str, str]] | None:
