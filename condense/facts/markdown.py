@@ -7,14 +7,16 @@ before the Markdown carry is read, too.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 from typing import Any
 
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
 from condense.messages import Message, TextBlock
 
-BEGINNING, OLD_BEGINNING = BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")
+BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")
 END = "(end of ledger)"
 ITEM, SECTION, INDENT = "- ", "### ", "  "
 _STRUCTURE = (ITEM, "#", " ", END)  # how no line of a fact may begin that is not its first
@@ -103,12 +105,10 @@ def _item(text: str) -> str:
 
 def common_root(paths: Iterable[str]) -> str:
     """Return the folder whose name, left out, saves most."""
-    counts: dict[str, int] = {}
-    for folder in dict.fromkeys(path[: path.rfind("/") + 1] for path in paths):
-        # The absolute folders above this one, with their slash.
-        ends = [match.start() + 1 for match in re.finditer("/", folder)][1:]
-        for root in [folder[:end] for end in ends] if folder.startswith("/") else ():
-            counts[root] = counts.get(root, 0) + 1
+    folders = {path[: path.rfind("/") + 1] for path in paths if path.startswith("/")}
+    # The folders above each and itself, with their slash.
+    roots = [accumulate(re.findall("(?:^/)?[^/]+/", folder)) for folder in folders]
+    counts = Counter(chain.from_iterable(roots))
     saved = {root: (count - 1) * len(root) for root, count in counts.items()}
     best = max(saved, key=lambda root: (saved[root], root), default="")
     return best if saved.get(best, 0) >= _MIN_SAVING else ""

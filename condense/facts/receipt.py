@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
-from condense.facts.calls import is_edit, is_lookup, read_calls, touched_paths
-from condense.facts.markdown import BEGINNINGS, ledger_of, parse_ledger
+from condense.facts.calls import is_lookup
+from condense.facts.ledger import FileUse
+from condense.facts.markdown import BEGINNINGS, parse_ledger
 from condense.facts.names import names_in
 from condense.facts.notebook import Notebook
 from condense.facts.search import NOT_SEARCHED, Search, WordSearch
@@ -129,7 +130,7 @@ def receipt(
     """
     facts = _facts_in(hidden)
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
-    files = dict(_files_of(kept))
+    files = _files_of(kept)
     states = [_state(fact, shown, files) for fact in facts]
     if search is None:
         search = WordSearch(hidden) if "missing" in states else NOT_SEARCHED
@@ -184,33 +185,31 @@ def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
             yield Finding("names", name, needle, sources[request], context=context)
 
 
-def _state(fact: Finding, shown: Shown, files: Mapping[str, bool]) -> FactState:
+def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactState:
     """Return whether a fact is kept or named; it is missing where nothing of it stands there."""
     if fact.kind.endswith("_files"):
-        edited = files.get(fact.text)
-        if edited or (edited is not None and fact.kind == "read_files"):
+        known = files.get(fact.text)
+        if known and (known.edited or fact.kind == "read_files"):
             return "kept"
         *folders, name = fact.text.rsplit("/", 2)
         if folders and shown.says(f"{folders[-1]}/{name}"):
             return "kept"
-        return "named" if edited is not None or shown.says(name) else "missing"
+        return "named" if known or shown.says(name) else "missing"
     if shown.has(fact.context or fact.needle):
         return "kept"
     return "named" if fact.kind == "names" and shown.says(fact.needle) else "missing"
 
 
-def _files_of(kept: Sequence[Message] | str) -> Iterable[tuple[str, bool]]:
-    """Yield the paths that ledgers and calls tell of, and whether they were edited."""
+def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
+    """Return the files that ledgers and calls tell of, by their paths."""
+    notebook = Notebook()
     if isinstance(kept, str):
         starts = [start for begin in BEGINNINGS if (start := kept.find(begin)) >= 0]
-        ledgers = [parse_ledger(kept[start:]) for start in starts]
+        for ledger in filter(None, [parse_ledger(kept[start:]) for start in starts]):
+            notebook.carry(ledger)
     else:
-        ledgers = [ledger_of(message) for message in kept]
-        for _, call in read_calls(kept):
-            if call.outcome == "ok":
-                yield from ((path, is_edit(call)) for path in touched_paths(call))
-    for ledger in filter(None, ledgers):
-        yield from ((file.path, file.edited) for file in ledger.files)
+        notebook.read(kept)
+    return notebook.files
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:
