@@ -12,8 +12,8 @@ from condense.facts.texts import GAP, estimate, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and of what it has more a part; or what is left of a ledger's usual size.
-WHOLE, PART = 450, 0.12
-NAMES = 300  # tokens
+WHOLE, PART = 450, 0.1
+NAMES, OF_USUAL = 280, 0.3  # tokens for names, or such a part of the usual size of the ledger
 ACTED, LOOKED, OLDER = 6, 3, 12  # commands: the newest that act and that look, and others
 SHORT_RUN, SHORT_LOOK, OFTEN = 48, 12, 3  # characters, and times, of those that come again
 FAILURES = 5
@@ -22,7 +22,8 @@ FAILURES = 5
 BRIEF, NEWEST, FIRST = 12, 5, 3  # tokens; times
 RULES = 0.2
 LAST_REPLY = 120  # tokens
-HALVINGS = 14  # of the scale for requests, until nothing of the other kinds is left
+# How much shorter requests are before other kinds shrink; and then until nothing of those is left.
+LATER, HALVINGS = 8, 10  # times; halvings of the scale
 _WORD = re.compile(r"\w+")
 
 
@@ -37,12 +38,13 @@ def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
     )
     sizes = [estimate(one.text) for one in ledger.requests if GAP not in one.text]
     over = [size - WHOLE for size in sizes if size > WHOLE]
-    rest = usual - NAMES - estimate(render(made)) + sum(over)
+    room = max(NAMES, OF_USUAL * usual)
+    rest = usual - room - estimate(render(made)) + sum(over)
     limit = WHOLE + max(rest, PART * sum(over)) / max(1, len(over))
     requests = [replace(one, text=_cut_once(one.text, limit)) for one in ledger.requests]
     made = replace(made, requests=tuple(requests))
     said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
-    names, room = list[str](), float(NAMES)
+    names: list[str] = []
     for name in ledger.names:
         if name not in said and estimate(name) < room:
             names.append(name)
@@ -61,7 +63,7 @@ def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
     """
     made, scale = _scaled(ledger, 1, room), 1.0
     while excess(render(made)) > 1:
-        if scale < 2**-HALVINGS:
+        if LATER * scale < 2**-HALVINGS:
             return Ledger()
         scale /= 2
         made = _scaled(ledger, scale, room)
@@ -81,7 +83,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    part = max(0, 1 + math.log2(scale) / HALVINGS)
+    part = min(1, max(0, 1 + math.log2(LATER * scale) / HALVINGS))
 
     def some[Fact](facts: Sequence[Fact]) -> tuple[Fact, ...]:
         return tuple(facts[: int(part * len(facts) + 0.9)])
@@ -95,7 +97,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         files=some(ledger.files),
         runs=some(ledger.runs),
         failures=some(ledger.failures),
-        names=ledger.names[: int(scale**2 * len(ledger.names))],
+        names=ledger.names[: int(scale**3 * len(ledger.names))],
         last_reply="".join(shortened(one, max(BRIEF, part * estimate(one))) for one in last),
     )
 

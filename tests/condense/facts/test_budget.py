@@ -106,8 +106,7 @@ def test_a_ledger_of_a_chat_takes_no_more_than_a_seventh() -> None:
 def test_of_a_long_request_beginning_and_end_stay() -> None:
     """Where the question may be; a gap stands between. More stays of it where others need less."""
     plan = "".join(f"{number}. Change module{number}.\n" for number in range(240)).strip()
-    text = f"{plan}\nDoes that make sense?"
-    sizes = []
+    text, sizes = f"{plan}\nDoes that make sense?", []
     for read in (60_000, 500_000, 900_000):
         talk = Session().reads("/a", "x" * read).says(text).says(plan[:1_700])
         short, request = gather(talk.messages).requests

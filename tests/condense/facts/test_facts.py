@@ -3,6 +3,7 @@
 import pytest
 
 from condense.facts.ledger import FileUse, Ledger, Request, Run, Todo
+from condense.facts.markdown import render
 from condense.facts.notebook import gather, ledger
 from condense.facts.texts import GAP, plain_text
 from condense.messages import Message, TextBlock
@@ -178,15 +179,6 @@ def test_the_todo_list_is_as_its_last_call_left_it() -> None:
     assert told(failed).todos == ()
 
 
-def test_an_item_that_an_earlier_ledger_counted_as_done_can_be_opened_again() -> None:
-    """By its number, where its words are hidden."""
-    first = Session().calls("TaskCreate", "Task #7 created", subject="one")
-    first.calls("TaskUpdate", taskId="7", status="completed")
-    later = Session().calls("TaskUpdate", taskId="7", status="pending")
-    facts = gather([summary(TextBlock("S"), *ledger(first.messages)), *later.messages])
-    assert (facts.todos, facts.done) == ((Todo("7", "#7"),), 0)
-
-
 def test_the_last_reply_that_ended_a_turn_is_there_shortened() -> None:
     """Not what was said on the way to a call."""
     session = Session().says("Do it").replies("All of it is done, and the branch is pushed.")
@@ -222,13 +214,16 @@ def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
 
 
 def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
-    """And a to-do item is ticked off; an empty list ends none."""
+    """And a to-do item is ticked off, and opened again by its number; an empty list ends none."""
     first = Session().runs("npm run build", "error: no such thing", error=True)
     first.calls("TaskCreate", "Task #1", subject="one", description="d")
     made = summary(TextBlock("S"), *ledger(first.messages))
     later = Session().runs("npm run build").calls("TaskUpdate", taskId="1", status="completed")
     facts = gather([made, *later.messages])
     assert (facts.failures, facts.todos, facts.done) == ((), (), 1)
+    made = summary(TextBlock("S"), *ledger([made, *later.messages]))
+    again = gather([made, *Session().calls("TaskUpdate", taskId="1", status="pending").messages])
+    assert (again.todos, again.done) == ((Todo("1", "#1"),), 0)
     older, newer = Ledger(todos=(Todo("1", "mend it"),), done=2), Ledger(runs=(Run("ls"),))
     facts = carried(older, newer)
     assert (facts.todos, facts.done, facts.runs) == (older.todos, 2, newer.runs)
@@ -254,18 +249,24 @@ def test_names_that_recur_are_told_unless_they_stand_there_already() -> None:
 
 
 def test_names_used_often_and_lately_come_first() -> None:
-    """What a call says weighs more than what it printed; a short name takes less room."""
+    """What a call says weighs more than what it printed; what a ledger carried fades as well."""
     session = Session()
     for number in range(40):
         session.runs("x y", f"old_name_{number} old_name_{number}")
-    session.calls("Grep", pattern="new_name")
-    names = told(session).names
-    assert names[0] == "new_name"
-    assert names.index("old_name_39") < names.index("old_name_1")
-    assert (
-        "files_with_matches"
-        not in told(Session().calls("Grep", output_mode="files_with_matches")).names
-    )
+    session.calls("Grep", pattern="new_name", output_mode="files_with_matches")
+    made = marker(TextBlock(render(Ledger(names=("far_name",)))))
+    names = gather([made, *session.messages]).names
+    assert names[:3] == ("new_name", "far_name", "old_name_39")
+    assert names[-1] == "old_name_0"
+    assert "files_with_matches" not in names
+
+
+def test_the_longer_the_session_the_more_names() -> None:
+    """Up to a part of the ledger's usual size."""
+    said = " ".join(f"some_name_{number}" for number in range(500))
+    talks = [Session().reads("/a", "x" * size).replies(said) for size in (40_000, 90_000, 400_000)]
+    sizes = [len(" ".join(gather(talk.messages).names)) for talk in talks]
+    assert 900 < sizes[0] == sizes[1] < 1_200 < 1.3 * sizes[1] < sizes[2] < 1_600
 
 
 def test_all_that_messages_say_is_their_plain_text() -> None:
