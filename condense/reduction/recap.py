@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.budget.situation import Addition, Gauge, Reduction, Trigger
+from condense.budget.situation import Addition, Gauge, Reduction
 from condense.history.boundaries import require_enough, unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import framed, load_prompt, repair_instruction
@@ -85,11 +85,11 @@ async def summarise(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) ->
     """Return the reduction that hides messages behind a summary of them by the model."""
     prompt = instruction(strategy, split, gauge, kit)
     written = await Writer(gauge, kit).write(split.hidden, prompt)
-    made = await stand_in(strategy, split, gauge, kit, (opening(written.summary),))
+    made = stand_in(strategy, split, gauge, kit, (opening(written.summary),))
     return with_written(made, written, prompt, kit)
 
 
-async def stand_in(
+def stand_in(
     strategy: Strategy,
     split: Split,
     gauge: Gauge,
@@ -108,15 +108,8 @@ async def stand_in(
     # The unread messages stay, or are hidden before they were read.
     is_lost = len(split.kept) < len(split.unread)
     dropped = tell_unread(split.unread, gauge) if is_lost else Addition()
-    environment = Addition()
-    if situation.environment and situation.trigger is not Trigger.MANUAL:
-        try:
-            details = await situation.environment()
-            environment = Addition(blocks=(TextBlock(details),) if details.strip() else ())
-        except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
-            environment = Addition(notes=(f"The environment's details are missing: {error}",))
     directives = repeated_directives(situation, {message.id for message in split.kept})
-    rest = (*directives, *dropped.blocks, *environment.blocks)
+    rest = (*directives, *dropped.blocks)
     first = carried = Addition()
     if split.keeps_first:
         # Half of the room is for the rest.
@@ -129,5 +122,4 @@ async def stand_in(
         carried = carry_newest(effective, split.hidden, known, room, kit.counter)
     blocks = (*head, *first.blocks, *carried.blocks, *rest)
     made = make_reduction(strategy, split.hidden, blocks, tags, gauge=gauge, kit=kit)
-    notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
-    return replace(made, notes=notes)
+    return replace(made, notes=(*dropped.notes, *first.notes, *carried.notes))

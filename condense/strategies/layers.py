@@ -46,7 +46,7 @@ class Layers(ByModel):
         stack = [*layers_in(known), Layer(0, written.summary)]
         layers, notes = await self._merged(stack, asking, writer)
         head = (opening(), *[layer.block for layer in layers])
-        made = await stand_in(self, split, gauge, kit, head)
+        made = stand_in(self, split, gauge, kit, head)
         noting = replace(written, notes=(*written.notes, *notes))
         return with_written(made, noting, prompt, kit)
 

@@ -25,5 +25,5 @@ class LedgerAlone(ByRule):
         split = split_at(gauge)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
         head = (opening("" if facts else NO_FACTS), *facts)
-        made = await stand_in(self, split, gauge, kit, head, facts=facts)
+        made = stand_in(self, split, gauge, kit, head, facts=facts)
         return replace(made, summary="\n\n".join([block.text for block in facts]))

@@ -38,5 +38,5 @@ class ProviderCompaction(ByModel):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = await stand_in(self, split, gauge, kit, (block, opening()))
+        made = stand_in(self, split, gauge, kit, (block, opening()))
         return with_written(made, written, prompt, kit)
