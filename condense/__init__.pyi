@@ -73,14 +73,17 @@ from .history.boundaries import (
     unread_tail,
 )
 from .history.command_blocks import command_blocks, extract_command_blocks
-from .history.effective_history import effective_history, messages_since_last_summary
+from .history.effective_history import (
+    effective_history,
+    messages_since_last_summary,
+    replace_hidden,
+)
 from .history.signed_blocks import is_compaction, without_compaction
 from .history.tags import (
     Truncation,
     hide_behind,
     plan_truncation,
     redo,
-    replace_hidden,
     rewind,
     truncate,
     undo,

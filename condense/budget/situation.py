@@ -10,7 +10,7 @@ from condense.budget.budget import Budget
 from condense.budget.language import language_in
 from condense.errors import SkipReason
 from condense.folded_files.results import Folded, FoldedFile
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Block, Json, Message
 from condense.prices import Usage
 from condense.tokens.counters import TokenCount, TokenCounter, compact, count_messages

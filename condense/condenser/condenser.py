@@ -21,11 +21,13 @@ from condense.errors import (
 )
 from condense.reduction.strategy import Strategy
 from condense.strategies import load_strategy
+from condense.strategies.ledger import LedgerAlone
+from condense.strategies.sliding_window import SlidingWindow
 from condense.summaries.summarizer import Kit, Summarizer
 from condense.tokens.counters import TokenCounter
 
 # Below any summary by the model: the facts alone, then less of the history.
-FALLBACKS = ("ledger", "sliding_window")
+FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
 INSTEAD = {"provider": "fresh_start"}
 

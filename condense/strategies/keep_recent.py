@@ -6,7 +6,7 @@ from dataclasses import replace
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Message
 from condense.reduction.recap import split_at, summarise
 from condense.reduction.strategy import ByModel

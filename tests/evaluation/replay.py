@@ -16,7 +16,7 @@ from condense.errors import CondenseError
 from condense.folded_files.results import Folded
 from condense.folded_files.sections import fold_files
 from condense.history.boundaries import pair_calls
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Message
 from condense.reduction.strategy import Strategy
 from condense.replay import ExcerptSummarizer
