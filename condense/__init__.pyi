@@ -24,9 +24,10 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, ladder_from
+from .condenser.condenser import Condenser
+from .condenser.default_hooks import DEFAULT_VALIDATORS, AttachFoldedFiles, attach_ledger
 from .condenser.hooks import Hooks, Plan, Veto
-from .condenser.ladder import Policy
+from .condenser.ladder import Policy, ladder_from
 from .condenser.log import (
     Attempt,
     AttemptFailed,
@@ -38,7 +39,6 @@ from .condenser.log import (
     NullLog,
 )
 from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .condenser.validators import DEFAULT_VALIDATORS
 from .configuration import Configuration
 from .errors import (
     CannotFit,
@@ -72,7 +72,6 @@ from .history.boundaries import (
     safe_cuts,
     unread_tail,
 )
-from .history.command_blocks import command_blocks, extract_command_blocks
 from .history.effective_history import (
     effective_history,
     messages_since_last_summary,
@@ -120,7 +119,13 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
+from .reduction.carryover import (
+    carried_pin_ids,
+    command_blocks,
+    extract_command_blocks,
+    readdress_pins,
+    shows_pin,
+)
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
@@ -135,7 +140,6 @@ from .strategies import (
     register_strategy,
     unregister_strategy,
 )
-from .summaries.attachments import AttachFoldedFiles, attach_ledger
 from .summaries.summarizer import (
     Bill,
     Chunk,

@@ -6,9 +6,9 @@ from typing import Any
 
 from condense.budget.budget import BUFFER, Budget, Fixed, Resolver, with_threshold
 from condense.budget.situation import Situation
-from condense.condenser.condenser import Condenser, ladder_from
+from condense.condenser.condenser import Condenser
 from condense.condenser.hooks import Hooks, PromptChoice
-from condense.condenser.ladder import Policy
+from condense.condenser.ladder import Policy, ladder_from
 from condense.condenser.log import CondensationLog
 from condense.condenser.review import Reviewer
 from condense.messages import Message

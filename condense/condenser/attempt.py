@@ -20,7 +20,7 @@ from condense.condenser.log import (
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts.markdown import parse_ledger
-from condense.history.signed_blocks import behind, count_thinking
+from condense.history.signed_blocks import count_thinking_behind
 from condense.messages import Block, Message, TextBlock
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
@@ -218,7 +218,7 @@ class AttemptRunner:
         for hook in self.hooks.hooks.after:
             if addition := await self.hooks.addition(hook, situation, reduction):
                 reduction = self._extended(reduction, addition, hook)
-        if count := count_thinking(behind(situation.effective, reduction.hidden)):
+        if count := count_thinking_behind(situation.effective, reduction.hidden):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
         return await self.hooks.judged(situation, reduction)
 

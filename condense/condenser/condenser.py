@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
+from condense.condenser.default_hooks import attach_ledger
 from condense.condenser.hooks import HookRun, Hooks, PromptChoice
-from condense.condenser.ladder import Ladder, Policy
+from condense.condenser.ladder import LADDER, Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -19,30 +20,12 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
+from condense.prompts import BESIDE_LEDGER, CONDENSE
 from condense.reduction.strategy import Strategy
 from condense.strategies import load_strategy
-from condense.strategies.ledger import LedgerAlone
-from condense.strategies.sliding_window import SlidingWindow
 from condense.summaries.summarizer import Kit, Summarizer
 from condense.tokens.counters import TokenCounter
 
-# Below any summary by the model: the facts alone, then less of the history.
-FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
-# What not every model has is followed by what every model can do.
-INSTEAD = {"provider": "fresh_start"}
-
-
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
-    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
-
-    With ``clear`` superseded tool output goes first.
-    """
-    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
-    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
-
-
-LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
 logger = logging.getLogger(__name__)
@@ -133,7 +116,9 @@ class Condenser:
         """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
         rungs = ladder.rungs()
         names = tuple([strategy.name for strategy in rungs])
-        plan = await hooks.plan(ladder.situation, names, self.choose_prompt)
+        # By default the prompt asks for what no ledger adds.
+        key = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
+        plan = await hooks.plan(ladder.situation, names, self.choose_prompt, key)
         situation = replace(
             ladder.situation,
             prompt=plan.prompt or "",

@@ -14,8 +14,7 @@ from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError, Vetoed
 from condense.messages import Block
-from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
-from condense.summaries.attachments import attach_ledger
+from condense.prompts import load_prompt
 
 log = logging.getLogger(__name__)
 
@@ -106,14 +105,16 @@ class HookRun:
         return None
 
     async def plan(
-        self, situation: Situation, strategies: tuple[str, ...], choose: PromptChoice | None
+        self,
+        situation: Situation,
+        strategies: tuple[str, ...],
+        choose: PromptChoice | None,
+        key: str,
     ) -> Plan:
         """Return what is to be done as the hooks want it; raise Vetoed where one does not.
 
-        The key of a prompt that does not exist is noted, and another one holds. By default the
-        prompt asks for what no ledger adds.
+        The key of a prompt that does not exist is noted, and that of ``key`` holds.
         """
-        key = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
         if choose:
             with self._guarded(choose):
                 key = self._known(choose(situation)) or key

@@ -18,10 +18,28 @@ from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
+from condense.strategies.ledger import LedgerAlone
 from condense.strategies.sliding_window import SlidingWindow
 from condense.tokens.counters import count_tools
 
 LOSES_PINS = "The strategy {name} would lose what is pinned"
+# Below any summary by the model: the facts alone, then less of the history.
+FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
+# What not every model has is followed by what every model can do.
+INSTEAD = {"provider": "fresh_start"}
+
+
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
+    return (*(("clear",) if clear else ()), *first, *fallbacks)
+
+
+LADDER = ladder_from("fresh_start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

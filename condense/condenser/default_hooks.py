@@ -1,22 +1,36 @@
-"""Validators that are there by default: rules that tell an unusable summary.
+"""Hooks that are there by default: ledger and files beside a summary, and what judges one.
 
-Each judges what a model wrote in place of hidden messages. Below ``BRIEF`` tokens there may be
-nothing to say that takes sections, or more words than the ledger has.
+Each validator judges what a model wrote in place of hidden messages. Below ``BRIEF`` tokens there
+may be nothing to say that takes sections, or more words than the ledger has.
 """
 
 import asyncio
+import os
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from condense.budget.situation import Reduction, Situation, Verdict
+from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.facts.markdown import parse_ledger, render
 from condense.facts.receipt import receipt
 from condense.facts.texts import plain_text
+from condense.folded_files.files_read import files_read
+from condense.folded_files.results import Folded
+from condense.folded_files.sections import LIMIT, fold_files
+from condense.folded_files.workspace import Ignore
 from condense.messages import Message, TextBlock
+from condense.reduction.carryover import facts_of
 from condense.tokens.counters import CharacterCounter
 
+# Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most
+# models had when it chose them, where they take some 7 %, and as much of a smaller window.
+PER_TOKEN_OF_WINDOW = 0.25
+# Characters for each token gained: a token of code is three or four, so two thirds stay gained.
+PER_TOKEN_GAINED = 1
+
+FACTS = "the facts of the hidden messages, copied by rule"
+FILES = "the signatures of files that were read"
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
 BRIEF = 2_000  # tokens
 # A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
@@ -49,6 +63,49 @@ FACTS = 0.5
 FEWEST = 3  # facts of a kind; a share of fewer is chance
 NAMED = 20  # missing facts, for the repair
 _KEPT_KINDS = ("edited_files", "constraints")
+
+
+async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
+    """Return the facts of what a summary by a model hides, copied by rule.
+
+    They take 4 % of the window at most, of a small one up to a tenth. A ledger that is itself the
+    summary, and a truncation's marker, carry theirs already.
+    """
+    if reduction.kind != "condensed" or not reduction.prompt:
+        return Addition()
+    facts = await facts_of(reduction.hidden_among(situation.effective), situation)
+    return Addition(blocks=facts, what=FACTS)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachFoldedFiles:
+    """Adds the files that a summary hides the reading of, as signatures, and says so on record.
+
+    ``root`` is the workspace; ``ignore`` tells which paths in it are not shown, in place of its
+    ``.rooignore``. The last read comes first. All of them take 50,000 characters at most, less in
+    a window under 200,000 tokens, and a third of what was gained. A truncation gets none.
+    """
+
+    root: str | os.PathLike[str]
+    ignore: Ignore | None = None
+
+    async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
+        """Return one block for each file; nothing where none was read."""
+        if reduction.kind != "condensed":
+            return Addition()
+        hidden = reduction.hidden_among(situation.effective)
+        paths = await asyncio.to_thread(files_read, hidden)
+        if not paths:
+            return Addition()
+        gained = reduction.tokens_before.value - reduction.tokens_after.value
+        of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
+        room = max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))
+        folded = await asyncio.to_thread(self.fold, paths, room)
+        return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
+
+    def fold(self, paths: Sequence[str], limit: int) -> Folded:
+        """Return the signatures of these files in so many characters, wherever they are kept."""
+        return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
 
 
 async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
