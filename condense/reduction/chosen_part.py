@@ -9,8 +9,16 @@ from condense.facts.texts import one_line
 from condense.history.boundaries import pair_calls, require_enough, safe_cuts, unread_tail
 from condense.messages import Tags, TextBlock, content_to_api
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
-from condense.reduction.recap import Split, instruction, opening, stand_in, with_written
-from condense.reduction.strategy import ByModel, Strategy, make_reduction
+from condense.reduction.strategy import (
+    ByModel,
+    Split,
+    Strategy,
+    instruction,
+    make_reduction,
+    opening,
+    stand_in,
+    with_written,
+)
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 from condense.tokens.counters import TokenCount

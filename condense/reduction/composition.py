@@ -12,7 +12,7 @@ from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
 from condense.prompts import load_prompt
 from condense.reduction import carryover
-from condense.reduction.recap import HEADING, opening
+from condense.reduction.strategy import HEADING, opening
 
 LAYER = "## Part of the Summary, Merged {rank} Times\n"
 _LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.reduction.carryover import facts_of
-from condense.reduction.recap import opening, split_at, stand_in
-from condense.reduction.strategy import ByRule
+from condense.reduction.strategy import ByRule, opening, split_at, stand_in
 from condense.summaries.summarizer import Kit
 
 NO_FACTS = "The hidden messages held no request, file or command."
