@@ -22,9 +22,8 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
-from chatapp.storage import partial_replies
 from chatapp.storage.request_log import RequestLog, Written
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.writes import RetriedWrites, kept_draft, partial_replies
 from chatapp.telemetry import note_call
 
 
@@ -103,7 +102,7 @@ class ConversationJournal:
 
     def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
-        partial_replies.writer.keep(number, read, at_once=at_once)
+        partial_replies.keep(number, read, at_once=at_once)
 
     async def open_tool(self, call: condense.ToolUseBlock) -> int:
         """Put a tool on record before it runs, and return the run's number."""
@@ -199,7 +198,7 @@ class ConversationJournal:
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
-            draft=partial_replies.kept(call.draft) if message and not call.is_whole else "",
+            draft=kept_draft(call.draft) if message and not call.is_whole else "",
             message=message,
             cost=cost,
             seconds=call.seconds,
@@ -211,9 +210,9 @@ class ConversationJournal:
             tokens_missed=call.facts.missed_tokens,
             transformations=[*call.facts.transformations],
         ):
-            partial_replies.writer.forget(call.number)
+            partial_replies.forget(call.number)
             raise TurnEnded(_("This turn was ended by another process of the server."))
-        transaction.on_commit(partial(partial_replies.writer.forget, call.number))
+        transaction.on_commit(partial(partial_replies.forget, call.number))
         transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 
     async def _entry(self, call: CallRecord) -> _Entry:

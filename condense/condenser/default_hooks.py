@@ -59,7 +59,7 @@ DENSITY_FROM = 400  # characters; below that the ratio says little
 # So many places of a summary are looked for in what it hides; nearly all there is a copy.
 PROBES, PROBE, COPIED = 40, 60, 0.9
 # Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
-FACTS = 0.5
+KEPT = 0.5
 FEWEST = 3  # facts of a kind; a share of fewer is chance
 NAMED = 20  # missing facts, for the repair
 _KEPT_KINDS = ("edited_files", "constraints")
@@ -169,7 +169,7 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
     tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
-    if score >= FACTS:
+    if score >= KEPT:
         return Verdict(name="facts", score=score)
     gone = [one.probe for one in found.findings if one.state not in ("kept", "named")]
     missing = [probe.text for probe in gone if probe.kind in _KEPT_KINDS][:NAMED]
