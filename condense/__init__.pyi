@@ -24,9 +24,15 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser
-from .condenser.default_hooks import DEFAULT_VALIDATORS, AttachFoldedFiles, attach_ledger
-from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.condenser import Condenser, Configuration
+from .condenser.hooks import (
+    DEFAULT_VALIDATORS,
+    AttachFoldedFiles,
+    Hooks,
+    Plan,
+    Veto,
+    attach_ledger,
+)
 from .condenser.ladder import Policy, ladder_from
 from .condenser.log import (
     Attempt,
@@ -39,7 +45,6 @@ from .condenser.log import (
     NullLog,
 )
 from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .configuration import Configuration
 from .errors import (
     CannotFit,
     CondenseError,

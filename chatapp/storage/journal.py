@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
+from chatapp.agent.ports import CallOpening, CallRecord
 from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
@@ -47,6 +47,8 @@ class ConversationJournal:
     """
 
     in_turn = goes_on = True
+    # Stores what a call has written so far, soon or at once; returns immediately.
+    keep_draft = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         """Take the run whose calls and messages are kept."""
@@ -99,10 +101,6 @@ class ConversationJournal:
         """Take a call off the record that is not made after all."""
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
         self.requests.written = Written()
-
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
-        partial_replies.keep(number, read, at_once=at_once)
 
     async def open_tool(self, call: condense.ToolUseBlock) -> int:
         """Put a tool on record before it runs, and return the run's number."""

@@ -18,6 +18,7 @@ from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
+from condense.strategies.fresh_start import FreshStart
 from condense.strategies.ledger import LedgerAlone
 from condense.strategies.sliding_window import SlidingWindow
 from condense.tokens.counters import count_tools
@@ -26,7 +27,7 @@ LOSES_PINS = "The strategy {name} would lose what is pinned"
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
-INSTEAD = {"provider": "fresh_start"}
+INSTEAD = {"provider": FreshStart.name}
 
 
 def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
@@ -39,7 +40,7 @@ def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
     return (*(("clear",) if clear else ()), *first, *fallbacks)
 
 
-LADDER = ladder_from("fresh_start")
+LADDER = ladder_from(FreshStart.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from functools import partial
 from condense.budget.situation import Gauge
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.history.signed_blocks import without_compaction, without_thinking
-from condense.messages import Message, OpaqueBlock
+from condense.messages import Message, OpaqueBlock, TextBlock
 from condense.prompts import framed, load_prompt
 from condense.requests.request import replace_images, shape_request
 from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
@@ -56,6 +56,8 @@ class Written:
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
     """Return messages with tool calls and results as text, and without reasoning."""
+    if not [True for one in messages for block in one.blocks if not isinstance(block, TextBlock)]:
+        return tuple(messages)
     answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
     return tuple(

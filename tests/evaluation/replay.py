@@ -10,8 +10,7 @@ from typing import Any, override
 from condense.budget.budget import Budget
 from condense.budget.situation import Reduction, Situation, Trigger
 from condense.condenser.condenser import Condenser
-from condense.condenser.default_hooks import AttachFoldedFiles, attach_ledger
-from condense.condenser.hooks import Hooks
+from condense.condenser.hooks import AttachFoldedFiles, Hooks, attach_ledger
 from condense.condenser.ladder import Policy
 from condense.errors import CondenseError
 from condense.folded_files.results import Folded

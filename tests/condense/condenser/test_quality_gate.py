@@ -21,7 +21,7 @@ from condense import (
     attach_ledger,
     ladder_from,
 )
-from condense.condenser.default_hooks import (
+from condense.condenser.hooks import (
     has_sections,
     is_no_refusal,
     keeps_facts,
