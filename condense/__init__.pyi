@@ -24,7 +24,7 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, Configuration
+from .condenser.condenser import Condenser, Configuration, ladder_from
 from .condenser.hooks import (
     DEFAULT_VALIDATORS,
     AttachFoldedFiles,
@@ -33,7 +33,7 @@ from .condenser.hooks import (
     Veto,
     attach_ledger,
 )
-from .condenser.ladder import Policy, ladder_from
+from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
     AttemptFailed,

@@ -13,7 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.condensation.cost_forecast import predicted_columns
+from chatapp.condensation.forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (

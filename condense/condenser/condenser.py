@@ -10,7 +10,7 @@ from condense.budget.budget import BUFFER, Budget, Fixed, Resolver, with_thresho
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, PromptChoice
-from condense.condenser.ladder import LADDER, Ladder, Policy
+from condense.condenser.ladder import FALLBACKS, INSTEAD, LADDER, Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -157,6 +157,16 @@ class Condenser:
         error.cost = sum([one.cost for one in failures], Decimal(0))
         error.calls = sum([one.calls for one in failures])
         raise error
+
+
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
+    return (*(("clear",) if clear else ()), *first, *fallbacks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

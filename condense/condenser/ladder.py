@@ -28,19 +28,7 @@ LOSES_PINS = "The strategy {name} would lose what is pinned"
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
 INSTEAD = {"provider": FreshStart.name}
-
-
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
-    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
-
-    With ``clear`` superseded tool output goes first.
-    """
-    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
-    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
-
-
-LADDER = ladder_from(FreshStart.name)
+LADDER = (FreshStart.name, *FALLBACKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
