@@ -267,10 +267,3 @@ class AttemptLog:
             **calls.spent(),
             **columns,
         )
-
-
-def last_tried(conversation_id: uuid.UUID) -> int:
-    """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
-    tried = Condensation.objects.filter(conversation=conversation_id).order_by("-at_seq")
-    asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-    return asked_for.values_list("at_seq", flat=True).first() or 0

@@ -15,13 +15,13 @@ from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import AttemptLog, last_tried
+from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.environment_details import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
-from chatapp.models import message_store
+from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.tools import WorkspaceToolbox
@@ -72,8 +72,10 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
-        tried = last_tried(self.run.conversation.pk)
-        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
+        tried = Condensation.objects.filter(conversation=self.run.conversation.pk)
+        tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
+        newest = tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=newest)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
         return Condensing(condenser, log, reviewer)
