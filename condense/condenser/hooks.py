@@ -2,8 +2,8 @@
 
 None can break one: a hook that raises is logged, noted with the attempt, and otherwise as if it
 were not there. By default ledger and files stand beside a summary, and validators judge what a
-model wrote. Below ``BRIEF`` tokens of hidden text there may be nothing to say that takes sections,
-or more words than the ledger has.
+model wrote. Of fewer than ``BRIEF`` characters there may be nothing to say that takes sections, or
+more words than the ledger has.
 """
 
 import asyncio
@@ -29,7 +29,6 @@ from condense.folded_files.workspace import Ignore
 from condense.messages import Block, Message, TextBlock
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
 from condense.reduction.carryover import facts_of
-from condense.tokens.counters import CharacterCounter
 
 log = logging.getLogger(__name__)
 
@@ -213,7 +212,7 @@ PER_TOKEN_GAINED = 1
 FACTS = "the facts of the hidden messages, copied by rule"
 FILES = "the signatures of files that were read"
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
-BRIEF = 2_000  # tokens
+BRIEF = 8_000  # characters
 # A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
 # is about may follow on its line, after a colon.
 _HEADING = re.compile(
@@ -375,5 +374,4 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
 
 
 def _is_brief(situation: Situation, reduction: Reduction) -> bool:
-    text = plain_text(reduction.hidden_among(situation.effective))
-    return CharacterCounter().count(text) < BRIEF
+    return len(plain_text(reduction.hidden_among(situation.effective))) < BRIEF
