@@ -89,6 +89,7 @@ from .history.tags import (
 from .messages import (
     BESIDE,
     ENVIRONMENT,
+    RECALLED,
     USER_WORDS,
     Block,
     Content,
@@ -117,6 +118,7 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
+from .recall.passages import Passage, Recall, recalled_block, token_limit
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
@@ -174,6 +176,7 @@ __all__ = [
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
     "NOT_SEARCHED",
+    "RECALLED",
     "USER_WORDS",
     "Accept",
     "Adaptive",
@@ -228,6 +231,7 @@ __all__ = [
     "OpaqueBlock",
     "Pairing",
     "PartKind",
+    "Passage",
     "PerProfile",
     "Plan",
     "Policy",
@@ -235,6 +239,7 @@ __all__ = [
     "Probe",
     "PromptCounter",
     "Proposal",
+    "Recall",
     "Receipt",
     "RedoRefused",
     "Reduction",
@@ -318,6 +323,7 @@ __all__ = [
     "plan_truncation",
     "read_roo_settings",
     "readdress_pins",
+    "recalled_block",
     "receipt",
     "redo",
     "register_prompt",
@@ -333,6 +339,7 @@ __all__ = [
     "shows_pin",
     "split_beside",
     "split_parts",
+    "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",
     "tools_to_text",
