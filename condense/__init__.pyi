@@ -96,6 +96,7 @@ from .history.tags import (
 from .messages import (
     BESIDE,
     ENVIRONMENT,
+    RECALLED,
     USER_WORDS,
     Block,
     Content,
@@ -124,6 +125,7 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
+from .recall.passages import Passage, Recall, recalled_block, token_limit
 from .reduction.carryover import (
     carried_pin_ids,
     command_blocks,
@@ -186,6 +188,7 @@ __all__ = [
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
     "NOT_SEARCHED",
+    "RECALLED",
     "USER_WORDS",
     "Accept",
     "Adaptive",
@@ -240,6 +243,7 @@ __all__ = [
     "OpaqueBlock",
     "Pairing",
     "PartKind",
+    "Passage",
     "PerProfile",
     "Plan",
     "Policy",
@@ -247,6 +251,7 @@ __all__ = [
     "Probe",
     "PromptCounter",
     "Proposal",
+    "Recall",
     "Receipt",
     "RedoRefused",
     "Reduction",
@@ -330,6 +335,7 @@ __all__ = [
     "plan_truncation",
     "read_roo_settings",
     "readdress_pins",
+    "recalled_block",
     "receipt",
     "redo",
     "register_prompt",
@@ -345,6 +351,7 @@ __all__ = [
     "shows_pin",
     "split_beside",
     "split_parts",
+    "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",
     "tools_to_text",
