@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Self
+from typing import Self
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -125,22 +125,6 @@ def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     if profile.price_cache_write <= profile.price_input:
         return usage
     return replace(usage, input=0, cache_write=usage.input)
-
-
-def predicted_columns(
-    terms: TurnSettings, expected: condense.Usage, *, unchanged: bool
-) -> dict[str, Any]:
-    """Return what was predicted as an attempt's columns; nothing where no model is called."""
-    if not expected.total:
-        return {}
-    usage = predict(terms, expected, unchanged=unchanged)
-    return {
-        "predicted_input": usage.input,
-        "predicted_cache_read": usage.cache_read,
-        "predicted_cache_write": usage.cache_write,
-        "predicted_output": usage.output,
-        "predicted_cost": terms.writer.cost_of(usage),
-    }
 
 
 # What a summary takes of what it stands for, and all that is written for it, as was measured.
