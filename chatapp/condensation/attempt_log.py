@@ -14,7 +14,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.condensation.forecast import predict
+from chatapp.condensation.threshold import predict
 from chatapp.context.condense_requests import Scope
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (

@@ -26,7 +26,7 @@ from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import Condensation, Pin, Preferences, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.condensation import background_drafts
-from chatapp.condensation.forecast import CondensingPoint
+from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import sizes
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview

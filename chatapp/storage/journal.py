@@ -22,8 +22,8 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
+from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
-from chatapp.storage.writes import RetriedWrites, kept_draft, partial_replies
 from chatapp.telemetry import note_call
 
 

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.condensation.forecast import CondensingPoint, source_label
+from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.models import Condensation
 from chatapp.number_formats import money, number
 

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.condensation.forecast import CONDENSES, TRUNCATES
+from chatapp.condensation.threshold import CONDENSES, TRUNCATES
 from chatapp.tools import TOOL_SPECS
 
 register = template.Library()

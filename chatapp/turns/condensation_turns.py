@@ -6,7 +6,7 @@ from django.db import transaction
 
 import condense
 from chatapp import errors
-from chatapp.condensation.forecast import is_cheaper
+from chatapp.condensation.threshold import is_cheaper
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.live.context_bar import forecast

@@ -24,7 +24,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.storage.writes import kept_draft, partial_replies
+from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
 
 INTERRUPTED = "interrupted"

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from chatapp.accounts import accounts
 from chatapp.accounts.profiles import probe_profile
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.condensation.forecast import CondensingPoint
+from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.turn_context import budget_for
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures

@@ -14,7 +14,7 @@ from chatapp.agent import async_tasks
 from chatapp.agent.ports import PartialReply
 from chatapp.models import ModelCall
 from chatapp.models.database import insert
-from chatapp.storage import writes
+from chatapp.storage import partial_replies
 from tests.bench.clock import once
 from tests.bench.conversations import make_conversation, make_owner
 from tests.bench.server import Server, model, open_page, printed, serving
@@ -127,13 +127,13 @@ def _measure_drafts(turn: float) -> Row:
     draft = PartialReply([{"type": "text", "text": "word " * (WORDS // 2)}])
 
     async def store() -> None:
-        writer = writes.PartialReplyWriter()
+        writer = partial_replies.PartialReplyWriter()
         for number in numbers:
             writer.keep(number, lambda: draft, at_once=True)
         assert writer.task
         await writer.task
 
     seconds = min(once(lambda: asyncio.run(store())) for _ in range(5)) / len(numbers)
-    times = WORDS * EVERY / (writes.PAUSE + writes.SHORTEST_PAUSE)
+    times = WORDS * EVERY / (partial_replies.PAUSE + partial_replies.SHORTEST_PAUSE)
     here = 1_000 * times * seconds
     return Row("… drafts of a turn", here, "ms", 0.05, "all that the turn takes", turn)

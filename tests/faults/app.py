@@ -43,7 +43,7 @@ _read_at: deque[float] = deque(maxlen=1)
 def _note_reading() -> None:
     """Have the writer of drafts note when it reads what it is about to store."""
     # It needs the models.
-    from chatapp.storage.writes import partial_replies  # noqa: PLC0415
+    from chatapp.storage.partial_replies import partial_replies  # noqa: PLC0415
 
     keep = partial_replies.keep
 

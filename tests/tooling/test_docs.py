@@ -14,7 +14,7 @@ from django.core.management import get_commands
 import condense
 from chatapp.models import turns
 from chatapp.providers import provider_specs
-from chatapp.storage import writes
+from chatapp.storage import partial_replies
 from chatapp.turns import active_conversations
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())
     assert (active_conversations.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
-    assert writes.PAUSE < 0.5
+    assert partial_replies.PAUSE < 0.5
     for told in ("a sign of life every two seconds", "silent for 8 seconds", "half a second old"):
         assert told in text
 

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.condensation.forecast import CondensingPoint
+from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import turn_context
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm

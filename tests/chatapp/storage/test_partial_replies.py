@@ -16,9 +16,9 @@ from chatapp.agent.ports import CallOpening, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
 from chatapp.models import Conversation, Message, ModelCall, ToolRun, Turn
-from chatapp.storage import writes
+from chatapp.storage import partial_replies
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.writes import PartialReplyWriter, RetriedWrites
+from chatapp.storage.partial_replies import PartialReplyWriter, RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -88,7 +88,7 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
         statements.append(sql)
         return execute(sql, *rest)
 
-    wrappers = writes.THREAD.submit(lambda: connection.execute_wrappers).result()
+    wrappers = partial_replies.THREAD.submit(lambda: connection.execute_wrappers).result()
     wrappers.append(note)
     for pen in many:
         writer.keep(pen.number, pen.read, at_once=False)

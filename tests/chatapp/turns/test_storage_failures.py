@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.storage import writes
+from chatapp.storage import partial_replies
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -36,13 +36,13 @@ def fill_disk() -> None:
         cursor.execute("PRAGMA page_count")
         (pages,) = cursor.fetchone()
     limit_pages(pages)
-    writes.THREAD.submit(limit_pages, pages).result()
+    partial_replies.THREAD.submit(limit_pages, pages).result()
 
 
 def free_disk() -> None:
     """Let the database grow again."""
     limit_pages(FULL)
-    writes.THREAD.submit(limit_pages, FULL).result()
+    partial_replies.THREAD.submit(limit_pages, FULL).result()
     execute("DROP TABLE filler")
 
 
@@ -86,7 +86,7 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     page: Page,
 ) -> None:
     """With room again in time, nothing is lost, and the notice goes."""
-    monkeypatch.setattr(writes, "WAITS", (0.5,) * 1_000)
+    monkeypatch.setattr(partial_replies, "WAITS", (0.5,) * 1_000)
     text, gate = "Well: " + "long, " * 20_000 + "at last.", Gate()
     await until_written(page, anthropic_standin, Reply(text, gate=gate))
     async with full_disk(gate):
@@ -110,9 +110,9 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     page: Page,
 ) -> None:
     """Until then it stays on every page, which says what to do; the next message is refused."""
-    monkeypatch.setattr(writes, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(partial_replies, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
-    monkeypatch.setattr(writes, "PAUSE", 1_000.0)
+    monkeypatch.setattr(partial_replies, "PAUSE", 1_000.0)
     text, gate = "**Well:**\n\n" + "long, " * 20_000 + "at last.", Gate()
     again = Reply("There is room again.")
     await until_written(page, anthropic_standin, Reply(text, gate=gate), again)

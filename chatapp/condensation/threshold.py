@@ -1,4 +1,4 @@
-"""Forecasts: at which size a context is condensed, and what that costs now and later."""
+"""Thresholds: at which size a context is condensed, and what that costs now and later."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Writes that must not be lost: what the model wrote was paid for, and people saw it.
+"""Partial replies, and other writes that must not be lost: people saw them, and they were paid for.
 
 Replies are stored twice a second while they are written, so that a crash takes no more. All of a
 process go into one short transaction: a hundred streams cost hardly more writes than one. A stream
