@@ -24,8 +24,15 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, ladder_from
-from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.condenser import Condenser, Configuration, ladder_from
+from .condenser.hooks import (
+    DEFAULT_VALIDATORS,
+    AttachFoldedFiles,
+    Hooks,
+    Plan,
+    Veto,
+    attach_ledger,
+)
 from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
@@ -38,8 +45,6 @@ from .condenser.log import (
     NullLog,
 )
 from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .condenser.validators import DEFAULT_VALIDATORS
-from .configuration import Configuration
 from .errors import (
     CannotFit,
     CondenseError,
@@ -71,15 +76,17 @@ from .history.boundaries import (
     safe_cuts,
     unread_tail,
 )
-from .history.command_blocks import command_blocks, extract_command_blocks
-from .history.effective_history import effective_history, messages_since_last_summary
+from .history.effective_history import (
+    effective_history,
+    messages_since_last_summary,
+    replace_hidden,
+)
 from .history.signed_blocks import is_compaction, without_compaction
 from .history.tags import (
     Truncation,
     hide_behind,
     plan_truncation,
     redo,
-    replace_hidden,
     rewind,
     truncate,
     undo,
@@ -88,6 +95,7 @@ from .history.tags import (
 from .messages import (
     BESIDE,
     ENVIRONMENT,
+    RECALLED,
     USER_WORDS,
     Block,
     Content,
@@ -116,7 +124,14 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
+from .recall.passages import Passage, Recall, recalled_block, token_limit
+from .reduction.carryover import (
+    carried_pin_ids,
+    command_blocks,
+    extract_command_blocks,
+    readdress_pins,
+    shows_pin,
+)
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
@@ -131,7 +146,6 @@ from .strategies import (
     register_strategy,
     unregister_strategy,
 )
-from .summaries.attachments import AttachFoldedFiles, attach_ledger
 from .summaries.summarizer import (
     Bill,
     Chunk,
@@ -173,6 +187,7 @@ __all__ = [
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
     "NOT_SEARCHED",
+    "RECALLED",
     "USER_WORDS",
     "Accept",
     "Adaptive",
@@ -227,12 +242,14 @@ __all__ = [
     "OpaqueBlock",
     "Pairing",
     "PartKind",
+    "Passage",
     "PerProfile",
     "Plan",
     "Policy",
     "Prices",
     "PromptCounter",
     "Proposal",
+    "Recall",
     "Receipt",
     "RedoRefused",
     "Reduction",
@@ -316,6 +333,7 @@ __all__ = [
     "plan_truncation",
     "read_roo_settings",
     "readdress_pins",
+    "recalled_block",
     "receipt",
     "redo",
     "register_prompt",
@@ -331,6 +349,7 @@ __all__ = [
     "shows_pin",
     "split_beside",
     "split_parts",
+    "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",
     "tools_to_text",

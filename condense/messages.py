@@ -102,6 +102,8 @@ Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 BESIDE = "beside"
 # The kind of what was so when a message was sent, and is told anew with the next.
 ENVIRONMENT = "environment"
+# The kind of passages of hidden messages that were found with a message's words.
+RECALLED = "recalled"
 
 
 def beside_of(block: Block) -> Json:
@@ -269,7 +271,8 @@ class Message:
     @property
     def lasting(self) -> "Message":
         """The message without what held only at its moment, and is not to be carried on."""
-        kept = [one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT]
+        passing = {ENVIRONMENT, RECALLED}
+        kept = [one for one in self.blocks if beside_of(one).get("kind") not in passing]
         return self if isinstance(self.content, str) else self.with_content(tuple(kept))
 
     @property

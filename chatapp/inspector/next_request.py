@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import models
 
 import condense
-from chatapp.condensation.cost_forecast import still_cached
+from chatapp.condensation.threshold import still_cached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.inspector.parts import (

@@ -57,7 +57,7 @@ def is_unspaced(character: str) -> bool:
 
 def _texts(block: Any) -> Iterator[str]:
     match block:
-        case {"beside": {"kind": "environment"}}:
+        case {"beside": {"kind": "environment" | "recalled"}}:
             return
         case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
             yield text

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
-from chatapp.condensation.cost_forecast import bill, predict
+from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from condense.facts.markdown import BEGINNINGS as LEDGERS
-from condense.history.command_blocks import REMINDER
 from condense.history.signed_blocks import without_compaction
 from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
 from condense.prompts import load_prompt
 from condense.reduction import carryover
-from condense.reduction.recap import HEADING, opening
+from condense.reduction.strategy import HEADING, opening
 
 LAYER = "## Part of the Summary, Merged {rank} Times\n"
 _LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))
@@ -37,7 +36,7 @@ _BEGINNINGS = {
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
     **dict.fromkeys(LEDGERS, PartKind.LEDGER),
     "<system-reminder>\n## File Context: ": PartKind.FILES,
-    REMINDER: PartKind.WORKFLOWS,
+    carryover.REMINDER: PartKind.WORKFLOWS,
     f"{carryover.REQUEST}\n": PartKind.REQUEST,
     f"{carryover.FIRST}\n": PartKind.REQUEST,
     f"{carryover.ANSWERED}\n": PartKind.REQUEST,

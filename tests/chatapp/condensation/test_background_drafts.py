@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
+import condense
 from chatapp.condensation import background_drafts
 from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
@@ -24,9 +25,12 @@ from chatapp.models import (
     Profile,
     message_store,
 )
+from chatapp.storage.request_reader import find_changed
+from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
+from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
@@ -134,6 +138,31 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert [one.is_summary for one in seen] == [True, False, False, False, False]
     assert [one.text for one in seen[1:]] == [MORE, "Yes.", MORE, "Yes."]
     assert "What was said." in str(sent[0])
+
+
+async def test_a_draft_is_applied_with_the_environment_as_it_is_then(
+    conversation: Conversation, begin: Begin
+) -> None:
+    """What came since it was drafted is told, once; record and audit chain have what was sent."""
+    await Preferences.objects.aupdate(environment_details=True)
+    folder = await sync_to_async(toolbox.workspace_of)(conversation)
+    async with begin() as drafting:
+        await drafting.finish()
+        await drafting.ask()
+        (folder / "new.txt").touch()
+        await drafting.ask()
+        sent = drafting.standin.requests[-1].body["messages"][0]
+    attempt = await Condensation.objects.select_related("message").aget()
+    assert (attempt.trigger, attempt.status) == ("ahead", Condensation.Status.SUCCEEDED)
+    assert attempt.message
+    stored = message_store.to_engine(attempt.message)
+    last = stored.blocks[-1]
+    assert isinstance(last, condense.TextBlock)
+    assert stored.text.count("# Current time") == 1
+    assert "# Files in the workspace\nnew.txt\n# Context window\nAbout " in last.text
+    assert last.text in [block["text"] for block in sent["content"]]
+    assert not await sync_to_async(problems)(conversation)
+    assert not await sync_to_async(lambda: [*find_changed()])()
 
 
 async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:

@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
-from chatapp.condensation import cost_forecast
-from chatapp.condensation.cost_forecast import predict
+from chatapp.condensation.threshold import is_cheaper, predict
 from chatapp.conversations import conversations, rewind
 from chatapp.forms.profiles import ProfileForm
 from chatapp.maintenance.integrity import find_problems
@@ -306,7 +305,7 @@ def test_it_is_cheaper_by_the_prices_of_the_profile(
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
     Preferences.objects.filter(owner=conversation.owner).update(**wishes)
     terms = run_in(conversation)
-    assert cost_forecast.is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
+    assert is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
 
 
 def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:

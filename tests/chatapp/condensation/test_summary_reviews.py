@@ -23,12 +23,13 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.toolbox import toolbox
 from chatapp.transcript import condensation_page, summary_proposal
 from chatapp.turns.active_conversations import active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -339,6 +340,35 @@ async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     assert (review.status, review.answered_by_id) == (Status.EXPIRED, None)
     assert (await attempt_of(conversation)).status == "succeeded"
     assert "8123" in str(standin.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_an_automatic_one_tells_of_the_surroundings_where_that_is_wanted(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    browser: Client,
+    automatic: object,
+    is_on: bool,
+) -> None:
+    """As beside a message, and as they are when it is accepted, where the person is."""
+    await Preferences.objects.aupdate(environment_details=is_on)
+    folder = await sync_to_async(toolbox.workspace_of)(conversation)
+    socket = connect(conversation, alice)
+    socket.scope["cookies"] = {"zone": "Asia/Kolkata"}
+    await socket.connect(PATIENCE)
+    page = Page(socket)
+    review = await go_on(page, standin)
+    (folder / "new.txt").touch()
+    await answer(browser, review, "accept", summary=review.shown)
+    await page.until_idle()
+    await socket.disconnect(timeout=PATIENCE)
+    message = (await attempt_of(conversation)).message
+    assert message
+    text = message_store.to_engine(message).text
+    parts = ("(Asia/Kolkata, UTC+05:30)", "\nnew.txt\n", "# Context window\nAbout ")
+    assert [part in text for part in ("<environment_details>", *parts)] == [is_on] * 4
+    assert not await sync_to_async(problems)(conversation)
 
 
 async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_on(

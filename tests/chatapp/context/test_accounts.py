@@ -15,8 +15,8 @@ from chatapp.context import sizes as budgets
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.storage.request_reader import find_changed
-from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
 

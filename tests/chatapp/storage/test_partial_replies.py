@@ -18,8 +18,7 @@ from chatapp.context import sizes
 from chatapp.models import Conversation, Message, ModelCall, ToolRun, Turn
 from chatapp.storage import partial_replies
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.partial_replies import PartialReplyWriter
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import PartialReplyWriter, RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in

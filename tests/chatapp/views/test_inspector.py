@@ -15,7 +15,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.condensation.cost_forecast import CACHED_FOR
+from chatapp.condensation.threshold import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.conversations import pins, rewind

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import condense
-from condense.summaries.summary_request import flatten
+from condense.summaries.writer import flatten
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import chat, reduce_with, situation

@@ -19,7 +19,7 @@ from condense import (
     ToolUseBlock,
     Trigger,
 )
-from condense.summaries.attachments import PER_TOKEN_OF_WINDOW
+from condense.condenser.hooks import PER_TOKEN_OF_WINDOW
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import texts
 

@@ -1,0 +1,82 @@
+"""Passages of hidden messages, and the block in which they stand beside a new message."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from condense.messages import BESIDE, RECALLED, TextBlock
+from condense.tokens.counters import TokenCounter
+
+# Tokens that passages may take beside one message, and the share of the window; the less holds.
+MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
+MOST_PASSAGES = 5
+OPENING = "<recalled>"
+_INTRODUCTION = (
+    "Found in the hidden part of this conversation with the words of the message below. "
+    "It may not matter here; whatever is said later holds."
+)
+_CLOSING = re.compile(r"<(?=/\s*recalled>)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a hidden message, found by some words.
+
+    ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
+    how well it fits: 1 is an answer as good as certain, 0 nothing at all.
+    """
+
+    id: str
+    seq: int
+    text: str
+    fit: float
+    said_on: date | None = None
+
+
+class Recall(Protocol):
+    """A search of the hidden messages of one conversation."""
+
+    def __call__(self, words: str, limit: int) -> Sequence[Passage]:
+        """Return the passages that fit some words best, at most ``limit``, the best first."""
+        ...
+
+
+def token_limit(window: int, most: int = MOST_TOKENS) -> int:
+    """Return how many tokens passages may take beside a message, in a window of so many."""
+    return min(most, int(window * MOST_OF_WINDOW))
+
+
+def recalled_block(
+    found: Sequence[Passage], *, counter: TokenCounter, limit: int
+) -> TextBlock | None:
+    """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
+
+    None where none does. Under ``BESIDE`` the block says for the page which they are: ``passages``
+    has the seq, the fit and the tokens of each, in the order of the text.
+    """
+    kept: list[tuple[Passage, str, int]] = []
+    free = limit - counter.count(_wrapped(()))
+    for passage in found:
+        told = f"[{_place(passage)}]\n{_CLOSING.sub('&lt;', passage.text.strip())}"
+        tokens = counter.count(told) + 1
+        if tokens <= free:
+            free -= tokens
+            kept.append((passage, told, tokens))
+    if not kept:
+        return None
+    kept.sort(key=lambda one: one[0].seq)
+    places = [{"seq": one.seq, "fit": round(one.fit, 2), "tokens": n} for one, _text, n in kept]
+    text = _wrapped([told for _passage, told, _tokens in kept])
+    return TextBlock(text, {BESIDE: {"kind": RECALLED, "passages": places}})
+
+
+def _place(passage: Passage) -> str:
+    if passage.said_on is None:
+        return f"message {passage.seq}"
+    return f"message {passage.seq}, {passage.said_on.day} {passage.said_on:%b}"
+
+
+def _wrapped(told: Sequence[str]) -> str:
+    return "\n\n".join([f"{OPENING}\n{_INTRODUCTION}", *told]) + "\n</recalled>"
