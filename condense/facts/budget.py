@@ -13,8 +13,8 @@ from condense.facts.texts import GAP, estimate, shortened
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and of what it has more a part; or what is left of a ledger's usual size.
 WHOLE, PART = 450, 0.1
-NAMES, OF_USUAL = 280, 0.3  # tokens for names, or such a part of the usual size of the ledger
-ACTED, LOOKED, OLDER = 6, 3, 12  # commands: the newest that act and that look, and others
+NAMES, OF_USUAL = 300, 0.3  # tokens for names, or such a part of the usual size of the ledger
+ACTED, LOOKED, OLDER = 12, 4, 20  # commands: the newest that act and that look, and others
 SHORT_RUN, SHORT_LOOK, OFTEN = 48, 12, 3  # characters, and times, of those that come again
 FAILURES = 5
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.

@@ -30,7 +30,7 @@ _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|mo
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _SUFFIX = re.compile(r"[^./\\]\.\w{1,12}$")
 MAX_PATH = 400  # characters; more is no path
-TELLING, COMMAND = 60, 140  # characters that tell one command from another; of the longest
+TELLING, COMMAND = 60, 240  # characters that tell one command from another; of the longest
 SUBJECT = 60  # characters of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 # A separator between parts, or a text in which there is none.
