@@ -309,21 +309,6 @@ async def test_an_edit_drops_the_draft_of_what_was_there_before_it(begin: Begin)
     assert "What the draft stands for was changed" in attempt.error
 
 
-async def test_a_turn_that_is_stopped_leaves_the_draft_to_be_written(begin: Begin) -> None:
-    """It is not that turn's."""
-    async with begin() as drafting:
-        held = Gate()
-        drafting.standin.then(Reply("Let me see, this is long.", gate=held))
-        await drafting.page.say("And?")
-        assert await asyncio.to_thread(held.wait_until_reached)
-        await drafting.page.send("turn.stop")
-        await drafting.page.until_idle()
-        held.open()
-        await drafting.finish()
-    calls = ModelCall.objects.filter(purpose="summary")
-    assert [one.status async for one in calls] == [ModelCall.Status.SUCCEEDED]
-
-
 @pytest.mark.parametrize(
     ("wishes", "price", "drafts"),
     [

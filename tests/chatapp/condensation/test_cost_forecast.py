@@ -134,19 +134,6 @@ async def test_nothing_is_read_from_a_cache_of_what_has_changed(
     assert attempt.predicted.cache_write > 1_000
 
 
-async def test_where_no_model_is_called_nothing_is_predicted(
-    alice: User, profile: Profile, browser: Client
-) -> None:
-    """The ledger costs nothing, and its page says so."""
-    await Preferences.objects.filter(owner=alice).aupdate(strategy="ledger")
-    attempt = await condense(profile, alice)
-    assert attempt.predicted is None
-    assert attempt.predicted_cost is None
-    address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
-    page = (await sync_to_async(browser.get)(address)).content.decode()
-    assert "No model was called for this." in page
-
-
 @pytest.mark.parametrize(
     ("provider", "url", "prices", "expected"),
     [

@@ -150,30 +150,3 @@ async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
     assert len(await rows(conversation)) == len(before) + attempts
     again = await sync_to_async(retry)(conversation)
     assert again.question_seq == turn.question_seq
-
-
-async def test_a_refused_condensation_leaves_no_turn(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """Where there is nothing to condense, nothing has run."""
-    empty = await sync_to_async(converse)(alice, anthropic_standin)
-    async with open_page(empty, alice) as page:
-        await page.send("condense.start")
-        assert "nothing to condense" in (await page.until("refused"))["reason"]
-    assert not await empty.turns.aexists()
-
-
-async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
-    conversation: Conversation, alice: User
-) -> None:
-    """An attempt that came to nothing belongs to the time before the message that is rewound."""
-    turn = await sync_to_async(condensation_turns.open_condensing)(
-        conversation=conversation, nonce=uuid.uuid4()
-    )
-    failed = {"turn": turn, "at_seq": 4, "status": "failed"}
-    attempt = await sync_to_async(put_on_record)(conversation, **failed)
-    await sync_to_async(end)(turn)
-    await sync_to_async(lambda: end(ask(conversation), "Yes."))()
-    await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)
-    await attempt.arefresh_from_db()
-    assert attempt.rewind_parent is None

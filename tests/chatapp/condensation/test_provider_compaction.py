@@ -73,21 +73,6 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
 
 
-async def test_another_vendor_reads_the_text_afterwards(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """The signature is nothing to it."""
-    attempt = await compact(conversation, alice)
-    other = await sync_to_async(answered_by)(alice, "openai", "gpt-6.1-sol", f"{standin.url}/v1")
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
-    await conversation.arefresh_from_db()
-    await talk(conversation, alice)
-    said = standin.requests[-1].body["messages"]
-    assert attempt.summary in "".join(str(one["content"]) for one in said)
-    assert "signature" not in str(said)
-    assert not standin.problems
-
-
 async def test_a_model_without_it_writes_a_summary(
     conversation: Conversation, alice: User, standin: Standin
 ) -> None:

@@ -23,7 +23,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.transcript import condensation_page, summary_proposal
+from chatapp.transcript import condensation_page
 from chatapp.turns.active_conversations import active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
@@ -210,32 +210,6 @@ async def test_the_summary_streams_to_every_page_without_the_analysis(
         drafts = [one["draft"] for one in page.frames if one.get("draft")]
         assert all("The port is 8123.".startswith(one) for one in drafts)
         assert any("data-draft" in one.get("condensing", "") for one in page.frames)
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
-async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Those of the draft then; and without words, a draft is as the model wrote it."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
-        fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
-        shown = await sync_to_async(summary_proposal.read_figures)(fresh, "")
-        made = fresh.read_proposal().reduction
-        assert shown.tokens_before == made.tokens_before.value
-        assert shown.tokens_after == made.tokens_after.value
-        share = made.tokens_after.value / made.tokens_before.value
-        assert shown.saved_percent == round(100 * (1 - share))
-        told = await sync_to_async(summary_proposal.read_review)(review.pk)
-        calls = ModelCall.objects.filter(conversation=conversation)
-        assert [one.cost async for one in calls] == [told.cost]
-        # What else was paid is no part of what this summary cost.
-        await ModelCall.objects.acreate(
-            conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
-        )
-        assert (await sync_to_async(summary_proposal.read_review)(review.pk)).cost == told.cost
         await page.send("turn.stop")
         await page.until_idle()
 

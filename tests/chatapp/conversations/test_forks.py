@@ -132,25 +132,6 @@ def test_a_fork_at_a_call_has_its_results(conversation: Conversation, say: Say) 
     assert [seq for seq, _content in written(fork(conversation, 2))] == [1, 2, 3]
 
 
-def test_cleared_results_are_cleared_in_the_fork(conversation: Conversation, say: Say) -> None:
-    """The marker names them by the keys of the copies."""
-    say("user", "Look.")
-    answer = use_tools(conversation, 1)
-    lines = {block["tool_use_id"]: "[gone]" for block in answer.content}
-    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={str(answer.pk): lines})
-    marker = condense.Message(role="user", content="Cleared.", tags=tags)
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(answer.pk),)))
-    say("user", "Go on.")
-    copy = fork(conversation, 5)
-    assert seen(message_store.read_effective(copy.pk)) == seen(
-        message_store.read_effective(conversation.pk)
-    )
-    assert "[gone]" in str(message_store.read_effective(copy.pk)[2].to_api())
-    assert [str(one.clear_id) for one in copy.messages.made_by_engine()] == [
-        str(one.clear_id) for one in conversation.messages.made_by_engine()
-    ]
-
-
 def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Say) -> None:
     """Also one that a summary carries: it carries the copy."""
     say("user", "Never push.")

@@ -19,18 +19,6 @@ async def calls_of(conversation: Conversation) -> list[ModelCall]:
     return [one async for one in ModelCall.objects.filter(conversation=conversation).order_by("pk")]
 
 
-async def test_a_call_s_row_has_the_provider_s_names_and_how_fast_it_was(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """For a question to the provider's support, and to compare models."""
-    await page.ask("Hi")
-    (call,) = await calls_of(conversation)
-    assert (call.request_id, call.reply_id) == ("req_000001", "msg_000001")
-    assert call.provider == "anthropic"
-    assert call.seconds_to_first is not None
-    assert 0 <= call.seconds_to_first <= call.seconds
-
-
 async def test_a_call_names_the_reply_before_it_also_in_another_turn(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:

@@ -88,17 +88,6 @@ async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     assert await Turn.objects.filter(conversation=conversation).acount() == 1
 
 
-async def test_an_empty_message_is_refused_with_the_reason(
-    conversation: Conversation, page: Page
-) -> None:
-    """And nothing is stored."""
-    nonce = await page.say("   ")
-    refusal = await page.until("refused")
-    assert refusal["nonce"] == nonce
-    assert "Type a message" in refusal["reason"]
-    assert not await Message.objects.filter(conversation=conversation).aexists()
-
-
 async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Page) -> None:
     """The turn is recorded as stopped, and the next message works."""
     await page.begin(LONG)

@@ -77,18 +77,6 @@ def test_what_is_there_is_replaced_only_when_asked(
     assert (aside / "palimpsest.sqlite3").exists()
 
 
-def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
-    """It is read whole before anything is moved."""
-    broken = tmp_path / "broken.tar.gz"
-    broken.write_bytes(backup.read_bytes()[:-100])
-    data = tmp_path / "data"
-    refused = manage(data, "restore", str(broken))
-    assert refused.returncode == 1
-    assert "Nothing was changed" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]
-
-
 def test_a_zeroed_page_is_a_finding(restored: Path, tmp_path: Path) -> None:
     """The check says what it found and what to do."""
     shutil.copytree(restored, tmp_path, dirs_exist_ok=True)

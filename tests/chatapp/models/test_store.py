@@ -297,19 +297,6 @@ def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     assert (size.value, size.measured) == (12, False)
 
 
-def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
-    conversation: Conversation, say: Say
-) -> None:
-    """A sum with an estimate in it is an estimate."""
-    say("user", "hello")
-    say("assistant", "hi")
-    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 2)
-    conversation.refresh_from_db()
-    assert weigh(conversation) == condense.TokenCount(500, measured=True)
-    say("user", "more", tokens=3)
-    assert weigh(conversation) == condense.TokenCount(503, measured=False)
-
-
 @pytest.mark.parametrize("kind", ["condense", "truncate"])
 def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, kind: str) -> None:
     """Also where both hid the same messages: each names one parent only."""

@@ -3,7 +3,6 @@
 In the end of every test, each request was one that the provider accepts, and has a row.
 """
 
-import asyncio
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +40,6 @@ SUMMARY = Reply(
     f"<analysis>Short.</analysis><summary>The vault's word is heliotrope.\n{SECTIONS}</summary>"
 )
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-BUSY = Failure(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
 LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
 
 
@@ -206,22 +204,3 @@ async def test_a_turn_that_is_stopped_before_its_first_step_ends(
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
     assert len(standin.requests) == 1
-
-
-async def test_two_conversations_run_at_once_and_keep_apart(
-    alice: User, standin: Standin, conversation: Conversation
-) -> None:
-    """Neither waits for the other, and no frame goes to the wrong page."""
-    other = await sync_to_async(converse)(alice, standin)
-    gates = {"first": Gate(), "second": Gate()}
-    async with open_page(conversation, alice) as one, open_page(other, alice) as two:
-        for page, (name, gate) in zip((one, two), gates.items(), strict=True):
-            standin.reply(f"The {name} answer, which is rather long.", gate=gate)
-            await page.say(f"The {name} question")
-            assert await asyncio.to_thread(gate.wait_until_reached)
-        for page, gate in zip((two, one), reversed(gates.values()), strict=True):
-            gate.open()
-            await page.until_idle()
-    # A page says itself how many seconds an answer took.
-    assert "The second" not in str(one.frames)
-    assert "The first" not in str(two.frames)

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -82,24 +80,6 @@ def test_without_a_budget_nothing_is_limited(conversation: Conversation) -> None
     spend(conversation, "1000000")
     check_budget(conversation.pk)
     assert read_spending(conversation.pk) == []
-
-
-def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
-    """An index holds what is summed, so that 100,000 calls are read in one go."""
-    rows = [ModelCall(conversation=conversation, purpose="chat", cost="0.1")] * 10
-    ModelCall.objects.bulk_create(rows)
-    limit(conversation, "1000", "1000")
-    with CaptureQueriesContext(connection) as sent:
-        here, month = read_spending(conversation.pk)
-    assert here.spent == month.spent == Decimal(1)
-    sums = [one["sql"] for one in sent if "SUM(" in one["sql"]]
-    assert len(sums) == 2
-    for sql in sums:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
-            plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
-        assert "SEARCH chatapp_modelcall USING COVERING INDEX call_spent" in plan
-        assert "SCAN" not in plan
 
 
 Start = Callable[[Conversation], object]

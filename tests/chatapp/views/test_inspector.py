@@ -16,8 +16,6 @@ from django.utils import timezone
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.condensation.cost_forecast import CACHED_FOR
-from chatapp.context import sizes
-from chatapp.context.turn_context import system_of
 from chatapp.conversations import pins, rewind
 from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
@@ -150,19 +148,6 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     )
     ModelCall.objects.filter(pk=call.pk).update(created_at=timezone.now() - CACHED_FOR)
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
-
-
-def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
-    """As long as nothing was measured: what the counter says of it."""
-    conversation = session.conversation
-    conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
-    conversation.save()
-    session.say("user", condense.TextBlock("Begin"))
-    seen = upcoming(conversation)
-    assert conversation.profile is not None
-    tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
-    assert seen.cards[0].kind == "system"
-    assert seen.cards[0].tokens == pytest.approx(tokens, rel=0.01)
 
 
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(

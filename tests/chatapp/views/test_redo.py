@@ -176,17 +176,3 @@ def test_what_would_not_fit_even_then_is_refused_with_the_numbers(
         assert (status, "don't fit: about" in said) == (422, True)
     assert visible(conversation) == before
     assert {one.status for one in Condensation.objects.all()} == {"succeeded"}
-
-
-def test_what_was_rewound_since_is_left_out_when_the_others_are_redone(
-    browser: Client, conversation: Conversation, stacked: list[Condensation]
-) -> None:
-    """It comes back with the rewind, and is redone then."""
-    before = visible(conversation)
-    press(browser, stacked[0], "undo", 2)
-    rewind = rewind_conversation(conversation=conversation, to_seq=9)
-    assert press(browser, stacked[0], "redo") == (204, "")
-    assert visible(conversation) == [8]
-    undo_rewind(rewind=rewind)
-    assert press(browser, stacked[2], "redo") == (204, "")
-    assert visible(conversation) == before

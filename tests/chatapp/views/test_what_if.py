@@ -16,7 +16,7 @@ from chatapp.models import Condensation, Conversation, ModelCall, Preferences, P
 from chatapp.number_formats import money
 from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say
 from tests.records import append_many
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -192,22 +192,6 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert as_stored(claude) == before
     assert not Turn.objects.exists()
     assert money(call.cost) in browser.get(reverse("costs")).content.decode()
-
-
-def test_how_often_it_would_have_condensed_is_told_as_if_it_never_had(
-    alice: User, browser: Client
-) -> None:
-    """A summary that stands for what was said is none of what was said."""
-    told = []
-    for was_condensed in (False, True):
-        conversation = conversations.start_conversation(owner=alice)
-        talk(conversation, 4)
-        if was_condensed:
-            summarise(conversation, tokens=5_000)
-        talk(conversation, 4)
-        card = compare(browser, conversation, strategies=["ledger"]).context["cards"][0]
-        told.append([row.followed for row in card.tried.so_far])
-    assert told[0] == told[1]
 
 
 def test_a_prompt_stands_beside_the_one_in_force_where_a_model_reads_it(
