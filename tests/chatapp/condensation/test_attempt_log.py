@@ -3,13 +3,11 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
-from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
@@ -23,7 +21,6 @@ from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import journal_of, run_in
-from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,28 +151,3 @@ def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     assert "What came since takes too much" in log.refit(now())
     log.reduction = None
     assert "came to nothing" in log.refit(now())
-
-
-async def test_a_draft_that_is_dropped_was_finished_when_it_was_written(
-    conversation: Conversation,
-) -> None:
-    """Nobody waited for it since; one that was stopped in the middle is finished now."""
-    log, then = await log_in(DraftLog, conversation), timezone.now() - timedelta(hours=1)
-    for finished in (then, None):
-        attempt = await sync_to_async(put_on_record)(
-            conversation, status="drafted", at_seq=2, finished_at=finished
-        )
-        log.attempt = condense.Attempt(
-            id=str(attempt.pk),
-            strategy="fresh_start",
-            kind="condensed",
-            trigger=condense.Trigger.AUTO,
-            threshold=50,
-            threshold_source="global",
-            tokens_before=condense.TokenCount(900),
-        )
-        await log.close("Pins were changed.")
-        await attempt.arefresh_from_db()
-        assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
-        assert attempt.finished_at is not None
-        assert (attempt.finished_at == then) is (finished == then)

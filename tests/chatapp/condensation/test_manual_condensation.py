@@ -20,16 +20,15 @@ from chatapp.transcript import row_pages
 from chatapp.turns import condensation_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.scripted_turns import ask, end, retry
+from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import Page, open_page
 from tests.records import put_on_record
-from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 BUSY = "The context is being condensed. Cancel that first."
 
 
@@ -132,21 +131,3 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
     assert not await Rewind.objects.aexists()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.SUCCEEDED
-
-
-async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """Its turn shows as nothing, and what the last answer offers is offered still."""
-    turn = await sync_to_async(ask)(conversation, "And now?")
-    await sync_to_async(end)(turn, "It broke", stop_reason="error", status=Turn.Status.FAILED)
-    before = await rows(conversation)
-    anthropic_standin.then(*[NO_SUMMARY] * 9)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-    assert await Condensation.objects.filter(status="failed").aexists()
-    attempts = await Condensation.objects.acount()
-    assert len(await rows(conversation)) == len(before) + attempts
-    again = await sync_to_async(retry)(conversation)
-    assert again.question_seq == turn.question_seq

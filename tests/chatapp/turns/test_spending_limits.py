@@ -156,20 +156,6 @@ async def test_a_budget_where_none_was_holds_from_the_next_step(
     assert len(anthropic_standin.requests) == 1
 
 
-async def test_a_raise_holds_in_the_turn_that_runs(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """What is read is what is set when a call begins."""
-    await limit_later(conversation, "1")
-    await sync_to_async(spend)(conversation, "0.9")
-    anthropic_standin.then(Reply("One."))
-    await page.ask("Hello.")
-    assert "90 % of this conversation" in page.frames[-1]["notice"]
-    assert "Spent here" in page.frames[-1]["bar"]
-    shown = [frame["notice"] for frame in page.frames if frame["type"] == "panel.changed"]
-    assert all("90 %" in one for one in shown)
-
-
 async def test_no_summary_is_asked_for_once_a_budget_is_spent(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.condensation.cost_forecast import CACHED_FOR
-from chatapp.conversations import pins, rewind
+from chatapp.conversations import pins
 from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.sent_call import read_call
@@ -173,17 +173,6 @@ def test_without_a_profile_there_is_no_next_request(session: Session, browser: C
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
     assert read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
     assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
-
-
-def test_only_rewinds_in_force_are_counted(session: Session) -> None:
-    """One that a later one has taken along was part of what that one set aside."""
-    for number in range(6):
-        session.say("user" if number % 2 == 0 else "assistant", condense.TextBlock("Go on"))
-    conversation = session.conversation
-    for to_seq in (5, 3):
-        rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = upcoming(conversation)
-    assert seen.rewound == "2 messages"
 
 
 def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session) -> None:

@@ -1,7 +1,5 @@
 """The pages beside the chat, over HTTP."""
 
-import sqlite3
-from contextlib import closing
 from ipaddress import ip_network
 from typing import Any, cast
 
@@ -44,22 +42,6 @@ def test_every_page_is_read_without_writing_and_kept_by_no_browser(
     assert answer.status_code == 200
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
     assert "no-store" in answer["Cache-Control"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_would_write_where_nothing_can_be_written_is_refused_in_words(
-    browser: Client, conversation: Conversation
-) -> None:
-    """While another process writes for ever, what only reads goes on."""
-    address, name = reverse("rename", args=[conversation.pk]), connection.settings_dict["NAME"]
-    with closing(sqlite3.connect(name, uri=True, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        with connection.cursor() as cursor:
-            # What is locked for ever need not be waited for.
-            cursor.execute("PRAGMA busy_timeout = 0")
-        answer = browser.post(address, {"title": "New"}, headers=HTMX)
-        assert (answer.status_code, browser.get(address).status_code) == (422, 200)
-    assert "could not save this; nothing changed. Something else is being saved" in answer.text
 
 
 def test_a_search_that_is_opened_by_itself_leads_to_a_page(browser: Client, alice: User) -> None:

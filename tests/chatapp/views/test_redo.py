@@ -7,7 +7,6 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.conversations import pins
-from chatapp.conversations.rewind import rewind_conversation, undo_rewind
 from chatapp.models import Condensation, Conversation, Message, message_store
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
 
@@ -97,18 +96,6 @@ def test_what_was_pinned_since_keeps_its_undo(
     status, said = press(browser, first, "redo")
     assert (status, "would not see message 2 word for word" in said) == (422, True)
     assert visible(conversation) == [1, 2, 3, 4, 6, 7]
-
-
-def test_what_a_rewind_took_along_is_not_redone(
-    browser: Client, conversation: Conversation, first: Condensation
-) -> None:
-    """Undoing the rewind comes first; one in whose originals was rewound stays undone."""
-    press(browser, first, "undo")
-    rewind = rewind_conversation(conversation=conversation, to_seq=3)
-    status, said = press(browser, first, "redo")
-    assert (status, "Undo the rewind first" in said) == (422, True)
-    undo_rewind(rewind=rewind)
-    assert press(browser, first, "redo") == (204, "")
 
 
 @pytest.fixture

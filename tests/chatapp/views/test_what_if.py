@@ -14,7 +14,6 @@ from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
 from chatapp.number_formats import money
-from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
 from tests.records import append_many
@@ -273,20 +272,6 @@ def test_a_spent_budget_stops_it_as_well(
     answer = compare(browser, claude, **fields)
     assert "budget" in answer.context["card"].tried.error
     assert anthropic_standin.requests == []
-
-
-def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> None:
-    """Nobody goes on with it, and nobody knows what it cost."""
-    ModelCall.objects.create(
-        conversation=conversation,
-        purpose=ModelCall.Purpose.SUMMARY,
-        status=ModelCall.Status.RUNNING,
-        profile_name="x",
-        model="x",
-    )
-    crash_recovery.close_left()
-    call = ModelCall.objects.get()
-    assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
 
 
 def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
