@@ -289,7 +289,6 @@ def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Cl
     "fields",
     [
         {"thresholds": "4"},
-        {"thresholds": "x"},
         {"strategies": ["no"]},
         {"writer": "99999999"},
     ],
