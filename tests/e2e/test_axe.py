@@ -45,16 +45,6 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
 
-def test_undoing_several_condensations_is_accessible(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """The question that says how many, on a phone."""
-    page = open_page(addresses["stacked"], width=360)
-    page.get_by_role("button", name="Undo this and the later ones").click()
-    page.get_by_role("dialog", name="Undo this and the later condensation?").wait_for()
-    assert complaints(page) == []
-
-
 def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """What was found, beside the page and in the conversation."""
     page = open_page(f"{addresses['history']}?at=48.48&q=heliotrope")

@@ -167,21 +167,6 @@ async def test_a_stop_at_any_await_loses_nothing() -> None:
     assert rounds > 40
 
 
-async def test_a_stop_between_the_last_token_and_the_commit_keeps_the_reply_whole() -> None:
-    """With its own reason to end, however often one presses Stop."""
-    stage = Stage(say("Done."))
-    turn = asyncio.create_task(stage.loop.run())
-    await stage.journal.writing.wait()
-    for _ in range(3):
-        turn.cancel()
-        await asyncio.sleep(0)
-    with pytest.raises(asyncio.CancelledError):
-        await turn
-    assert stage.stored == "Done."
-    assert [record.is_whole for record in stage.journal.calls] == [True]
-    assert stage.journal.stop_reasons == ["end_turn"]
-
-
 async def test_a_tool_that_was_not_begun_says_so() -> None:
     """Only the one that ran when the turn was stopped may have done something."""
     stage = Stage(two_calls(), toolbox=EchoToolbox(gate=asyncio.Event()))

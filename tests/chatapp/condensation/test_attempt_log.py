@@ -100,34 +100,6 @@ async def test_attempts_are_counted_as_the_record_names_them(
     }
 
 
-async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped(
-    conversation: Conversation, settings: Settings
-) -> None:
-    """A draft that waits has not come to anything yet."""
-    settings.ALLOW_METRICS = True
-    before = await sync_to_async(read_condensations)()
-    dropped = await log_in(DraftLog, conversation)
-    await condense_with(dropped, "S")
-    assert await counted(before) == {}
-    for _ in range(2):
-        await dropped.close("It was changed.")
-    used = await log_in(DraftLog, conversation)
-    situation = await condense_with(used, "S")
-    log = await log_in(AttemptLog, conversation)
-    assert used.attempt
-    assert used.reduction
-    assert await log.take_over(used.attempt.id, situation)
-    await log.succeeded(used.attempt, used.reduction)
-    failed = await log_in(DraftLog, conversation)
-    with pytest.raises(condense.CondenseError):
-        await condense_with(failed, OSError("no"))
-    assert await counted(before) == {
-        ("ahead", "condensed", "unused"): 1,
-        ("ahead", "condensed", "succeeded"): 1,
-        ("ahead", "condensed", "declined"): 1,
-    }
-
-
 def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     conversation: Conversation, say: Say
 ) -> None:

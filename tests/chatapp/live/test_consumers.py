@@ -79,16 +79,6 @@ async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Pa
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
 
 
-async def test_two_pages_are_told_the_same(conversation: Conversation, alice: User) -> None:
-    """Up to what happened before the second one opened."""
-    async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
-        await one.ask("Hello")
-        await two.until_idle()
-    personal = {"snapshot", "message.accepted"}
-    told = [[f for f in page.frames if f["type"] not in personal] for page in (one, two)]
-    assert told[0] == told[1]
-
-
 async def test_an_empty_conversation_is_not_condensed(
     conversation: Conversation, page: Page
 ) -> None:

@@ -138,17 +138,6 @@ def test_a_list_is_whole_after_so_many_calls_and_at_each_run(session: Session) -
     assert [pk - whole[0] for pk in whole] == [0, LONGEST_CHAIN, LONGEST_CHAIN + 1]
 
 
-def test_a_list_is_whole_after_a_condensation(session: Session, conversation: Conversation) -> None:
-    """Nothing of the one before is sent any more."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.use_tool(1, "fine")
-    session.send()
-    summarise(conversation)
-    session.send()
-    assert session.last().parent is None
-    assert session.added()[0][0][:2] == (4, 0)
-
-
 def test_what_no_message_holds_is_kept_once(session: Session) -> None:
     """An instruction, a merged message, a note in the place of a result: bytes like any others."""
     session.say("user", condense.TextBlock(text(300, 1)))

@@ -229,18 +229,6 @@ def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation
     assert crash_recovery.close_interrupted(conversation) == set()
 
 
-def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conversation) -> None:
-    """It is not interrupted: not at a start, not at a visit, and not by its own process."""
-    turn = ask(conversation)
-    Turn.objects.update(status=Turn.Status.WAITING)
-    for owner in (turns.this_process(), "there/1/1"):
-        elsewhere(turn, owner=owner)
-        assert crash_recovery.close_interrupted() == set()
-        assert crash_recovery.close_interrupted(conversation) == set()
-    turn.refresh_from_db()
-    assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
-
-
 def test_a_process_of_this_machine_that_ended_is_not_waited_for(
     conversation: Conversation,
 ) -> None:

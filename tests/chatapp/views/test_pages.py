@@ -207,23 +207,6 @@ def test_signing_out_ends_the_session(browser: Client, conversation: Conversatio
     assert Conversation.objects.get().title == ""
 
 
-def test_a_deleted_conversation_can_be_brought_back(
-    browser: Client, conversation: Conversation
-) -> None:
-    """The notice that says so has the button; asked again, each is answered as it was."""
-
-    def send(name: str) -> tuple[str, object]:
-        answer = browser.post(reverse(name, args=[conversation.pk]))
-        return answer["Location"], Conversation.objects.get().deleted_at
-
-    gone, restore = send("delete"), reverse("restore", args=[conversation.pk])
-    assert send("delete") == gone
-    assert browser.get(reverse("chat", args=[conversation.pk])).status_code == 404
-    assert f'action="{restore}"' in browser.get(gone[0]).text
-    assert send("restore") == send("restore") == (f"/c/{conversation.pk}/", None)
-    assert restore not in browser.get(gone[0]).text
-
-
 def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:
     """A blank title is refused in words."""
     address = reverse("rename", args=[conversation.pk])
