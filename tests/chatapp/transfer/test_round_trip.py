@@ -28,7 +28,7 @@ LIVES = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 30)), min_size
 
 
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     report_multiple_bugs=False,
