@@ -9,6 +9,7 @@ from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import StreamedText
 from chatapp.markdown import render_markdown
 from chatapp.transcript.message_parts import TextPart
+from tests.e2e.chat import scroll
 from tests.e2e.line import Line, begin, card, message
 
 PARAGRAPH = "Every fold of the paper keeps a word of what was written before it. "
@@ -113,6 +114,19 @@ def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line]) -> None:
     write(page, line, 300)
     assert page.evaluate("window.jumps") == []
     assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+
+
+def test_a_reader_stays_where_they_are_while_an_answer_is_written(
+    chat: tuple[Page, Line],
+) -> None:
+    """Pieces arrive below; the page does not scroll by a pixel."""
+    page, line = chat
+    scroll(page, -400)
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
+    place = page.evaluate("scroller.scrollTop")
+    write(page, line, 100)
+    assert page.evaluate("window.jumps") == []
+    assert page.evaluate("scroller.scrollTop") == place
 
 
 def test_what_is_opened_at_the_end_stays_under_the_pointer(chat: tuple[Page, Line]) -> None:

@@ -1,4 +1,4 @@
-"""The record of a condensation says what the engine did; log and metrics say the same."""
+"""The record of a condensation says what the engine did; metrics say the same."""
 
 import uuid
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is known of a call beside its reply: on its row, and on the answer's card."""
+"""What is on record of a call beside its reply."""
 
 import pytest
 

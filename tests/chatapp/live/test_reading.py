@@ -1,4 +1,4 @@
-"""Pages read beside what is written, whoever is writing and however long that takes."""
+"""Pages read on connections of their own, and see what is committed."""
 
 import pytest
 from asgiref.sync import sync_to_async

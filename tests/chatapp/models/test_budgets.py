@@ -2,12 +2,9 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from chatapp.models.budgets import month_start
-
-pytestmark = pytest.mark.django_db
 
 
 def test_a_month_begins_at_midnight_of_its_first_day() -> None:

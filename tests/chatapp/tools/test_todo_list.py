@@ -1,4 +1,4 @@
-"""The to-do list: what is one, and that condensations know it as one."""
+"""The to-do list: what is one, and what is none."""
 
 from pathlib import Path
 
