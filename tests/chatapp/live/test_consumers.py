@@ -88,6 +88,7 @@ async def test_an_empty_conversation_is_not_condensed(
     refusal = await page.until("refused")
     assert refusal["reason"].startswith("There is nothing to condense yet")
     assert not await Condensation.objects.aexists()
+    assert not await Turn.objects.aexists()
 
 
 async def fill(say: Say) -> None:
