@@ -49,17 +49,15 @@ async def condense_with(
     *replies: Any,
     trigger: condense.Trigger = FORCED,
     strategies: Sequence[str] = ("fresh_start",),
-    hooks: condense.Hooks | None = None,
-) -> condense.Situation:
+) -> None:
     """Condense the conversation, which is measured at 20,000 tokens, as the replies say."""
     history = await sync_to_async(message_store.read_effective)(log.run.conversation.pk)
     budget = condense.Budget(window=30_000, max_output=1_000, threshold=50)
     tokens = condense.TokenCount(20_000, measured=True)
     situation = condense.Situation(effective=history, tokens=tokens, budget=budget, trigger=trigger)
     model = ScriptedSummarizer(*replies)
-    condenser = condense.Condenser(model, sizes.COUNTER, strategies, hooks=hooks, log=log)
+    condenser = condense.Condenser(model, sizes.COUNTER, strategies, log=log)
     await condenser.fit(situation)
-    return situation
 
 
 def read_condensations() -> dict[tuple[str, str, str], float]:
@@ -82,9 +80,13 @@ async def counted(before: dict[tuple[str, str, str], float]) -> dict[tuple[str, 
 async def test_attempts_are_counted_as_the_record_names_them(
     conversation: Conversation, settings: Settings
 ) -> None:
-    """One that fell back is counted too, and a truncation is told from a condensation."""
+    """One that fell back too, and a draft once it is dropped; a truncation is no condensation."""
     settings.ALLOW_METRICS = True
     before = await sync_to_async(read_condensations)()
+    draft = await log_in(DraftLog, conversation)
+    await condense_with(draft, "S")
+    assert await counted(before) == {}
+    await draft.close("It was changed.")
     ladder = ("fresh_start", "sliding_window")
     log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
@@ -94,6 +96,7 @@ async def test_attempts_are_counted_as_the_record_names_them(
     log = await log_in(AttemptLog, conversation, while_idle=True)
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {
+        ("ahead", "condensed", "unused"): 1,
         ("idle", "condensed", "succeeded"): 1,
         ("forced", "condensed", "failed"): 1,
         ("forced", "truncated", "succeeded"): 1,

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from chatapp.accounts import accounts
 from chatapp.live.context_bar import ContextState
 from chatapp.models import Conversation, Preferences, Profile, message_store
-from tests.chatapp.conftest import Say
+from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of
 
 WINDOW, OUTPUT = 100_000, 10_000
@@ -84,6 +84,21 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     cut = state_of(conversation, auto_condense=False).due
     assert cut
     assert "the oldest messages are hidden without a summary" in cut.words
+
+
+def test_its_parts_add_up_to_what_is_used(
+    conversation: Conversation, profile: Profile, say: Say
+) -> None:
+    """A summary is told from the messages that follow it."""
+    say("user", "Hello", tokens=500)
+    say("assistant", "Hello", tokens=700)
+    summarise(conversation, keep=1, tokens=300)
+    state = state_of(conversation)
+    parts = {one.name: one.tokens for one in state.segments}
+    assert list(parts) == ["system", "tools", "summary", "messages"]
+    assert (parts["summary"], parts["messages"]) == (300, 700)
+    assert sum(parts.values()) == state.used
+    assert state.used + state.reserved + state.available == WINDOW
 
 
 def test_without_a_profile_there_is_no_window(conversation: Conversation, alice: User) -> None:

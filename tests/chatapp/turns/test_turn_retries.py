@@ -137,6 +137,20 @@ def test_versions_are_switched_back_and_forth_and_each_goes_on_from_where_it_was
     assert Message.objects.count() == 7
 
 
+def test_a_version_is_shown_once(conversation: Conversation) -> None:
+    """Two clicks at once are one; a page that is out of date is told so."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), "Second.")
+    first = Rewind.objects.get()
+    for _ in range(2):
+        rewind.switch_version(rewind=first)
+        assert seen(conversation) == ["Why?", "First."]
+    assert Rewind.objects.count() == 2
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
+    with pytest.raises(errors.Refused, match="Reload the page"):
+        rewind.switch_version(rewind=first)
+
+
 def test_versions_are_not_switched_while_a_turn_runs(conversation: Conversation) -> None:
     """It writes into the one that is shown."""
     end(ask(conversation, "Why?"), "First.")
