@@ -1,6 +1,5 @@
 """A person looks at a summary before it applies: it waits for them, and their word counts."""
 
-import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -24,14 +23,14 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.toolbox import toolbox
-from chatapp.transcript import condensation_page, summary_proposal
+from chatapp.transcript import condensation_page
 from chatapp.turns.active_conversations import active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.chatapp.turns.test_approvals import restart
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -195,50 +194,6 @@ async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kep
     lines = await sync_to_async(condensation_page.review_lines)(attempt)
     assert [line.review.status for line in lines] == [Status.AGAIN, Status.ACCEPTED]
     assert not await sync_to_async(problems)(conversation)
-
-
-async def test_the_summary_streams_to_every_page_without_the_analysis(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Before the call is over; without a review nobody is sent it."""
-    gate = Gate()
-    standin.then(Reply(FIRST, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", review=True)
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        gate.open()
-        await until_shown(page)
-        drafts = [one["draft"] for one in page.frames if one.get("draft")]
-        assert all("The port is 8123.".startswith(one) for one in drafts)
-        assert any("data-draft" in one.get("condensing", "") for one in page.frames)
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
-async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Those of the draft then; and without words, a draft is as the model wrote it."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
-        fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
-        shown = await sync_to_async(summary_proposal.read_figures)(fresh, "")
-        made = fresh.read_proposal().reduction
-        assert shown.tokens_before == made.tokens_before.value
-        assert shown.tokens_after == made.tokens_after.value
-        share = made.tokens_after.value / made.tokens_before.value
-        assert shown.saved_percent == round(100 * (1 - share))
-        told = await sync_to_async(summary_proposal.read_review)(review.pk)
-        calls = ModelCall.objects.filter(conversation=conversation)
-        assert [one.cost async for one in calls] == [told.cost]
-        # What else was paid is no part of what this summary cost.
-        await ModelCall.objects.acreate(
-            conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
-        )
-        assert (await sync_to_async(summary_proposal.read_review)(review.pk)).cost == told.cost
-        await page.send("turn.stop")
-        await page.until_idle()
 
 
 async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
@@ -457,21 +412,3 @@ async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
         await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1
-
-
-async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """As it was asked for; what the turn condenses by itself is not."""
-    gate = Gate()
-    standin.then(Reply("An answer.", gate=gate), Reply(FIRST))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await page.send("condense.start", review=True)
-        await page.until("message.accepted", nonce=page.nonce)
-        gate.open()
-        review = await until_shown(page)
-        await answer(browser, review, "accept", summary="Own words.")
-        await page.until_idle()
-    assert (await attempt_of(conversation)).summary == "Own words."

@@ -76,21 +76,6 @@ async def test_a_call_that_broke_off_costs_what_was_streamed(
     assert "≈ $0.0" in shown
 
 
-async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversation) -> None:
-    """Neither of the context's size nor of the tokenizer, also where no error is on record."""
-    journal = await journal_of(conversation)
-    usage = condense.Usage(input=5_000, output=1)
-    for error in ("stopped", ""):
-        call = await record(journal, usage, error=error)
-        await journal.append(WRITTEN, stop_reason="stopped", call=call)
-    await conversation.arefresh_from_db()
-    assert conversation.measured_tokens is None
-    assert journal.scale.measured_tokens is None
-    assert journal.scale.calibration == condense.Calibration()
-    fresh = await sync_to_async(sizes.Scale.read)(conversation, journal.run.profile, "")
-    assert fresh.calibration == condense.Calibration()
-
-
 async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conversation) -> None:
     """It measures the context, here and in the database alike."""
     journal = await journal_of(conversation)

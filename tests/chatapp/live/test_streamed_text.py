@@ -1,6 +1,5 @@
 """What pages are sent of a reply while it is written: little, and enough to show all of it."""
 
-import asyncio
 import re
 import time
 from html import escape, unescape
@@ -104,23 +103,6 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     assert sent < 10 * len(LONG_CODE)
     page.show(streaming.snapshot())
     assert page.text() == [LONG_CODE.partition("\n")[2] + "\n"]
-
-
-async def test_a_long_text_is_rendered_while_others_are_served() -> None:
-    """In a thread: the event loop goes on meanwhile."""
-    streaming, turns = StreamedText(), 0
-
-    async def serve_others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    others = asyncio.create_task(serve_others())
-    streaming.feed("word " * 20_000)
-    await streaming.read()
-    assert turns > 1
-    others.cancel()
 
 
 def test_alone_a_text_is_sent_twenty_times_a_second() -> None:

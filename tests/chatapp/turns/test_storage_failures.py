@@ -221,18 +221,3 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
     ended = (Turn.Status.INTERRUPTED, "How this ended could not be saved.")
     assert (turn.status, turn.error) == ended
     assert not await Message.objects.effective().aexists()
-
-
-async def test_going_back_is_refused_while_a_turn_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
-) -> None:
-    """Its record is left alone."""
-    gate = Gate()
-    anthropic_standin.then(Reply("One two three four.", gate=gate))
-    await page.say("Count.")
-    assert await asyncio.to_thread(gate.wait_until_reached)
-    refusal = await rewind(conversation, alice)
-    gate.open()
-    await page.until_idle()
-    assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
-    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED

@@ -50,25 +50,6 @@ def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
     return browser.get(address, query).content.decode()
 
 
-def test_each_fact_leads_to_the_message_it_is_from(
-    conversation: Conversation, say: Say, browser: Client
-) -> None:
-    """On the page that compares, beside the message, and from the record's own page."""
-    say("user", "Hello")
-    source = say("user", "You must never push to main.")
-    attempt = condensed(conversation, "Nothing of it.")
-    page = page_of(browser, attempt)
-    leads = f"?from={source.pk}#original-{source.pk}"
-    assert leads in page
-    assert f'id="original-{source.pk}"' in page
-    found = originals.compare(attempt, None).shown
-    told = {one.message.pk: [fact.text for fact in one.facts] for one in found}
-    assert told[source.pk] == ["You must never push to main."]
-    compare = reverse("compare", args=[conversation.pk, attempt.pk])
-    record = browser.get(reverse("condensation", args=[conversation.pk, attempt.pk]))
-    assert f"{compare}{leads}" in record.content.decode()
-
-
 def test_a_summary_is_told_with_its_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:

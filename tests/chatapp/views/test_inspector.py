@@ -16,9 +16,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.condensation.threshold import CACHED_FOR
-from chatapp.context import sizes
-from chatapp.context.turn_context import system_of
-from chatapp.conversations import pins, rewind
+from chatapp.conversations import pins
 from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.sent_call import read_call
@@ -152,19 +150,6 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
 
 
-def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
-    """As long as nothing was measured: what the counter says of it."""
-    conversation = session.conversation
-    conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
-    conversation.save()
-    session.say("user", condense.TextBlock("Begin"))
-    seen = upcoming(conversation)
-    assert conversation.profile is not None
-    tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
-    assert seen.cards[0].kind == "system"
-    assert seen.cards[0].tokens == pytest.approx(tokens, rel=0.01)
-
-
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     session: Session, browser: Client
 ) -> None:
@@ -188,17 +173,6 @@ def test_without_a_profile_there_is_no_next_request(session: Session, browser: C
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
     assert read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
     assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
-
-
-def test_only_rewinds_in_force_are_counted(session: Session) -> None:
-    """One that a later one has taken along was part of what that one set aside."""
-    for number in range(6):
-        session.say("user" if number % 2 == 0 else "assistant", condense.TextBlock("Go on"))
-    conversation = session.conversation
-    for to_seq in (5, 3):
-        rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = upcoming(conversation)
-    assert seen.rewound == "2 messages"
 
 
 def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session) -> None:

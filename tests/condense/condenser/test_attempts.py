@@ -190,39 +190,6 @@ async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> 
     assert hanging.closed
 
 
-class SlowLog(RecordingLog):
-    """Needs some rounds of the event loop to say that an attempt was taken back."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.writing, self.written = asyncio.Event(), asyncio.Event()
-
-    async def cancelled(self, attempt: condense.Attempt) -> None:
-        """Write it down, slowly."""
-        self.writing.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        await super().cancelled(attempt)
-        self.written.set()
-
-
-async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> None:
-    """The caller sees the cancellation, and no further token is paid for."""
-    log, summarizer = SlowLog(), HangingSummarizer()
-    bench = Bench(summarizer=summarizer)
-    bench.condenser.log = log
-    running = asyncio.ensure_future(bench.fit(talk(12)))
-    await summarizer.began.wait()
-    running.cancel()
-    await log.writing.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    await asyncio.wait_for(log.written.wait(), 60)
-    assert log.names == ["started", "cancelled"]
-    assert summarizer.closed
-
-
 class Foreign(ByRule):
     """Somebody's strategy, which does what ``act`` does."""
 

@@ -94,10 +94,10 @@ def test_commands_are_told_by_their_first_line_with_how_often_they_ran() -> None
     for line, run in (
         ("make " + "x" * 100 + "\nsecond line", "make " + "x" * 100),
         ("git add \\\n  a.py", "git add a.py"),
-        ("make " + "x" * 60 + " | tail -3 && " + "y" * 90, "make " + "x" * 60),
-        ("make a && echo 'b | c && " + "x" * 150 + "' && make d", "make a"),
-        ('make a; echo "' + "x;" * 100, "make a"),
-        ("make " + "x" * 150, ""),
+        ("make " + "x" * 60 + " | tail -3 && " + "y" * 190, "make " + "x" * 60),
+        ("make a && echo 'b | c && " + "x" * 250 + "' && make d", "make a"),
+        ('make a; echo "' + "x;" * 150, "make a"),
+        ("make " + "x" * 250, ""),
     ):
         assert [one.head for one in told(Session().runs(line)).runs] == ([run] if run else [])
     for key in ("command", "cmd", "code", "query", "script", "sql"):
