@@ -5,11 +5,11 @@ model that it is of, and is such that PostgreSQL takes it as well.
 """
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from asgiref.sync import sync_to_async
 from django.db import connection, models
@@ -23,6 +23,15 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 }
 
 
+class _Reader(NamedTuple):
+    """A model, its fields, where each stands with what makes its value, and where the key is."""
+
+    model: type[models.Model]
+    names: list[str]
+    columns: list[tuple[int, Any, list[Any]]]
+    key: int
+
+
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a function that only reads one to be awaited, which sees all that is committed.
 
@@ -31,40 +40,59 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
 
-def select[M: models.Model](model: type[M], sql: str, *values: Any) -> list[M]:
-    """Return the rows of a model that a statement finds; what else it selects is theirs too."""
+def select[M: models.Model](
+    model: type[M], sql: str, *values: Any, **related: type[models.Model]
+) -> list[M]:
+    """Return the rows of a model that a statement finds; what else it selects is theirs too.
+
+    All columns of the model come first, then those of its ``related`` rows in their order: where
+    one was joined that is not there, the row has none.
+    """
     with connection.cursor() as cursor:
         cursor.execute(sql, _as_columns(values))
         columns = tuple([one[0] for one in cursor.description])
         rows = cursor.fetchall()
-    fields, others = _readers(model, columns)
+    (own, *others), rest = _readers((model, *related.values()), columns)
     found = []
     for row in rows:
-        stored = []
-        for place, _name, column, converters in fields:
-            value = row[place]
-            for convert in converters:
-                value = convert(value, column, connection)
-            stored.append(value)
-        made = model.from_db(connection.alias, [name for _place, name, *_ in fields], stored)
-        for place, name in others:
-            setattr(made, name, row[place])
+        made = _make(own, row)
+        for name, reader in zip(related, others, strict=True):
+            if row[reader.key] is not None:
+                setattr(made, name, _make(reader, row))
+        for place in rest:
+            setattr(made, columns[place], row[place])
         found.append(made)
     return found
 
 
+def _make(reader: _Reader, row: Sequence[Any]) -> Any:
+    stored = []
+    for place, column, converters in reader.columns:
+        value = row[place]
+        for convert in converters:
+            value = convert(value, column, connection)
+        stored.append(value)
+    return reader.model.from_db(connection.alias, reader.names, stored)
+
+
 @cache
-def _readers(model: type[models.Model], columns: tuple[str, ...]) -> tuple[Any, Any]:
-    """Return where a model's fields stand and what makes values of them, and the other columns."""
-    own = model._meta  # noqa: SLF001 - Django's documented API
-    fields = []
-    for one in own.concrete_fields:
-        column = one.get_col(own.db_table)
-        backend = connection.ops.get_db_converters(column)
-        converters = [*backend, *one.get_db_converters(connection)]
-        fields.append((columns.index(one.column), one.attname, column, converters))
-    names = {one.column for one in own.concrete_fields}
-    return fields, [(place, name) for place, name in enumerate(columns) if name not in names]
+def _readers(
+    kinds: tuple[type[models.Model], ...], columns: tuple[str, ...]
+) -> tuple[list[_Reader], range]:
+    """Return where each model's fields stand and what makes values of them, and what is left."""
+    readers, begin = [], 0
+    for model in kinds:
+        own = model._meta  # noqa: SLF001 - Django's documented API
+        fields = []
+        for one in own.concrete_fields:
+            column = one.get_col(own.db_table)
+            converters = connection.ops.get_db_converters(column)
+            place = columns.index(one.column, begin)
+            fields.append((place, column, [*converters, *one.get_db_converters(connection)]))
+        names = [one.attname for one in own.concrete_fields]
+        readers.append(_Reader(model, names, fields, columns.index(own.pk.column, begin)))
+        begin += len(fields)
+    return readers, range(begin, len(columns))
 
 
 def run(sql: str, *values: Any) -> list[Any]:
