@@ -10,6 +10,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
 from chatapp.models import Conversation, Message, ToolRun, message_store
+from chatapp.models.calls import good_runs
 from chatapp.number_formats import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
@@ -39,10 +40,7 @@ class TodoList:
 
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the list as it stands in a conversation, None where there is none."""
-    runs = ToolRun.objects.filter(
-        turn__conversation=conversation, name=SPEC.name, is_error=False
-    ).exclude(finished_at=None)
-    for run in runs.order_by("-pk")[:LOOKED_AT]:
+    for run in good_runs(conversation.pk, SPEC.name, LOOKED_AT):
         found = _call_of(run)
         if found is not None:
             return found
