@@ -5,14 +5,16 @@ model that it is of, and is such that PostgreSQL takes it as well.
 """
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from asgiref.sync import sync_to_async
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
@@ -24,12 +26,17 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 
 
 class _Reader(NamedTuple):
-    """A model, its fields, where each stands with what makes its value, and where the key is."""
+    """What makes a model's row of a part of what was selected; the first one has no ``name``.
 
+    ``converters`` say, by the place of a field, what makes its value of what the database has.
+    """
+
+    name: str
     model: type[models.Model]
-    names: list[str]
-    columns: list[tuple[int, Any, list[Any]]]
-    key: int
+    fields: list[str]
+    key: Callable[[Any], Any]
+    values: Callable[[Any], tuple[Any, ...]]
+    converters: list[tuple[int, Callable[..., Any], Any]]
 
 
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
@@ -48,69 +55,73 @@ def select[M: models.Model](
     All columns of the model come first, then those of its ``related`` rows in their order: where
     one was joined that is not there, the row has none.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values))
+    # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
+    database = connections[DEFAULT_DB_ALIAS]
+    with database.cursor() as cursor:
+        cursor.execute(sql, _as_columns(values, database))
         columns = tuple([one[0] for one in cursor.description])
         rows = cursor.fetchall()
-    (own, *others), rest = _readers((model, *related.values()), columns)
+    readers, rest = _readers((("", model), *related.items()), columns)
     found = []
     for row in rows:
-        made = _make(own, row)
-        for name, reader in zip(related, others, strict=True):
-            if row[reader.key] is not None:
-                setattr(made, name, _make(reader, row))
+        own: Any = None
+        for reader in readers:
+            if reader.key(row) is None:
+                continue
+            stored = [*reader.values(row)]
+            for place, convert, column in reader.converters:
+                stored[place] = convert(stored[place], column, database)
+            made = reader.model.from_db(database.alias, reader.fields, stored)
+            if own is None:
+                own = made
+            else:
+                setattr(own, reader.name, made)
         for place in rest:
-            setattr(made, columns[place], row[place])
-        found.append(made)
+            setattr(own, columns[place], row[place])
+        found.append(own)
     return found
-
-
-def _make(reader: _Reader, row: Sequence[Any]) -> Any:
-    stored = []
-    for place, column, converters in reader.columns:
-        value = row[place]
-        for convert in converters:
-            value = convert(value, column, connection)
-        stored.append(value)
-    return reader.model.from_db(connection.alias, reader.names, stored)
 
 
 @cache
 def _readers(
-    kinds: tuple[type[models.Model], ...], columns: tuple[str, ...]
+    related: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...]
 ) -> tuple[list[_Reader], range]:
-    """Return where each model's fields stand and what makes values of them, and what is left."""
+    """Return what makes rows of the models that these columns are of, and which are left."""
     readers, begin = [], 0
-    for model in kinds:
+    for name, model in related:
         own = model._meta  # noqa: SLF001 - Django's documented API
-        fields = []
-        for one in own.concrete_fields:
+        places, converters = [], []
+        for at, one in enumerate(own.concrete_fields):
+            places.append(columns.index(one.column, begin))
             column = one.get_col(own.db_table)
-            converters = connection.ops.get_db_converters(column)
-            place = columns.index(one.column, begin)
-            fields.append((place, column, [*converters, *one.get_db_converters(connection)]))
-        names = [one.attname for one in own.concrete_fields]
-        readers.append(_Reader(model, names, fields, columns.index(own.pk.column, begin)))
+            backend = connection.ops.get_db_converters(column)
+            own_ones = one.get_db_converters(connection)
+            converters += [(at, convert, column) for convert in (*backend, *own_ones)]
+        fields = [one.attname for one in own.concrete_fields]
+        key = itemgetter(columns.index(own.pk.column, begin))
+        readers.append(_Reader(name, model, fields, key, itemgetter(*places), converters))
         begin += len(fields)
     return readers, range(begin, len(columns))
 
 
 def run(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values))
+    database = connections[DEFAULT_DB_ALIAS]
+    with database.cursor() as cursor:
+        cursor.execute(sql, _as_columns(values, database))
         return cursor.fetchall() if cursor.description else []
 
 
 def insert[M: models.Model](row: M) -> M:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row))
-    values = [one.get_db_prep_save(one.pre_save(row, add=True), connection) for one in fields]
-    with connection.cursor() as cursor:
+    database = connections[DEFAULT_DB_ALIAS]
+    values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
+    with database.cursor() as cursor:
         cursor.execute(sql, values)
         if row.pk is None:
             (row.pk,) = cursor.fetchone()
-    row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
+    row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
     return row
 
 
@@ -125,8 +136,8 @@ def _insertion(model: type[models.Model]) -> "tuple[list[models.Field[Any, Any]]
     return fields, f'INSERT INTO "{own.db_table}" ({columns}) VALUES ({places}) {key}'  # noqa: S608 - names of columns
 
 
-def _as_columns(values: tuple[Any, ...]) -> list[Any]:
+def _as_columns(values: tuple[Any, ...], database: BaseDatabaseWrapper) -> list[Any]:
     return [
-        _COLUMNS[type(one)].get_db_prep_value(one, connection) if type(one) in _COLUMNS else one
+        _COLUMNS[type(one)].get_db_prep_value(one, database) if type(one) in _COLUMNS else one
         for one in values
     ]
