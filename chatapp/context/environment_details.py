@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -75,23 +76,17 @@ def describe_surroundings(conversation: Conversation, zone: str) -> str:
     if profile and used is not None:
         window = f"{profile.context_window:,} tokens were in use after the last call."
         context = f"About {used:,} of {window}"
-    return describe_environment(
-        now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
-        files=_files(conversation),
-        todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
-        context=context,
-    )
-
-
-def _files(conversation: Conversation) -> str:
-    folder = folder_of(conversation)
-    if not folder.is_dir():
-        return "none"
-    try:
-        found = list(itertools.islice(Workspace(folder).walk(recursive=False), MOST_FILES + 1))
-    except ToolError:
-        found = []
+    folder, found = folder_of(conversation), []
+    if folder.is_dir():
+        with suppress(ToolError):
+            entries = Workspace(folder).walk(recursive=False)
+            found = [*itertools.islice(entries, MOST_FILES + 1)]
     lines = [f"{one.path}/" if one.kind == "folder" else one.path for one in found[:MOST_FILES]]
     if len(found) > MOST_FILES:
         lines.append("[and more: list the folder]")
-    return "\n".join(lines) or "none"
+    return describe_environment(
+        now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
+        files="\n".join(lines) or "none",
+        todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
+        context=context,
+    )
