@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import Provider
 from chatapp.agent.summarizer import ProviderSummarizer
