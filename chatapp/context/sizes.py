@@ -88,14 +88,14 @@ class Scale:
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
         calibration = condense.Calibration()
-        for one in reversed(prompts):
-            calibration = calibration.observe(one.estimated, one.measured, media=one.media)
+        for estimated, measured, media, _reply in reversed(prompts):
+            calibration = calibration.observe(estimated, measured, media=media)
         return cls(
             sum(overhead_of(conversation, profile, system)),
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,
-            prompts[0].reply_id if prompts else "",
+            prompts[0][-1] if prompts else "",
         )
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:

@@ -1,7 +1,7 @@
 """The record of what was called: every request to a model, every run of a tool."""
 
 import uuid
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from django.contrib.auth.models import User
 from django.db import models
@@ -166,17 +166,13 @@ class ModelCall(models.Model):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-class MeasuredPrompt(NamedTuple):
-    """A prompt's tokens as estimated, of which ``media``, and as measured; the reply's name."""
+def measured_prompts(
+    conversation_id: uuid.UUID, model: str, most: int
+) -> list[tuple[int, int, int, str]]:
+    """Return the latest prompts that were both estimated and measured, the last one first.
 
-    estimated: int
-    measured: int
-    media: int
-    reply_id: str
-
-
-def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> list[MeasuredPrompt]:
-    """Return the prompts of a model that were both estimated and measured, the latest first."""
+    Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
+    """
     sql = (
         "SELECT tokens_estimated, tokens_input + tokens_cache_read + tokens_cache_write, "
         "tokens_media, reply_id FROM chatapp_modelcall "
@@ -184,7 +180,7 @@ def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> list[
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return [MeasuredPrompt(*row) for row in run(sql, conversation_id, model, most)]
+    return run(sql, conversation_id, model, most)
 
 
 class ToolRun(models.Model):

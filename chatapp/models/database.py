@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
@@ -25,18 +25,9 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 }
 
 
-class _Reader(NamedTuple):
-    """What makes a model's row of a part of what was selected; the first one has no ``name``.
-
-    ``converters`` say, by the place of a field, what makes its value of what the database has.
-    """
-
-    name: str
-    model: type[models.Model]
-    fields: list[str]
-    key: Callable[[Any], Any]
-    values: Callable[[Any], tuple[Any, ...]]
-    converters: list[tuple[int, Callable[..., Any], Any]]
+# What makes a model's row of a part of what was selected: by what name it is set on the first one,
+# the model and its fields, where its key and its values stand, and what converts some of these.
+_Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
@@ -65,17 +56,17 @@ def select[M: models.Model](
     found = []
     for row in rows:
         own: Any = None
-        for reader in readers:
-            if reader.key(row) is None:
+        for name, kind, fields, key, values_of, converters in readers:
+            if row[key] is None:
                 continue
-            stored = [*reader.values(row)]
-            for place, convert, column in reader.converters:
+            stored = [*values_of(row)]
+            for place, convert, column in converters:
                 stored[place] = convert(stored[place], column, database)
-            made = reader.model.from_db(database.alias, reader.fields, stored)
+            made = kind.from_db(database.alias, fields, stored)
             if own is None:
                 own = made
             else:
-                setattr(own, reader.name, made)
+                setattr(own, name, made)
         for place in rest:
             setattr(own, columns[place], row[place])
         found.append(own)
@@ -98,8 +89,8 @@ def _readers(
             own_ones = one.get_db_converters(connection)
             converters += [(at, convert, column) for convert in (*backend, *own_ones)]
         fields = [one.attname for one in own.concrete_fields]
-        key = itemgetter(columns.index(own.pk.column, begin))
-        readers.append(_Reader(name, model, fields, key, itemgetter(*places), converters))
+        key = columns.index(own.pk.column, begin)
+        readers.append((name, model, fields, key, itemgetter(*places), converters))
         begin += len(fields)
     return readers, range(begin, len(columns))
 
