@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.provider_port import Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.sizes import COUNTER

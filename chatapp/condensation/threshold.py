@@ -15,7 +15,6 @@ from chatapp.context import turn_context
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnSettings
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
-from chatapp.models.calls import measured_calls
 from chatapp.number_formats import number
 
 # With the same names in braces a script fills them in; see templatetags/scripts.py.
@@ -101,10 +100,13 @@ def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, dat
     """
     if not profile.spec.caches_prompts or conversation.measured_tokens is None:
         return 0, None
-    answers = measured_calls(conversation.pk, profile.model, 1)
-    if not answers or (until := answers[0].created_at + CACHED_FOR) <= timezone.now():
+    answers = ModelCall.objects.filter(
+        conversation=conversation, model=profile.model, error="", usage_measured=True
+    ).exclude(tokens_estimated=None)
+    last = answers.order_by("-created_at", "-pk").first()
+    if not last or (until := last.created_at + CACHED_FOR) <= timezone.now():
         return 0, None
-    tokens = answers[0].tokens_cache_read + answers[0].tokens_cache_write
+    tokens = last.tokens_cache_read + last.tokens_cache_write
     return tokens, until if tokens else None
 
 

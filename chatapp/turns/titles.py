@@ -7,7 +7,7 @@ from typing import override
 from asgiref.sync import sync_to_async
 
 import condense
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import override
 
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
 from chatapp.approvals import Approvals

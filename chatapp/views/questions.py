@@ -13,7 +13,6 @@ from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
 from chatapp.forms.conversations import PoliciesForm, SpendingLimitForm, SystemPromptForm
 from chatapp.models import Conversation, Question, Review
-from chatapp.models.mcp_servers import servers_in_use
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
@@ -78,7 +77,7 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = PoliciesForm(
         sent,
-        specs=specs_for(servers_in_use(request.user.pk)).values(),
+        specs=specs_for([*request.user.mcp_servers.filter(is_on=True)]).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )

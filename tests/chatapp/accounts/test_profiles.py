@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from django.conf import LazySettings
 
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
 from chatapp.models import Profile
 from tests.chatapp.providers.requests import listen, request

@@ -117,8 +117,8 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
     for _ in range(2):
         session.runs("sed -n '1,200p' src/app/some/long/folder/module.py")
     heads = [run.head for run in told(session).runs]
-    assert sum(head.startswith("grep") for head in heads) == 2
-    assert sum(head.startswith("kubectl") for head in heads) == 6
+    assert sum(head.startswith("grep") for head in heads) == 3
+    assert sum(head.startswith("kubectl") for head in heads) == 12
     assert heads[0].startswith("sed")
     assert heads[-2:] == ["git status", "make test"]
 
@@ -266,7 +266,7 @@ def test_the_longer_the_session_the_more_names() -> None:
     said = " ".join(f"some_name_{number}" for number in range(500))
     talks = [Session().reads("/a", "x" * size).replies(said) for size in (40_000, 90_000, 400_000)]
     sizes = [len(" ".join(gather(talk.messages).names)) for talk in talks]
-    assert 900 < sizes[0] == sizes[1] < 1_200 < 1.3 * sizes[1] < sizes[2] < 1_600
+    assert 900 < sizes[0] == sizes[1] < 1_200 < 1.2 * sizes[1] < sizes[2] < 1_600
 
 
 def test_all_that_messages_say_is_their_plain_text() -> None:
