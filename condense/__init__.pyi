@@ -118,7 +118,16 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .recall.passages import Passage, Recall, recalled_block, token_limit
+from .recall.passages import (
+    MOST_PASSAGES,
+    MOST_TOKENS,
+    Passage,
+    Recall,
+    Told,
+    recalled_block,
+    split_recalled,
+    token_limit,
+)
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
@@ -175,6 +184,8 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "MOST_PASSAGES",
+    "MOST_TOKENS",
     "NOT_SEARCHED",
     "RECALLED",
     "USER_WORDS",
@@ -267,6 +278,7 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
+    "Told",
     "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
@@ -339,6 +351,7 @@ __all__ = [
     "shows_pin",
     "split_beside",
     "split_parts",
+    "split_recalled",
     "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",

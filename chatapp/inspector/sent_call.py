@@ -1,5 +1,6 @@
 """Sent calls: what the model saw in a call, beside what it saw in the call before."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from chatapp.inspector.parts import (
     frame_pieces,
     message_pieces,
     pinned_texts,
+    recalled_ranks,
 )
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
@@ -24,6 +26,8 @@ from chatapp.storage.request_reader import RequestReader
 # Of a request in which no message is known by its number: how many summaries it may have.
 LATEST = 20
 
+# What recalled passages begin with.
+_RECALLED = "<recalled>\n"
 # The same messages come in every call of a conversation.
 _counter = condense.CachedCounter(sizes.COUNTER)
 
@@ -114,6 +118,11 @@ class _Messages:
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
         texts = (pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
+        # What was sent says no ranks.
+        recalled = [own for message, own in self.told if _RECALLED in message.text]
+        seqs = {*itertools.chain.from_iterable(recalled)}
+        contents = stored.filter(seq__in=seqs).values_list("content", flat=True) if seqs else ()
+        self._ranks = recalled_ranks(itertools.chain.from_iterable(map(_blocks, contents)))
 
     def made_by_engine(self) -> set[int]:
         """Return the numbers of the summaries and markers among them."""
@@ -128,6 +137,7 @@ class _Messages:
                 made=bool(self._made_of(message, sources)),
                 seq=min(sources, default=0),
                 pinned=self._pinned,
+                ranks=self._ranks,
             )
             for message, sources in self.told
         ]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from chatapp.models import ModelCall, Rewind, Turn
 from chatapp.transcript.labels import AttemptWords, KindWords
-from chatapp.transcript.message_parts import HiddenBy, Part
+from chatapp.transcript.message_parts import HiddenBy, Part, RecalledPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class MessageRow(RowPlace):
     role: str
     parts: Sequence[Part]
     created_at: datetime
+    recalled: RecalledPart | None = None
     call: ModelCall | None = None
     missed: str = ""
     turn: TurnCost | None = None
