@@ -1,7 +1,5 @@
 """Automatic recall: passages of what is hidden beside a message that may need them again."""
 
-import logging
-
 from django.contrib.auth.models import User
 
 import condense
@@ -10,8 +8,6 @@ from chatapp.context.sizes import COUNTER
 from chatapp.models import Conversation
 from chatapp.models.errors import IndexDamaged
 from chatapp.toolbox import history_search
-
-log = logging.getLogger(__name__)
 
 
 def recall(conversation: Conversation, owner: User, words: str) -> tuple[condense.TextBlock, ...]:
@@ -28,7 +24,6 @@ def recall(conversation: Conversation, owner: User, words: str) -> tuple[condens
     try:
         found = history_search.recall(conversation.pk, words, condense.MOST_PASSAGES)
     except IndexDamaged:
-        log.warning("nothing was recalled: the index of words can't be read")
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
     block = condense.recalled_block(found, counter=COUNTER, limit=limit)

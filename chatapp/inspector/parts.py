@@ -155,18 +155,18 @@ def _recalled_pieces(
     blocks: Iterable[condense.Block], ranks: Mapping[str, Sequence[int]], tokens: float
 ) -> Iterator[Piece]:
     """Yield each passage with its rank; they share the tokens of what stands before them."""
-    kind, texts = (
-        condense.PartKind.RECALLED,
-        [one.text for one in blocks if isinstance(one, condense.TextBlock)],
-    )
+    texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     for text in texts:
         before, told = condense.split_recalled(text)
-        passages = [(one.seq, one.text) for one in told] or [(0, before)]
-        whole = sum([len(said) for _seq, said in passages]) or 1
-        places = itertools.chain(ranks.get(text, ()), itertools.repeat(0))
-        for (seq, said), rank in zip(passages, places, strict=False):
+        places = zip(told, itertools.chain(ranks.get(text, ()), itertools.repeat(0)), strict=False)
+        found = [(one.seq, one.text, rank) for one, rank in places]
+        if before:
+            found.insert(0, (0, before, 0))
+        whole = sum([len(said) for _seq, said, _rank in found]) * len(texts) or 1
+        for seq, said, rank in found:
             name = str(_("Rank %(rank)s") % {"rank": rank}) if rank else ""
-            yield Piece(kind, said, tokens * len(said) / whole / len(texts), name=name, seq=seq)
+            share = tokens * len(said) / whole
+            yield Piece(condense.PartKind.RECALLED, said, share, name=name, seq=seq)
 
 
 def _weight(block: condense.Block) -> int:

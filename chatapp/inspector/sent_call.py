@@ -1,9 +1,11 @@
 """Sent calls: what the model saw in a call, beside what it saw in the call before."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from django.db.models import Q
 
 import condense
 from chatapp.context import sizes
@@ -23,7 +25,8 @@ from chatapp.models import Condensation, Message, ModelCall, Profile
 from chatapp.storage.request_log import LONGEST_CHAIN
 from chatapp.storage.request_reader import RequestReader
 
-# Of a request in which no message is known by its number: how many summaries it may have.
+# Of a request in which no message is known by its number: how many summaries it may have, and
+# messages of the user beside which something was recalled.
 LATEST = 20
 
 # What recalled passages begin with.
@@ -118,11 +121,16 @@ class _Messages:
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
         texts = (pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
-        # What was sent says no ranks.
         recalled = [own for message, own in self.told if _RECALLED in message.text]
-        seqs = {*itertools.chain.from_iterable(recalled)}
-        contents = stored.filter(seq__in=seqs).values_list("content", flat=True) if seqs else ()
-        self._ranks = recalled_ranks(itertools.chain.from_iterable(map(_blocks, contents)))
+        self._ranks = self._read_ranks({seq for own in recalled for seq in own}) if recalled else {}
+
+    def _read_ranks(self, seqs: Collection[int]) -> Mapping[str, Sequence[int]]:
+        """Return how well what was recalled fits, which was not sent: there and of late."""
+        asked = self.rows.questions().filter(created_at__lte=self.call.created_at)
+        latest = asked.order_by("-seq").values("pk")[:LATEST]
+        rows = self.rows.filter(Q(seq__in=seqs) | Q(pk__in=latest))
+        contents = map(_blocks, rows.values_list("content", flat=True))
+        return recalled_ranks(itertools.chain.from_iterable(contents))
 
     def made_by_engine(self) -> set[int]:
         """Return the numbers of the summaries and markers among them."""

@@ -99,7 +99,7 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """The passages that were recalled beside a message, and what the model reads before them."""
+    """The passages that were recalled beside a message, and what else a file has before them."""
 
     before: str
     passages: Sequence[RecalledPassage]

@@ -92,6 +92,9 @@ def read_entries(
     rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
     if until is not None:
         rows = rows.filter(seq__lte=until)
+    untold: tuple[type, ...] = (condense.OpaqueBlock,)
+    if not tools:
+        untold += (condense.ToolUseBlock, condense.ToolResultBlock)
     calls: dict[str, Part] = {}
     entries: list[Entry] = []
     # By the number of a message that of the entry that tells it, and whether that tells all of it.
@@ -107,10 +110,7 @@ def read_entries(
             entry.recalled = replace(recalled, passages=passages)
         if entry.parts or entry.attempt:
             entries.append(entry)
-        shown = (condense.TextBlock, condense.ImageBlock)
-        if tools:
-            shown += (condense.ToolUseBlock, condense.ToolResultBlock)
-        is_whole = all(isinstance(block, shown) for block in message.blocks)
+        is_whole = not any(isinstance(block, untold) for block in message.blocks)
         told[row.seq] = (entries[-1].seq if entries else 0, is_whole)
     return entries
 

@@ -64,8 +64,8 @@ def start_turn(
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        around = (environment_block(surroundings),) if surroundings else ()
-        around += recall(locked, conversation.owner, text)
+        recalled = recall(locked, conversation.owner, text)
+        around = (environment_block(surroundings), *recalled) if surroundings else recalled
         content = (*around, *words, *brought.blocks, *blocks)
         message = condense.Message(role="user", content=content)
         tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])

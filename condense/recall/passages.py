@@ -88,13 +88,13 @@ def recalled_block(
 
 
 def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
-    """Return what a block of passages says before them, and each as it was told.
+    """Return each passage of a block as it was told, and what else stands before the first.
 
     Together that is all that the model reads of it, also where another program wrote the block.
     """
-    said = text.removeprefix(OPENING).removesuffix(CLOSING)
+    said = text.removeprefix(f"{OPENING}\n{_INTRODUCTION}").removesuffix(CLOSING)
     before, *found = _HEADING.split(said)
-    passages = batched(found, 3, strict=True)
+    passages = batched(found, 3)
     return before.strip(), [Told(int(seq), day or "", told.strip()) for seq, day, told in passages]
 
 

@@ -37,6 +37,9 @@ def test_what_was_put_beside_words_is_told_from_them() -> None:
     for text in (f"{beside}\n\nFix it.", f"Fix it.\n\n{beside}"):
         found = dict(condense.split_beside(text))
         assert found == {None: "Fix it.", "environment": beside}
+    recalled = "<recalled>\nFound.\n\n[message 1]\nnoon\n</recalled>"
+    found = dict(condense.split_beside(f"{beside}\n\n{recalled}\n\nFix it."))
+    assert found == {None: "Fix it.", "environment": beside, "recalled": recalled}
     quoted = "What is <environment_details> for?"
     assert [*condense.split_beside(quoted)] == [(None, quoted)]
 
