@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             name="auto_recall",
             field=models.BooleanField(
                 default=True,
-                help_text="What is hidden and fits a message of yours goes to the model beside it.",
+                help_text="Hidden passages that fit your message go to the model beside it.",
                 verbose_name="recall automatically",
             ),
         ),

@@ -120,7 +120,7 @@ class Preferences(models.Model):
     auto_recall = models.BooleanField(
         _("recall automatically"),
         default=True,
-        help_text=_("What is hidden and fits a message of yours goes to the model beside it."),
+        help_text=_("Hidden passages that fit your message go to the model beside it."),
     )
     recall_tokens = models.PositiveSmallIntegerField(
         _("tokens to recall"),

@@ -254,11 +254,9 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     if not found:
         return None
     passages = []
-    for one in itertools.chain.from_iterable([told for _before, told in found]):
-        label = _("Message %(number)s") % {"number": one.seq}
-        passages.append(
-            RecalledPassage(one.seq, f"{label}, {one.day}" if one.day else label, one.text)
-        )
+    for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
+        label = ", ".join(filter(None, [_("Message %(number)s") % {"number": seq}, day]))
+        passages.append(RecalledPassage(seq, label, text))
     return RecalledPart("\n".join([before for before, _told in found]), passages)
 
 

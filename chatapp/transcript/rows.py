@@ -53,11 +53,12 @@ class RowPlace:
 class MessageRow(RowPlace):
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
-    ``call`` wrote it, and ``missed`` says why the prompt was not read from the provider's cache.
-    ``turn`` is set on the last message of a turn that took more than one call; ``is_step`` says
-    that the agent called tools here and went on. ``cut`` says that an answer is not whole; where it
-    is the last one, it is ``continuable``. What is ``pinned`` the model keeps word for word, which
-    takes ``pinned_tokens``; ``pinnable`` is what it sees.
+    Hidden passages that stand beside it are ``recalled``. ``call`` wrote it, and ``missed`` says
+    why the prompt was not read from the provider's cache. ``turn`` is set on the last message of a
+    turn that took more than one call; ``is_step`` says that the agent called tools here and went
+    on. ``cut`` says that an answer is not whole; where it is the last one, it is ``continuable``.
+    What is ``pinned`` the model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is
+    what it sees.
     """
 
     role: str

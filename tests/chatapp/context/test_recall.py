@@ -1,6 +1,7 @@
 """What is hidden comes back beside a message that needs it: stored once, and nobody's words."""
 
 import json
+import uuid
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import condense
 from chatapp.conversations import conversations, forks, pins
 from chatapp.errors import Refused
 from chatapp.models import (
+    Condensation,
     Conversation,
     Message,
     Preferences,
@@ -29,7 +31,7 @@ from chatapp.transcript.rows import MessageRow
 from chatapp.transfer.readable_copy import read_entries, write_html, write_markdown
 from tests.chatapp.api.programs import Sender
 from tests.chatapp.claude import converse
-from tests.chatapp.conftest import summarise, use_tools
+from tests.chatapp.conftest import reduction_of, summarise, use_tools
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask, end, regenerate
 from tests.chatapp.sockets import Page
@@ -96,7 +98,28 @@ async def test_it_is_stored_with_the_message_and_sent_again_byte_for_byte(
     assert row.tokens == condense.count_message(
         message_store.to_engine(row), condense.PromptCounter()
     )
+    shown = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
+    assert any("Recalled 1 passage<" in html for html in shown)
     assert anthropic_standin.problems == []
+
+
+async def test_a_later_condensation_takes_it_for_nobody_s_words(
+    anthropic_standin: Standin, conversation: Conversation, page: Page, browser: Client
+) -> None:
+    """Neither a message of the user nor a fact; the list of what is hidden begins with words."""
+    await sync_to_async(hide)(conversation, FACT)
+    await page.ask(QUESTION)
+    anthropic_standin.then(Reply("word " * 3_000), Reply("<summary>They talked.</summary>"))
+    await page.ask("Write a lot.")
+    await page.condense()
+    record = await Condensation.objects.aget(status="succeeded")
+    summary = await Message.objects.aget(condensation=record)
+    told = json.dumps([summary.content, record.receipt.to_json()])
+    assert QUESTION in told
+    assert "heliotrope" not in told
+    address = reverse("hidden", args=[conversation.pk, record.pk])
+    shown = (await sync_to_async(browser.get)(address)).content.decode()
+    assert f'<span class="hidden-text">{QUESTION}</span>' in shown
 
 
 @pytest.mark.parametrize("how", ["queued", "edited", "by a program"])
@@ -178,6 +201,16 @@ def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) ->
     hidden_messages.redo_reduction(made)
     hidden_messages.rewind(conversation.pk, to_seq=made.seq)
     assert sent() == plain
+
+
+def test_what_a_truncation_hides_is_recalled(conversation: Conversation) -> None:
+    """As what a condensation hides."""
+    end(ask(conversation, FACT), "Noted.")
+    hidden = [one.id for one in message_store.read_effective(conversation.pk)]
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message("user", "2 messages are hidden.", tags=tags, tokens=5)
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, tuple(hidden)))
+    assert FACT in asked(conversation)
 
 
 def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
