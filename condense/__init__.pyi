@@ -61,7 +61,6 @@ from .facts.markdown import parse_ledger
 from .facts.notebook import ledger
 from .facts.probes import FactKind, Probe
 from .facts.receipt import FactState, Finding, Receipt, Tally, receipt
-from .facts.search import NOT_SEARCHED, Search, WordSearch
 from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
@@ -118,6 +117,7 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
+from .recall.memory import MemoryRecall
 from .recall.passages import (
     MOST_PASSAGES,
     MOST_TOKENS,
@@ -128,6 +128,8 @@ from .recall.passages import (
     split_recalled,
     token_limit,
 )
+from .recall.ranking import SearchedMessage, Terms, find_passages
+from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
 from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
@@ -186,8 +188,8 @@ __all__ = [
     "MIN_THRESHOLD",
     "MOST_PASSAGES",
     "MOST_TOKENS",
-    "NOT_SEARCHED",
     "RECALLED",
+    "UNSPACED",
     "USER_WORDS",
     "Accept",
     "Adaptive",
@@ -235,6 +237,7 @@ __all__ = [
     "Json",
     "Kit",
     "Ledger",
+    "MemoryRecall",
     "Message",
     "NoReview",
     "NothingToCondense",
@@ -260,7 +263,7 @@ __all__ = [
     "Reviewer",
     "Role",
     "RooSettings",
-    "Search",
+    "SearchedMessage",
     "Situation",
     "Strategy",
     "Summarizer",
@@ -271,6 +274,8 @@ __all__ = [
     "Surcharge",
     "Tags",
     "Tally",
+    "Term",
+    "Terms",
     "TextBlock",
     "TextChunk",
     "Threshold",
@@ -291,7 +296,6 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
-    "WordSearch",
     "WriteAgain",
     "asks_model",
     "attach_ledger",
@@ -311,6 +315,8 @@ __all__ = [
     "effective_history",
     "expected_usage",
     "extract_command_blocks",
+    "find_passages",
+    "fold",
     "growth_per_turn",
     "hide_behind",
     "ignore_matcher",
@@ -318,6 +324,7 @@ __all__ = [
     "inject_synthetic_results",
     "is_compaction",
     "is_context_overflow",
+    "is_unspaced",
     "known_strategies",
     "ladder_from",
     "language_in",
@@ -349,6 +356,7 @@ __all__ = [
     "safe_cuts",
     "shape_request",
     "shows_pin",
+    "space_out",
     "split_beside",
     "split_parts",
     "split_recalled",

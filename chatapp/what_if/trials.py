@@ -110,7 +110,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
     lines = [line for line in reduction.summary.splitlines() if line.strip()]
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)
-    found = condense.receipt(stated, hidden, search=condense.NOT_SEARCHED).findings
+    found = condense.receipt(stated, hidden).findings
     return condense.Receipt(tuple([one for one in found if one.probe.kind == "names"]))
 
 

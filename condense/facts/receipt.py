@@ -15,9 +15,9 @@ from condense.facts.calls import is_edit, read_calls, touched_paths
 from condense.facts.lookup import Shown
 from condense.facts.markdown import BEGINNINGS, ledger_of, parse_ledger
 from condense.facts.probes import KINDS, FactKind, Probe, probes_of
-from condense.facts.search import NOT_SEARCHED, Search, WordSearch
 from condense.facts.texts import plain_text
 from condense.messages import Message
+from condense.recall.passages import Recall
 
 FactState = Literal["kept", "named", "recoverable", "missing"]
 STATES: tuple[FactState, ...] = get_args(FactState)
@@ -109,21 +109,18 @@ def receipt(
     hidden: Sequence[Message],
     kept: Sequence[Message] | str,
     *,
-    search: Search | None = None,
+    search: Recall | None = None,
     on_disk: Callable[[str], bool] | None = None,
 ) -> Receipt:
     """Return what became of the facts of ``hidden``, where the model reads ``kept`` instead.
 
-    ``search`` is the model's own, and without one what the words in memory find; NOT_SEARCHED
-    stands for none. ``on_disk`` tells whether a file still exists, and without it no file counts
-    as recoverable for that.
+    ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
+    tells whether a file still exists. What neither is there for is not recoverable.
     """
     probes = probes_of(hidden)
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = dict(_files_of(kept))
     states = [_state(probe, shown, files) for probe in probes]
-    if search is None:
-        search = WordSearch(hidden) if None in states else NOT_SEARCHED
     said = {message.id: message for message in hidden}
 
     @cache
@@ -134,7 +131,7 @@ def receipt(
     for probe, known in zip(probes, states, strict=True):
         state: FactState = known or "missing"
         if known is None:
-            first = map(text_of, search(probe.text)[:FIRST])
+            first = [text_of(one.id) for one in search(probe.text, FIRST)] if search else []
             is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
             if is_there or any(probe.needle in text for text in first):
                 state = "recoverable"

@@ -92,7 +92,7 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     asked = [request.text for request in reversed(facts.requests)]
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
     replies = [one for one in reversed(facts.requests) if one.to]
-    unsearched = condense.receipt(own, "", search=condense.NOT_SEARCHED)
+    unsearched = condense.receipt(own, "")
     probes = [finding.probe for finding in unsearched.findings]
     results = []
     for one in condense.pair_calls(own).answered:

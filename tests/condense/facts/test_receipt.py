@@ -52,7 +52,7 @@ def test_every_kind_of_fact_is_looked_for() -> None:
 def test_what_the_summary_says_word_for_word_is_kept() -> None:
     """Where it has a name only, that is named: nobody knows what is said of it."""
     text = "Changed src/parser.py; run make check. Never touch the public API! 250 rows. read_me.py"
-    assert states(receipt(session().messages, text, search=NOT_SEARCHED)) == {
+    assert states(receipt(session().messages, text)) == {
         "/app/src/parser.py": "kept",
         "/app/src/read_me.py": "named",
         "make check": "kept",
@@ -78,7 +78,7 @@ def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -
     assert "make check" in seen
     first = receipt(hidden, "", search=lambda _: [hidden[0].id])
     assert {one.kind for one in first.of("recoverable")} == {"constraints", "names"}
-    on_disk = receipt(hidden, "", search=NOT_SEARCHED, on_disk=lambda path: "parser" in path)
+    on_disk = receipt(hidden, "", on_disk=lambda path: "parser" in path)
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
 
 
@@ -99,7 +99,7 @@ def test_a_search_in_memory_ranks_by_rare_words_and_finds_no_summary() -> None:
 def test_files_are_told_apart_by_their_folders() -> None:
     """One of another folder is another."""
     made = Session().edits("/app/web/index.js").edits("/app/api/index.js").edits("top.js")
-    found = states(receipt(made.messages, "See web/index.js, top.js.", search=NOT_SEARCHED))
+    found = states(receipt(made.messages, "See web/index.js, top.js."))
     assert found == {"/app/web/index.js": "kept", "/app/api/index.js": "named", "top.js": "named"}
 
 
@@ -112,7 +112,7 @@ def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -
     kept = [summary(TextBlock("S"), block), *Session().edits("/app/c.py").messages]
     found = {"/app/src/a.py": "kept", "/app/lib/b.py": "named", "/app/c.py": "kept"}
     assert states(receipt(made.messages, kept)) == found
-    found = states(receipt(made.messages, f"S\n\n{block.text}", search=NOT_SEARCHED))
+    found = states(receipt(made.messages, f"S\n\n{block.text}"))
     assert found == {"/app/src/a.py": "kept", "/app/lib/b.py": "named", "/app/c.py": "missing"}
 
 
@@ -169,7 +169,7 @@ def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
 def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
     """And the ledger that a condensation attaches keeps all of them."""
     carried = summary(TextBlock("S"), *ledger(session().messages))
-    found = states(receipt([carried], "nothing", search=NOT_SEARCHED))
+    found = states(receipt([carried], "nothing"))
     assert found["/app/src/parser.py"] == "missing"
     assert found["parser_core"] == "missing"
     hidden = session().messages
@@ -179,7 +179,7 @@ def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
 
 def test_a_fact_that_was_put_back_is_kept() -> None:
     """And nothing else changes; copies have the messages of copies."""
-    found = receipt(session().messages, "parser.py", search=NOT_SEARCHED)
+    found = receipt(session().messages, "parser.py")
     index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
     after = found.with_kept(index)
     assert after.findings[index].state == "kept"

@@ -1,0 +1,250 @@
+"""The one ranking of passages, for the agent's search, for recall and for receipts.
+
+An index finds the messages that have a question's rare words. Those and the ones next to them are
+cut into passages, and each passage is ranked by the question's words that it has, how rare they
+are, how near they stand to each other, and those that the rest of its message has or the message
+before, which it may answer.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Protocol
+
+from condense.recall.passages import Passage
+from condense.recall.words import Term, fold, terms_of
+
+# Messages that a word may be in, the newest, and those that are read for all words together.
+MOST, READ, RAREST = 200, 60, 3
+# Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
+# to a word of the question is cut into passages.
+PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
+# How soon a word said again adds nothing, and what the length takes away, as in BM25.
+_SATURATION, _LENGTH, _USUAL = 1.2, 0.4, 360
+# What a word counts elsewhere in the message, in the one before and the one after it.
+_ELSEWHERE, _BEFORE, _ASKED, _AFTER = 0.6, 0.5, 0.8, 0.2
+# What words count beside a rare one: pairs of signs, signs, and words of any text.
+_KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4}
+_COMMON = 0.4
+# Characters within which words stand near each other, and how fast that gets less.
+_NEAR, _FADING = 80, 25
+# A passage that asks only, or in the end, seldom holds the answer. Later is better, all else equal.
+_ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
+_QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
+_MARKS = ("?", "？", "؟")
+_ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
+# The sum of weights at which what was found is as good as the question's words say.
+_EVIDENCE = 8
+
+Terms = tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedMessage:
+    """A message that can be found: where it stands among all, whose it is, and what it says."""
+
+    id: str
+    seq: int
+    role: str
+    text: str
+
+
+class Index(Protocol):
+    """The hidden messages of one conversation by their words; they have numbers in a span."""
+
+    span: tuple[int, int]
+
+    def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
+        """Return for each group of terms the numbers of messages that have all, newest first."""
+        ...
+
+    def read(self, numbers: Sequence[int]) -> Sequence[SearchedMessage]:
+        """Return these messages and those next to them, as far as they are hidden."""
+        ...
+
+
+def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
+    """Return the passages that fit a question best, each of another message, the best first."""
+    terms = terms_of(question)
+    telling = [term for term in terms if term.kind != "common"]
+    # Where all words are common, those are looked for, and none fits.
+    asked = telling or terms
+    found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
+    weights = {term: _weight(term, found.get(term), index.span) for term in terms}
+    numbers = _candidates(index, found, weights)
+    said = {one.seq: one for one in index.read(numbers)} if numbers else {}
+    best: dict[int, Passage] = {}
+    for _score, passage in sorted(_passages(said, weights), key=lambda one: -one[0]):
+        best.setdefault(passage.seq, passage)
+    return list(best.values())[:limit]
+
+
+def _weight(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
+    """Return how much a term tells, by the share of messages that have it."""
+    if found is None:
+        return _COMMON
+    first, last = span
+    size = last - first + 1
+    # Of one that many have only the newest are known: as many may be in each stretch before.
+    known = last - found[-1] + 1 if len(found) == MOST else size
+    return _KINDS.get(term.kind, _COMMON) * math.log(1 + size / (len(found) * size / known + 0.5))
+
+
+def _candidates(
+    index: Index, found: Mapping[Term, Sequence[int]], weights: Mapping[Term, float]
+) -> list[int]:
+    """Return the messages to read: those with most of the rare words, or with two that are not."""
+    scores: defaultdict[int, float] = defaultdict(float)
+    usual = {term for term, numbers in found.items() if len(numbers) == MOST}
+    rarest = sorted([term for term in found if found[term]], key=lambda term: -weights[term])[
+        :RAREST
+    ]
+    pairs = [pair for pair in combinations(rarest, 2) if not usual.isdisjoint(pair)]
+    together = zip(pairs, index.look_up(pairs, MOST), strict=True) if pairs else ()
+    lists = [((t,), numbers) for t, numbers in found.items() if t not in usual]
+    lists = [*lists, *together] or [((term,), found[term]) for term in rarest]
+    for terms, numbers in lists:
+        worth = sum([weights[term] for term in terms])
+        for number in numbers:
+            scores[number] += worth
+    return sorted(scores, key=lambda number: (-scores[number], -number))[:READ]
+
+
+Places = Mapping[Term, Sequence[tuple[int, float]]]
+
+
+def _passages(
+    said: Mapping[int, SearchedMessage], weights: Mapping[Term, float]
+) -> Iterator[tuple[float, Passage]]:
+    """Yield the passages that have any of the words, or stand beside such, with their scores."""
+    pieces = {seq: [*_pieces(one.text, weights)] for seq, one in said.items()}
+    has = {seq: _best([places for _, places in own]) for seq, own in pieces.items()}
+    in_all = sum(weights.values())
+    newest = max(said, default=1)
+    for seq, one in said.items():
+        before = said.get(seq - 1)
+        asks = before and before.role != one.role and before.text.rstrip().endswith(_MARKS)
+        beside = (
+            (has[seq], _ELSEWHERE),
+            (has.get(seq - 1, {}), _ASKED if asks else _BEFORE),
+            (has.get(seq + 1, {}), _AFTER),
+        )
+        for text, places in pieces[seq]:
+            own = _best([places])
+            fits = {
+                term: max(
+                    [own.get(term, 0), *[there.get(term, 0) * part for there, part in beside]]
+                )
+                for term in weights
+            }
+            covered = sum([weights[term] * fit for term, fit in fits.items()])
+            if covered:
+                score = sum(
+                    [weights[term] * fit for term, fit in fits.items() if term not in places]
+                )
+                score += _said(places, weights, len(text.encode(errors="replace")))
+                score *= 0.5 + covered / in_all
+                score += _nearness(places, weights)
+                score *= _asking(text) * (1 + _LATER * seq / newest)
+                yield score, Passage(one.id, seq, text, _fit(fits, weights))
+
+
+def _said(places: Places, weights: Mapping[Term, float], size: int) -> float:
+    """Return what it tells that words are said so often in a text of so many bytes."""
+    length = 1 - _LENGTH + _LENGTH * size / _USUAL
+    score = 0.0
+    for term, found in places.items():
+        often = sum([fit for _, fit in found])
+        best = max([fit for _, fit in found])
+        score += weights[term] * best * often * (1 + _SATURATION) / (often + _SATURATION * length)
+    return score
+
+
+def _nearness(places: Places, weights: Mapping[Term, float]) -> float:
+    """Return what it tells that different words stand near each other."""
+    found = sorted(
+        [(at, weights[term], term.text) for term, all_at in places.items() for at, _ in all_at]
+    )
+    pairs: dict[frozenset[str], float] = {}
+    for (at, weight, one), (then, other_weight, other) in pairwise(found):
+        if one != other and then - at < _NEAR:
+            worth = min(weight, other_weight) / (1 + (then - at) / _FADING)
+            pair = frozenset((one, other))
+            pairs[pair] = max(pairs.get(pair, 0.0), worth)
+    return sum(pairs.values())
+
+
+def _asking(text: str) -> float:
+    if not text.rstrip().endswith(_MARKS):
+        return 1
+    return _ASKS if _QUESTION.fullmatch(text.strip()) else _ASKS_LAST
+
+
+def _fit(fits: Mapping[Term, float], weights: Mapping[Term, float]) -> float:
+    """Return how well words fit: the share of all that tell, if that is evidence enough."""
+    tell = [term for term in fits if term.kind != "common"]
+    found = sum([weights[term] * fits[term] for term in tell])
+    return found / (sum([weights[term] for term in tell]) or 1) * (1 - math.exp(-found / _EVIDENCE))
+
+
+def _best(all_places: Sequence[Places]) -> dict[Term, float]:
+    best: dict[Term, float] = {}
+    for places in all_places:
+        for term, found in places.items():
+            best[term] = max(best.get(term, 0), *[fit for _, fit in found])
+    return best
+
+
+def _pieces(text: str, weights: Mapping[Term, float]) -> Iterator[tuple[str, Places]]:
+    """Yield a text in passages, and where they have which words; of a long one what may matter."""
+    for start, end in _stretches(text, weights):
+        for piece in _cut(text[start:end]):
+            folded = fold(piece)
+            places = {term: found for term in weights if (found := [*term.places(folded)])}
+            yield piece, places
+
+
+def _stretches(text: str, weights: Mapping[Term, float]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that are read: all of it, or what is near the rarest words."""
+    if len(text) <= LONG:
+        yield 0, len(text)
+        return
+    # An accent that only one of the two has is no matter in so much text.
+    lowered = text.lower()
+    rarest = sorted(weights, key=lambda term: -weights[term])[:MOST_STRETCHES]
+    places = {
+        at
+        for term in rarest
+        for at in (lowered.find(term.text), lowered.rfind(term.text))
+        if at >= 0
+    }
+    start = end = 0
+    for at in sorted(places):
+        if at > end and end:
+            yield start, end
+            start = max(end, at - NEARBY)
+        elif not end:
+            start = max(0, at - NEARBY)
+        end = max(end, at + NEARBY)
+    if end:
+        yield start, min(end, len(text))
+
+
+def _cut(text: str) -> Iterator[str]:
+    """Yield a text in passages, cut at the end of a paragraph, a sentence or a word."""
+    size = len(text.encode(errors="replace"))
+    if size <= PASSAGE * 1.5:
+        yield text
+        return
+    most = max(1, PASSAGE * len(text) // size)
+    start = 0
+    while start < len(text):
+        end = start + most
+        if end < len(text):
+            ends = [text.rfind(mark, start + most // 2, end) + len(mark) for mark in _ENDS]
+            end = next((at for at, mark in zip(ends, _ENDS, strict=True) if at >= len(mark)), end)
+        yield text[start:end]
+        start = end
