@@ -46,13 +46,14 @@ _BEGINNINGS = {
     "<environment_details>": PartKind.ENVIRONMENT,
 }
 _PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
-# What is told beside words, of the world and of what is hidden; nothing in it can end it.
+# What is told beside words, of the world and of what is hidden; nothing in it can end it. From one
+# on that does not end, all are words: the end is looked for once.
 _BESIDE = re.compile(
-    r"(?:\A|\n\n)(?:(<environment_details>\n.*?\n</environment_details>)"
-    r"|(<recalled>\n.*?\n</recalled>))(?=\n\n|\Z)",
+    r"(?:\A|\n\n)(?:(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)"
+    r"|(<recalled>\n.*?\n</recalled>)(?=\n\n|\Z)|(<(?:environment_details|recalled)>\n.*))",
     re.DOTALL,
 )
-_KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED)
+_KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED, None)
 
 
 def part_kind(text: str) -> PartKind | None:
