@@ -55,23 +55,24 @@ class StoredRecall:
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
         self.conversation_id, self.until = conversation_id, until
         self._said_at: dict[str, datetime] = {}
-        self.span = (0, 0)
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first.
 
         Raises IndexDamaged.
         """
-        span = message_index.span_of(self.conversation_id, self.until)
-        if span is None:
-            return []
-        self.span = span
-        found = condense.find_passages(self, words, limit)
+        self._span = message_index.span_of(self.conversation_id, self.until)
+        found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=_day(self._said_at[one.id])) for one in found]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        return (self._span.first, self._span.last) if self._span else (0, 0)
 
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
         """Return for each group of terms the messages that have all, newest first."""
-        return message_index.look_up(self.conversation_id, self.span, wanted, most)
+        return message_index.look_up(self._span, wanted, most) if self._span else []
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
