@@ -24,7 +24,7 @@ LEAST_FIT = 0.2
 _SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
 # Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
 _READ = """
-    SELECT id, seq, role, content, created_at FROM chatapp_message
+    SELECT id, seq, role, content, CAST(created_at AS text) FROM chatapp_message
     WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
     AND rewind_parent IS NULL AND condense_id IS NULL AND truncation_id IS NULL
     AND clear_id IS NULL AND tokens <= %s
@@ -54,7 +54,7 @@ class StoredRecall:
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
         self.conversation_id, self.until = conversation_id, until
-        self._said_at: dict[str, datetime] = {}
+        self._said_at: dict[str, str] = {}
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first.
@@ -100,9 +100,10 @@ def _places(values: Sequence[int] | set[int]) -> str:
     return ", ".join(["%s"] * len(values))
 
 
-def _day(moment: datetime) -> date:
+def _day(moment: str) -> date:
     """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
-    return timezone.localdate(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    said = datetime.fromisoformat(moment)
+    return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
 
 
 def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.Passage]:
