@@ -18,8 +18,6 @@ from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
 MOST_READ, MOST_BESIDE = 40_000, 4_000
-# Passages that fit worse are not brought back unasked.
-LEAST_FIT = 0.2
 
 _SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
 # Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
@@ -38,6 +36,84 @@ class StoredHistory:
         self.conversation_id = conversation_id
 
     async def search(self, words: str, limit: int) -> list[Found]:
+        """Return the messages that are most about these words, the best first."""
+        return await reading(search)(self.conversation_id, words, limit)
+
+    async def read(self, seq: int) -> str | None:
+        """Return all that a message says; None where there is none, or a rewind took it back."""
+        return await reading(read)(self.conversation_id, seq)
+
+
+class StoredRecall:
+    """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
+
+    It searches what is hidden, and with ``until`` all that stands up to that position.
+    """
+
+    def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
+        self.conversation_id, self.until = conversation_id, until
+        self._said_at: dict[str, str] = {}
+
+    def __call__(self, words: str, limit: int) -> list[condense.Passage]:
+        """Return the passages that fit some words best, at most ``limit``, the best first.
+
+        Raises IndexDamaged.
+        """
+        self._span = message_index.span_of(self.conversation_id, self.until)
+        found = condense.find_passages(self, words, limit) if self._span else []
+        return [replace(one, said_on=_day(self._said_at[one.id])) for one in found]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        return (self._span.first, self._span.last) if self._span else (0, 0)
+
+    def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+        """Return for each group of terms the messages that have all, newest first."""
+        return message_index.look_up(self._span, wanted, most) if self._span else []
+
+    def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
+        """Return these messages and those next to them, as far as they may be shown and read."""
+        sizes = {pk: one for pk, *one in run(_SIZES.format(places=_places(numbers)), *numbers)}
+        wanted, free = set[int](), MOST_READ
+        for number in numbers:
+            seq, tokens = sizes.get(number, (0, free + 1))
+            if tokens <= free:
+                free -= tokens
+                wanted.add(seq)
+        near = {seq + step for seq in wanted for step in (-1, 0, 1)}
+        statement = _READ.format(places=_places(near))
+        rows = run(statement, self.conversation_id, *near, self.until or 0, MOST_READ)
+        said = []
+        for pk, seq, role, content, created_at in rows:
+            if seq in wanted or len(content) <= 4 * MOST_BESIDE:
+                self._said_at[str(pk)] = created_at
+                said.append(
+                    condense.SearchedMessage(str(pk), seq, role, visible_text(json.loads(content)))
+                )
+        return said
+
+
+def _places(values: Sequence[int] | set[int]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+def _day(moment: str) -> date:
+    """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
+    said = datetime.fromisoformat(moment)
+    return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
+
+
+def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.Passage]:
+    """Return the passages of hidden messages that fit some words best, at most ``limit``.
+
+    The best comes first; ``condense.recalled_block`` takes those that fit well. It takes at most
+    six statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
+    """
+    return StoredRecall(conversation_id)(words, limit)
+
+
+def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
         return await reading(search)(self.conversation_id, words, limit)
 

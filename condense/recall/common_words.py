@@ -4,6 +4,7 @@
 from collections.abc import Collection
 
 _ENGLISH = """
+continue evening fine good great keep morning nice perfect sounds sure works wrong right day happy sorry please
 about after again ago all also am an and any are as ask asked at be because been before being
 but by can could did do does doing don done down else ever exactly for from get gets give go
 goes going got had has have having he hello help her hey hi him his how if in into is it its
@@ -15,6 +16,7 @@ use used using very ve want wanted was way we well were what when where which wh
 whose why will with would yes yet you your
 """
 _GERMAN = """
+abend genau guten klar klasse leider mach morgen passt perfekt prima stimmt tag toll
 aber alle alles als also am an auch auf aus bei beim bin bis bitte brauche da damals danke dann
 darf das dass dein dem den denn der des die dies diese dir doch du eigentlich ein eine einem
 einen einer eines er es etwas fur gab gerade gern gesagt gibt gut habe haben hab hat hatte
@@ -25,6 +27,7 @@ unsere vom von vor war waren warum was weg weiter welche welchem welchen welcher
 wer werden wie wieder wieviel will wir wird wo wollte wollten wurde wurden zu zum zur
 """
 _FRENCH = """
+accord bonsoir continue genial journee matin parfait salut super va
 au aux avec avait avais avez avoir avons bien bon bonjour ca ce ces cet cette combien comme
 comment dans de deja des dit dois doit donc du elle elles en encore est et ete etre eu fait
 faire fallait faut je la le les leur leurs lui ma mais me meme merci mes moi mon ne non nos
@@ -33,6 +36,7 @@ quelle quelles quels qui quoi rappelle sa sans se ses si son sont sur ta te tes 
 toute tous tres tu un une va voulais vos votre vous
 """
 _SPANISH = """
+adelante buenas buenos dias genial perfecto sigue tardes
 ahora al algo antes aqui asi aun bueno cada como con cosa cual cuales cuando cuanta cuantas
 cuanto cuantos de debe debo decias del desde dijiste dijo donde dos el ella ellos en entonces
 era eramos eran eres es esa ese eso esta estaba estan este esto estoy fue gracias ha habia
@@ -42,6 +46,7 @@ quien quienes recuerdame se sea ser si sin sobre solo somos son soy su sus tal t
 tenemos tenia teniamos tiene tienes toda todo todos tu un una uno unos vale va vamos vez ya yo
 """
 _RUSSIAN = """
+давай день добрыи отлично понятно привет продолжай продолжаи утро
 без бы был была были было быть вам вас ведь весь во вот все всего вы где да давай даже для до
 его ее если есть еще же за здесь из или им их как какая какие какой каком какую ко когда кого
 которая которые который кто куда ли меня мне много можно мои мой моя мы на над надо нам нас наш
@@ -51,6 +56,7 @@ _RUSSIAN = """
 эта эти это этого этои этот
 """
 _ARABIC = """
+اكمل تمام جيد حسنا رائع صباح مرحبا
 ان انا انت او اذا اي اين الان الى التي الذي الذين اليوم ام بعد بل به بها بين تم ثم جدا حتى حول
 خلال ذلك دون سوف شكرا شو صار عن عند عندما على عليه عليها غير في فقط فيه فيها قال قبل قد كان كانت
 كل كلها كم كما كنت كنا كيف لا لك لكن لم لماذا لن لنا له لها لو لي ليس ما ماذا مازال متى مثل مرة

@@ -12,6 +12,8 @@ from condense.tokens.counters import TokenCounter
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 MOST_PASSAGES = 5
+# How well a passage must fit to stand there unasked, and how much better for each token it takes.
+LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0005
 OPENING = "<recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
@@ -53,7 +55,7 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    None where none does. Under ``BESIDE`` the block says for the page which they are: ``passages``
+    Those that hardly fit the words are left out, long ones first; None where nothing is left. Under ``BESIDE`` the block says for the page which they are: ``passages``
     has the seq, the fit and the tokens of each, in the order of the text.
     """
     kept: list[tuple[Passage, str, int]] = []
@@ -61,7 +63,7 @@ def recalled_block(
     for passage in found:
         told = f"[{_place(passage)}]\n{_CLOSING.sub('&lt;', passage.text.strip())}"
         tokens = counter.count(told) + 1
-        if tokens <= free:
+        if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
             free -= tokens
             kept.append((passage, told, tokens))
     if not kept:

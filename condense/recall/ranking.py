@@ -36,6 +36,8 @@ _ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
+# How well passages fit what asks nothing, compared with a question, and its words at least.
+_TOLD, _TOLD_WORDS = 0.5, 2
 # The sum of weights at which what was found is as good as the question's words say.
 _EVIDENCE = 8
 
@@ -78,7 +80,8 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     weights = {term: _weight(term, found.get(term), index.span) for term in terms}
     numbers = _candidates(index, found, weights)
     said = {one.seq: one for one in index.read(numbers)} if numbers else {}
-    passages = _passages(said, terms, [weights[term] for term in terms])
+    asking = 1 if any(mark in question for mark in _MARKS) else _TOLD
+    passages = _passages(said, terms, [weights[term] for term in terms], asking)
     best: dict[int, Passage] = {}
     for _score, passage in sorted(passages, key=lambda one: -one[0]):
         best.setdefault(passage.seq, passage)
@@ -125,13 +128,19 @@ Places = dict[int, list[tuple[int, float]]]
 
 
 def _passages(
-    said: Mapping[int, SearchedMessage], terms: Sequence[Term], weights: Sequence[float]
+    said: Mapping[int, SearchedMessage],
+    terms: Sequence[Term],
+    weights: Sequence[float],
+    asked: float,
 ) -> Iterator[tuple[float, Passage]]:
     """Yield the passages that have any of the words, or stand beside such, with their scores."""
     pieces = {seq: [*_pieces(one.text, terms, weights)] for seq, one in said.items()}
     has = {seq: _best([places for _, places in own]) for seq, own in pieces.items()}
     total, newest = sum(weights), max(said, default=1)
     telling = [number for number, term in enumerate(terms) if term.kind != "common"]
+    # A single word of what asks nothing may be any.
+    enough = sum([_KINDS[terms[number].kind] for number in telling]) >= _TOLD_WORDS
+    telling = telling if asked == 1 or enough else []
     for seq, one in said.items():
         before = said.get(seq - 1)
         asks = before and before.role != one.role and before.text.rstrip().endswith(_MARKS)
@@ -147,7 +156,7 @@ def _passages(
                 score = _said(places, weights, len(text)) if places else 0
                 score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
                 score *= _asking(text) * (1 + _LATER * seq / newest)
-                yield score, Passage(one.id, seq, text, _fit(fits, weights, telling))
+                yield score, Passage(one.id, seq, text, asked * _fit(fits, weights, telling))
 
 
 def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
