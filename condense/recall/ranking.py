@@ -38,8 +38,8 @@ _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # How well passages fit what asks nothing, compared with a question, and its words at least.
 _TOLD, _TOLD_WORDS = 0.5, 2
-# The sum of weights at which what was found is as good as the question's words say.
-_EVIDENCE = 8
+# Of what a word that only one message has tells: found, it is evidence.
+_EVIDENCE = 0.9
 
 Terms = tuple[Term, ...]
 
@@ -80,8 +80,16 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     weights = {term: _weight(term, found.get(term), index.span) for term in terms}
     numbers = _candidates(index, found, weights)
     said = {one.seq: one for one in index.read(numbers)} if numbers else {}
-    asking = 1 if any(mark in question for mark in _MARKS) else _TOLD
-    passages = _passages(said, terms, [weights[term] for term in terms], asking)
+    first, last = index.span
+    passages = _passages(
+        said,
+        _Question(
+            terms,
+            [weights[term] for term in terms],
+            asks=any(mark in question for mark in _MARKS),
+            evidence=_EVIDENCE * math.log(1 + 2 * (last - first + 1)),
+        ),
+    )
     best: dict[int, Passage] = {}
     for _score, passage in sorted(passages, key=lambda one: -one[0]):
         best.setdefault(passage.seq, passage)
@@ -127,20 +135,35 @@ def _candidates(
 Places = dict[int, list[tuple[int, float]]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is looked for, and how much each term tells; how much found is evidence enough."""
+
+    terms: Sequence[Term]
+    weights: Sequence[float]
+    asks: bool
+    evidence: float
+
+    def fit(self, fits: Mapping[int, float]) -> float:
+        """Return how well what was found fits: the share of all that tells, with evidence."""
+        telling = [number for number, term in enumerate(self.terms) if term.kind != "common"]
+        words = sum([_KINDS[self.terms[number].kind] for number in telling])
+        # A single word of what asks nothing may be any.
+        if not telling or not (self.asks or words >= _TOLD_WORDS):
+            return 0
+        found = sum([self.weights[number] * fits[number] for number in telling if number in fits])
+        share = found / (sum([self.weights[number] for number in telling]) or 1)
+        return share * (1 - math.exp(-found / self.evidence)) * (1 if self.asks else _TOLD)
+
+
 def _passages(
-    said: Mapping[int, SearchedMessage],
-    terms: Sequence[Term],
-    weights: Sequence[float],
-    asked: float,
+    said: Mapping[int, SearchedMessage], question: _Question
 ) -> Iterator[tuple[float, Passage]]:
     """Yield the passages that have any of the words, or stand beside such, with their scores."""
-    pieces = {seq: [*_pieces(one.text, terms, weights)] for seq, one in said.items()}
+    weights = question.weights
+    pieces = {seq: [*_pieces(one.text, question.terms, weights)] for seq, one in said.items()}
     has = {seq: _best([places for _, places in own]) for seq, own in pieces.items()}
     total, newest = sum(weights), max(said, default=1)
-    telling = [number for number, term in enumerate(terms) if term.kind != "common"]
-    # A single word of what asks nothing may be any.
-    enough = sum([_KINDS[terms[number].kind] for number in telling]) >= _TOLD_WORDS
-    telling = telling if asked == 1 or enough else []
     for seq, one in said.items():
         before = said.get(seq - 1)
         asks = before and before.role != one.role and before.text.rstrip().endswith(_MARKS)
@@ -156,7 +179,7 @@ def _passages(
                 score = _said(places, weights, len(text)) if places else 0
                 score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
                 score *= _asking(text) * (1 + _LATER * seq / newest)
-                yield score, Passage(one.id, seq, text, asked * _fit(fits, weights, telling))
+                yield score, Passage(one.id, seq, text, question.fit(fits))
 
 
 def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
@@ -195,13 +218,6 @@ def _asking(text: str) -> float:
     if not text.rstrip().endswith(_MARKS):
         return 1
     return _ASKS if _QUESTION.fullmatch(text.strip()) else _ASKS_LAST
-
-
-def _fit(fits: Mapping[int, float], weights: Sequence[float], telling: Sequence[int]) -> float:
-    """Return how well words fit: the share of all that tell, if that is evidence enough."""
-    found = sum([weights[number] * fits[number] for number in telling if number in fits])
-    total = sum([weights[number] for number in telling]) or 1
-    return found / total * (1 - math.exp(-found / _EVIDENCE))
 
 
 def _best(all_places: Sequence[Places]) -> dict[int, float]:
