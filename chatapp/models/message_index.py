@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -158,9 +157,11 @@ def look_up(span: Span, wanted: Sequence[condense.Terms], most: int) -> list[lis
     found: list[list[int]] = [[] for _ in wanted]
     among = "" if span.alone else _AMONG.format(key=span.conversation_id.hex)
     lists = [_LIST.format(place=place, among=among) for place in range(len(wanted))]
-    parameters = [(_expression(terms), span.first, span.last, most) for terms in wanted]
+    parameters: list[int | str] = []
+    for terms in wanted:
+        parameters += (_expression(terms), span.first, span.last, most)
     with _reading() as cursor:
-        cursor.execute(" UNION ALL ".join(lists), [*chain.from_iterable(parameters)])
+        cursor.execute(" UNION ALL ".join(lists), parameters)
         for place, number in cursor.fetchall():
             found[place].append(number)
     return found

@@ -13,7 +13,7 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 MOST_PASSAGES = 5
 # How well a passage must fit to stand there unasked, and how much better for each token it takes.
-LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0005
+LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0006
 OPENING = "<recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
@@ -55,8 +55,9 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    Those that hardly fit the words are left out, long ones first; None where nothing is left. Under ``BESIDE`` the block says for the page which they are: ``passages``
-    has the seq, the fit and the tokens of each, in the order of the text.
+    Those that hardly fit the words are left out, long ones first; None where nothing is left.
+    Under ``BESIDE`` the block says for the page which they are: ``passages`` has the seq, the fit
+    and the tokens of each, in the order of the text.
     """
     kept: list[tuple[Passage, str, int]] = []
     free = limit - counter.count(_wrapped(()))

@@ -57,7 +57,10 @@ class SearchedMessage:
 class Index(Protocol):
     """The hidden messages of one conversation by their words; they have numbers in a span."""
 
-    span: tuple[int, int]
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        ...
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""

@@ -1,26 +1,18 @@
 """Questions that are asked weeks later: what a search finds, and what the request then contains."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from condense.messages import Message
 from condense.recall.memory import MemoryRecall
 from condense.recall.passages import MOST_PASSAGES, Recall, recalled_block, token_limit
 from condense.tokens.counters import CachedCounter, PromptCounter
-from tests.evaluation.chats import CHATS, read_chat, splice_chat
+from tests.evaluation.chats import read_chat, splice_chat
 from tests.evaluation.contents import text_of
 from tests.evaluation.recordings import Question, Recording
 from tests.evaluation.replay import WINDOW, Replay
 
-# By language alike; the rules of the ranking are tuned on the first half only.
-HALVES: Mapping[str, frozenset[str]] = {
-    "tuning": frozenset(
-        ("clinic.zh", "course.de", "garden.ru", "kitchen.es", "trip.en")
-        + ("booking.en", "data.en", "planning.ar", "rules.de")
-    ),
-    "report": frozenset(("moving.ar", "novel.ja", "server.en", "shop.de", "thesis.fr")),
-}
 SIZE = 200_000  # tokens of a spliced chat
 COUNTER = CachedCounter(PromptCounter())
 
@@ -28,16 +20,11 @@ COUNTER = CachedCounter(PromptCounter())
 Search = Callable[[Sequence[Message]], Recall]
 
 
-def chats_of(half: str, size: int) -> Iterable[Recording]:
-    """Yield the chats of a half that have questions: spliced where they have filler for it."""
-    for path in CHATS:
-        if path.stem in HALVES[half]:
-            yield _read(path, size)
-
-
-def _read(path: Path, size: int) -> Recording:
-    can_be_spliced = "\nSLOTS\n" in path.read_text("utf-8")
-    return splice_chat(path, COUNTER, size) if can_be_spliced else read_chat(path, COUNTER)
+def spliced(path: Path, size: int) -> Recording:
+    """Return a chat: among so many tokens of other talk if it has any, or as it is written."""
+    if "\nSLOTS\n" in path.read_text("utf-8"):
+        return splice_chat(path, COUNTER, size)
+    return read_chat(path, COUNTER)
 
 
 async def ask(recording: Recording, search: Search = MemoryRecall) -> Counter[str]:
