@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -50,28 +50,31 @@ _FIND_IN = """
 """
 
 
-# Where the messages of a conversation begin, and where those end that the model may not see: at the
-# last that a summary or a marker stands for, or at a place that is given.
-_SPAN = """
-    SELECT (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1),
-    (SELECT id FROM chatapp_message WHERE conversation_id = %s AND seq <= coalesce(%s, (
+# The last message that may be hidden: that a summary or a marker stands for, or one at a place that
+# is given.
+_LAST = """
+    SELECT id, seq FROM chatapp_message WHERE conversation_id = %s AND seq <= coalesce(%s, (
         SELECT max(position) FROM (
             SELECT position FROM chatapp_message
             WHERE conversation_id = %s AND condense_id IS NOT NULL
             UNION ALL SELECT position FROM chatapp_message
             WHERE conversation_id = %s AND truncation_id IS NOT NULL
         )
-    ), seq) ORDER BY seq DESC LIMIT 1)
+    ), seq) ORDER BY seq DESC LIMIT 1
 """
-# One list of a look-up. The index of conversations is asked, which has no contents to skip.
+_FIRST = "SELECT id, seq FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1"
+# One list of a look-up.
 _LIST = """
     SELECT {place}, rowid FROM (
-        SELECT i.rowid FROM chatapp_message_index i
-        CROSS JOIN chatapp_message m INDEXED BY chatapp_message_conversation_id_751b6c97
+        SELECT i.rowid FROM chatapp_message_index i {among}
         WHERE chatapp_message_index MATCH %s AND i.rowid BETWEEN %s AND %s
-        AND m.conversation_id = %s AND m.id = i.rowid
         ORDER BY i.rowid DESC LIMIT %s
     )
+"""
+# The index of conversations says which of the messages are theirs, without a look at these.
+_AMONG = """
+    CROSS JOIN chatapp_message m INDEXED BY chatapp_message_conversation_id_751b6c97
+    ON m.conversation_id = '{key}' AND m.id = i.rowid
 """
 # Nobody sees the text of a marker, but where it has the summary of a part.
 _IS_FOUND = """m.clear_id IS NULL
@@ -121,34 +124,44 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
     return [(position, seq) for position, seq in rows]
 
 
-def span_of(conversation_id: uuid.UUID, until: int | None) -> tuple[int, int] | None:
-    """Return the first and the last message that may be hidden, or up to a place; None without.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The first and the last message that may be hidden; ``alone`` where all between are theirs."""
+
+    conversation_id: uuid.UUID
+    first: int
+    last: int
+    alone: bool
+
+
+def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
+    """Return where the hidden messages lie, or those up to a place; None where there are none.
 
     Raises IndexDamaged.
     """
     key = conversation_id.hex
     with _reading() as cursor:
-        cursor.execute(_SPAN, [key, key, until, key, key])
-        first, last = cursor.fetchone()
-    return None if last is None else (first, last)
+        last = cursor.execute(_LAST, [key, until, key, key]).fetchone()
+        first = cursor.execute(_FIRST, [key]).fetchone()
+    if first is None or last is None:
+        return None
+    return Span(conversation_id, first[0], last[0], last[0] - first[0] == last[1] - first[1])
 
 
-def look_up(
-    conversation_id: uuid.UUID,
-    span: tuple[int, int],
-    wanted: Sequence[condense.Terms],
-    most: int,
-) -> list[list[int]]:
+def look_up(span: Span, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
     """Return for each group of terms the messages of a span that have all of them, newest first.
 
     It is one statement, and costs as much as it finds, but for words that begin alike and are in
     many messages. Raises IndexDamaged.
     """
     found: list[list[int]] = [[] for _ in wanted]
-    lists = " UNION ALL ".join([_LIST.format(place=place) for place in range(len(wanted))])
-    parameters = [(_expression(terms), *span, conversation_id.hex, most) for terms in wanted]
+    among = "" if span.alone else _AMONG.format(key=span.conversation_id.hex)
+    lists = [_LIST.format(place=place, among=among) for place in range(len(wanted))]
+    parameters: list[int | str] = []
+    for terms in wanted:
+        parameters += (_expression(terms), span.first, span.last, most)
     with _reading() as cursor:
-        cursor.execute(lists, list(chain.from_iterable(parameters)))
+        cursor.execute(" UNION ALL ".join(lists), parameters)
         for place, number in cursor.fetchall():
             found[place].append(number)
     return found

@@ -18,13 +18,11 @@ from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
 MOST_READ, MOST_BESIDE = 40_000, 4_000
-# Passages that fit worse are not brought back unasked.
-LEAST_FIT = 0.2
 
 _SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
 # Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
 _READ = """
-    SELECT id, seq, role, content, created_at FROM chatapp_message
+    SELECT id, seq, role, content, CAST(created_at AS text) FROM chatapp_message
     WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
     AND rewind_parent IS NULL AND condense_id IS NULL AND truncation_id IS NULL
     AND clear_id IS NULL AND tokens <= %s
@@ -54,24 +52,25 @@ class StoredRecall:
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
         self.conversation_id, self.until = conversation_id, until
-        self._said_at: dict[str, datetime] = {}
-        self.span = (0, 0)
+        self._said_at: dict[str, str] = {}
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first.
 
         Raises IndexDamaged.
         """
-        span = message_index.span_of(self.conversation_id, self.until)
-        if span is None:
-            return []
-        self.span = span
-        found = condense.find_passages(self, words, limit)
+        self._span = message_index.span_of(self.conversation_id, self.until)
+        found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=_day(self._said_at[one.id])) for one in found]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        return (self._span.first, self._span.last) if self._span else (0, 0)
 
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
         """Return for each group of terms the messages that have all, newest first."""
-        return message_index.look_up(self.conversation_id, self.span, wanted, most)
+        return message_index.look_up(self._span, wanted, most) if self._span else []
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
@@ -99,18 +98,19 @@ def _places(values: Sequence[int] | set[int]) -> str:
     return ", ".join(["%s"] * len(values))
 
 
-def _day(moment: datetime) -> date:
+def _day(moment: str) -> date:
     """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
-    return timezone.localdate(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    said = datetime.fromisoformat(moment)
+    return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
 
 
 def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.Passage]:
-    """Return the passages of hidden messages that fit some words best; none where none fits well.
+    """Return the passages of hidden messages that fit some words best, at most ``limit``.
 
-    At most ``limit``, the best first. It takes at most five statements, and some 5 ms of CPU
-    however much is stored. Raises IndexDamaged.
+    The best comes first; ``condense.recalled_block`` takes those that fit well. It takes at most
+    six statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
     """
-    return [one for one in StoredRecall(conversation_id)(words, limit) if one.fit >= LEAST_FIT]
+    return StoredRecall(conversation_id)(words, limit)
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:

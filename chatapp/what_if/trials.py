@@ -96,7 +96,9 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
     return Trial(
         variant=variant,
         reduction=reduction,
-        receipt=receipt_of(reduction, baseline.effective, baseline.toolbox.holds),
+        receipt=receipt_of(
+            terms.conversation.pk, reduction, baseline.effective, baseline.toolbox.holds
+        ),
         grounded=_ground(baseline, reduction) if reduction.summary else None,
         cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
     )

@@ -13,6 +13,8 @@ from condense.tokens.counters import TokenCounter
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 MOST_PASSAGES = 5
+# How well a passage must fit to stand there unasked, and how much better for each token it takes.
+LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0006
 OPENING, CLOSING = "<recalled>", "</recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
@@ -65,8 +67,9 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    None where none does. Under ``BESIDE`` the block says for the page which they are: ``passages``
-    has the seq, the rank, the fit and the tokens of each, in the order of the text.
+    Those that hardly fit the words are left out, long ones first; None where nothing is left. Under
+    ``BESIDE`` the block says for the page which they are: ``passages`` has the seq, the rank, the
+    fit and the tokens of each, in the order of the text.
     """
     kept: list[tuple[str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
@@ -74,7 +77,7 @@ def recalled_block(
         said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], passage.text.strip())
         told = f"[{_place(passage)}]\n{said}"
         tokens = counter.count(told) + 1
-        if tokens <= free:
+        if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
             free -= tokens
             fit = round(passage.fit, 2)
             place = {"seq": passage.seq, "rank": len(kept) + 1, "fit": fit, "tokens": tokens}

@@ -18,7 +18,7 @@ from condense.recall.passages import Passage
 from condense.recall.words import Term, fold, terms_of
 
 # Messages that a word may be in, the newest, and those that are read for all words together.
-MOST, READ, RAREST = 200, 60, 3
+ASKED, MOST, READ, RAREST = 10, 160, 48, 3
 # Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
 # to a word of the question is cut into passages.
 PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
@@ -36,8 +36,10 @@ _ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
-# The sum of weights at which what was found is as good as the question's words say.
-_EVIDENCE = 8
+# How well passages fit what asks nothing, compared with a question, and its words at least.
+_TOLD, _TOLD_WORDS = 0.5, 2
+# Of what a word that only one message has tells: found, it is evidence.
+_EVIDENCE = 0.9
 
 Terms = tuple[Term, ...]
 
@@ -55,7 +57,10 @@ class SearchedMessage:
 class Index(Protocol):
     """The hidden messages of one conversation by their words; they have numbers in a span."""
 
-    span: tuple[int, int]
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        ...
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""
@@ -70,16 +75,32 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     """Return the passages that fit a question best, each of another message, the best first."""
     terms = terms_of(question)
     telling = [term for term in terms if term.kind != "common"]
-    # Where all words are common, those are looked for, and none fits.
-    asked = telling or terms
+    # The longest are the rarest, mostly. Where all words are common, those are looked for.
+    asked = sorted(telling or terms, key=_promise, reverse=True)[:ASKED]
+    if not asked:
+        return []
     found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
     weights = {term: _weight(term, found.get(term), index.span) for term in terms}
     numbers = _candidates(index, found, weights)
     said = {one.seq: one for one in index.read(numbers)} if numbers else {}
+    first, last = index.span
+    passages = _passages(
+        said,
+        _Question(
+            terms,
+            [weights[term] for term in terms],
+            asks=any(mark in question for mark in _MARKS),
+            evidence=_EVIDENCE * math.log(1 + 2 * (last - first + 1)),
+        ),
+    )
     best: dict[int, Passage] = {}
-    for _score, passage in sorted(_passages(said, weights), key=lambda one: -one[0]):
+    for _score, passage in sorted(passages, key=lambda one: -one[0]):
         best.setdefault(passage.seq, passage)
     return list(best.values())[:limit]
+
+
+def _promise(term: Term) -> tuple[bool, int]:
+    return term.kind != "sign", len(term.text)
 
 
 def _weight(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
@@ -113,65 +134,84 @@ def _candidates(
     return sorted(scores, key=lambda number: (-scores[number], -number))[:READ]
 
 
-Places = Mapping[Term, Sequence[tuple[int, float]]]
+# Where a text has the terms of a question, by their numbers, and how well each fits there.
+Places = dict[int, list[tuple[int, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is looked for, and how much each term tells; how much found is evidence enough."""
+
+    terms: Sequence[Term]
+    weights: Sequence[float]
+    asks: bool
+    evidence: float
+
+    def fit(self, fits: Mapping[int, float]) -> float:
+        """Return how well what was found fits: the share of all that tells, with evidence."""
+        telling = [number for number, term in enumerate(self.terms) if term.kind != "common"]
+        words = sum([_KINDS[self.terms[number].kind] for number in telling])
+        # A single word of what asks nothing may be any.
+        if not telling or not (self.asks or words >= _TOLD_WORDS):
+            return 0
+        found = sum([self.weights[number] * fits[number] for number in telling if number in fits])
+        share = found / (sum([self.weights[number] for number in telling]) or 1)
+        return share * (1 - math.exp(-found / self.evidence)) * (1 if self.asks else _TOLD)
 
 
 def _passages(
-    said: Mapping[int, SearchedMessage], weights: Mapping[Term, float]
+    said: Mapping[int, SearchedMessage], question: _Question
 ) -> Iterator[tuple[float, Passage]]:
     """Yield the passages that have any of the words, or stand beside such, with their scores."""
-    pieces = {seq: [*_pieces(one.text, weights)] for seq, one in said.items()}
+    weights = question.weights
+    pieces = {seq: [*_pieces(one.text, question.terms, weights)] for seq, one in said.items()}
     has = {seq: _best([places for _, places in own]) for seq, own in pieces.items()}
-    in_all = sum(weights.values())
-    newest = max(said, default=1)
+    total, newest = sum(weights), max(said, default=1)
     for seq, one in said.items():
         before = said.get(seq - 1)
         asks = before and before.role != one.role and before.text.rstrip().endswith(_MARKS)
-        beside = (
-            (has[seq], _ELSEWHERE),
-            (has.get(seq - 1, {}), _ASKED if asks else _BEFORE),
-            (has.get(seq + 1, {}), _AFTER),
-        )
         for text, places in pieces[seq]:
             own = _best([places])
-            fits = {
-                term: max(
-                    [own.get(term, 0), *[there.get(term, 0) * part for there, part in beside]]
-                )
-                for term in weights
-            }
-            covered = sum([weights[term] * fit for term, fit in fits.items()])
-            if covered:
-                score = sum(
-                    [weights[term] * fit for term, fit in fits.items() if term not in places]
-                )
-                score += _said(places, weights, len(text.encode(errors="replace")))
-                score *= 0.5 + covered / in_all
-                score += _nearness(places, weights)
+            fits = dict(own)
+            _add(fits, has[seq], _ELSEWHERE)
+            _add(fits, has.get(seq - 1, {}), _ASKED if asks else _BEFORE)
+            _add(fits, has.get(seq + 1, {}), _AFTER)
+            if fits:
+                covered = sum([weights[number] * fit for number, fit in fits.items()])
+                beside = covered - sum([weights[number] * fits[number] for number in own])
+                score = _said(places, weights, len(text)) if places else 0
+                score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
                 score *= _asking(text) * (1 + _LATER * seq / newest)
-                yield score, Passage(one.id, seq, text, _fit(fits, weights))
+                yield score, Passage(one.id, seq, text, question.fit(fits))
 
 
-def _said(places: Places, weights: Mapping[Term, float], size: int) -> float:
-    """Return what it tells that words are said so often in a text of so many bytes."""
+def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
+    """Count what stands beside a passage, where it has not more itself."""
+    for number, fit in beside.items():
+        if fits.get(number, 0) < fit * part:
+            fits[number] = fit * part
+
+
+def _said(places: Places, weights: Sequence[float], size: int) -> float:
+    """Return what it tells that words are said so often in a text of so many characters."""
     length = 1 - _LENGTH + _LENGTH * size / _USUAL
     score = 0.0
-    for term, found in places.items():
+    for number, found in places.items():
         often = sum([fit for _, fit in found])
         best = max([fit for _, fit in found])
-        score += weights[term] * best * often * (1 + _SATURATION) / (often + _SATURATION * length)
+        score += weights[number] * best * often * (1 + _SATURATION) / (often + _SATURATION * length)
     return score
 
 
-def _nearness(places: Places, weights: Mapping[Term, float]) -> float:
+def _nearness(places: Places, weights: Sequence[float]) -> float:
     """Return what it tells that different words stand near each other."""
-    found = sorted(
-        [(at, weights[term], term.text) for term, all_at in places.items() for at, _ in all_at]
-    )
-    pairs: dict[frozenset[str], float] = {}
-    for (at, weight, one), (then, other_weight, other) in pairwise(found):
+    if len(places) <= 1:
+        return 0
+    found = sorted([(at, number) for number, all_at in places.items() for at, _ in all_at])
+    pairs: dict[frozenset[int], float] = {}
+    for (at, one), (then, other) in pairwise(found):
         if one != other and then - at < _NEAR:
-            worth = min(weight, other_weight) / (1 + (then - at) / _FADING)
+            worth = min(weights[one], weights[other]) / (1 + (then - at) / _FADING)
             pair = frozenset((one, other))
             pairs[pair] = max(pairs.get(pair, 0.0), worth)
     return sum(pairs.values())
@@ -183,44 +223,38 @@ def _asking(text: str) -> float:
     return _ASKS if _QUESTION.fullmatch(text.strip()) else _ASKS_LAST
 
 
-def _fit(fits: Mapping[Term, float], weights: Mapping[Term, float]) -> float:
-    """Return how well words fit: the share of all that tell, if that is evidence enough."""
-    tell = [term for term in fits if term.kind != "common"]
-    found = sum([weights[term] * fits[term] for term in tell])
-    return found / (sum([weights[term] for term in tell]) or 1) * (1 - math.exp(-found / _EVIDENCE))
-
-
-def _best(all_places: Sequence[Places]) -> dict[Term, float]:
-    best: dict[Term, float] = {}
+def _best(all_places: Sequence[Places]) -> dict[int, float]:
+    best: dict[int, float] = {}
     for places in all_places:
-        for term, found in places.items():
-            best[term] = max(best.get(term, 0), *[fit for _, fit in found])
+        for number, found in places.items():
+            _add(best, {number: max([fit for _, fit in found])}, 1)
     return best
 
 
-def _pieces(text: str, weights: Mapping[Term, float]) -> Iterator[tuple[str, Places]]:
+def _pieces(
+    text: str, terms: Sequence[Term], weights: Sequence[float]
+) -> Iterator[tuple[str, Places]]:
     """Yield a text in passages, and where they have which words; of a long one what may matter."""
-    for start, end in _stretches(text, weights):
+    for start, end in _stretches(text, terms, weights):
         for piece in _cut(text[start:end]):
             folded = fold(piece)
-            places = {term: found for term in weights if (found := [*term.places(folded)])}
-            yield piece, places
+            there = [(number, term) for number, term in enumerate(terms) if term.text in folded]
+            places = {number: [*term.places(folded)] for number, term in there}
+            yield piece, {number: found for number, found in places.items() if found}
 
 
-def _stretches(text: str, weights: Mapping[Term, float]) -> Iterator[tuple[int, int]]:
+def _stretches(
+    text: str, terms: Sequence[Term], weights: Sequence[float]
+) -> Iterator[tuple[int, int]]:
     """Yield the parts of a text that are read: all of it, or what is near the rarest words."""
     if len(text) <= LONG:
         yield 0, len(text)
         return
     # An accent that only one of the two has is no matter in so much text.
     lowered = text.lower()
-    rarest = sorted(weights, key=lambda term: -weights[term])[:MOST_STRETCHES]
-    places = {
-        at
-        for term in rarest
-        for at in (lowered.find(term.text), lowered.rfind(term.text))
-        if at >= 0
-    }
+    rarest = sorted(range(len(terms)), key=lambda number: -weights[number])[:MOST_STRETCHES]
+    texts = [terms[number].text for number in rarest]
+    places = {place for text in texts for place in (lowered.find(text), lowered.rfind(text))} - {-1}
     start = end = 0
     for at in sorted(places):
         if at > end and end:

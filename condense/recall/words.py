@@ -21,7 +21,7 @@ _HAN = re.compile("[\u3400-\u9fff]")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 # Signs of any Chinese or Japanese text; what they stand between are words.
 _LINKS = re.compile(
-    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個再来着啥何誰]+"
+    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個再来着啥何誰好谢謝]+"
 )
 # With what an Arabic word may begin: and, with, so, like, for, and the article.
 _ARTICLES = ("وال", "بال", "فال", "كال", "ال", "لل")

@@ -9,8 +9,9 @@ from condense.facts.markdown import render
 from condense.facts.notebook import ledger
 from condense.facts.probes import KINDS, MOST
 from condense.facts.receipt import Receipt, receipt
-from condense.facts.search import NOT_SEARCHED, WordSearch
 from condense.messages import Message, TextBlock
+from condense.recall.memory import MemoryRecall
+from condense.recall.passages import Passage
 from tests.condense.sessions import WORDS, Session, sessions, summary
 from tests.growth import LINEAR, assert_cheap
 
@@ -66,34 +67,22 @@ def test_what_the_summary_says_word_for_word_is_kept() -> None:
 def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -> None:
     """Among the first five; a word in common with a vague sentence is not enough."""
     hidden = session().messages
-    found = states(receipt(hidden, "The public interface of it all stays, error or not."))
-    assert set(found.values()) == {"recoverable"}
-    seen: list[str] = []
+    text = "The public interface of it all stays, error or not."
+    assert set(states(receipt(hidden, text, search=MemoryRecall(hidden))).values()) == {
+        "recoverable"
+    }
+    seen: list[tuple[str, int]] = []
 
-    def search(words: str) -> list[str]:
-        seen.append(words)
-        return ["a", "b", "c", "d", "e", hidden[0].id]
+    def search(words: str, limit: int) -> list[Passage]:
+        seen.append((words, limit))
+        return [Passage(id_, 1, "", 1) for id_ in ("another", hidden[0].id)]
 
-    assert set(states(receipt(hidden, "", search=search)).values()) == {"missing"}
-    assert "make check" in seen
-    first = receipt(hidden, "", search=lambda _: [hidden[0].id])
+    first = receipt(hidden, "", search=search)
+    assert ("make check", 5) in seen
     assert {one.kind for one in first.of("recoverable")} == {"constraints", "names"}
+    assert set(states(receipt(hidden, "")).values()) == {"missing"}
     on_disk = receipt(hidden, "", on_disk=lambda path: "parser" in path)
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
-
-
-def test_a_search_in_memory_ranks_by_rare_words_and_finds_no_summary() -> None:
-    """In scripts without spaces each sign is a word."""
-    talk = [
-        Message("user", "The harbour is calm today. " * 20, id="long"),
-        Message("user", "The harbour has a crane.", id="crane"),
-        Message("assistant", "起重机在港口", id="zh"),
-        summary(TextBlock("a crane"), id_="s"),
-    ]
-    search = WordSearch(talk)
-    assert search("crane in the harbour") == ["crane", "long"]
-    assert search("港口") == ["zh"]
-    assert search("nothing") == search("") == []
 
 
 def test_files_are_told_apart_by_their_folders() -> None:
