@@ -65,7 +65,6 @@ from .facts.ledger import Ledger
 from .facts.markdown import parse_ledger
 from .facts.notebook import ledger
 from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
-from .facts.search import NOT_SEARCHED, Search, WordSearch
 from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
@@ -124,7 +123,19 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .recall.passages import Passage, Recall, recalled_block, token_limit
+from .recall.memory import MemoryRecall
+from .recall.passages import (
+    MOST_PASSAGES,
+    MOST_TOKENS,
+    Passage,
+    Recall,
+    Told,
+    recalled_block,
+    split_recalled,
+    token_limit,
+)
+from .recall.ranking import SearchedMessage, Terms, find_passages
+from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
 from .reduction.carryover import (
     carried_pin_ids,
     command_blocks,
@@ -186,8 +197,10 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
-    "NOT_SEARCHED",
+    "MOST_PASSAGES",
+    "MOST_TOKENS",
     "RECALLED",
+    "UNSPACED",
     "USER_WORDS",
     "Accept",
     "Adaptive",
@@ -235,6 +248,7 @@ __all__ = [
     "Json",
     "Kit",
     "Ledger",
+    "MemoryRecall",
     "Message",
     "NoReview",
     "NothingToCondense",
@@ -259,7 +273,7 @@ __all__ = [
     "Reviewer",
     "Role",
     "RooSettings",
-    "Search",
+    "SearchedMessage",
     "Situation",
     "Strategy",
     "Summarizer",
@@ -270,6 +284,8 @@ __all__ = [
     "Surcharge",
     "Tags",
     "Tally",
+    "Term",
+    "Terms",
     "TextBlock",
     "TextChunk",
     "Threshold",
@@ -277,6 +293,7 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
+    "Told",
     "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
@@ -289,7 +306,6 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
-    "WordSearch",
     "WriteAgain",
     "asks_model",
     "attach_ledger",
@@ -309,6 +325,8 @@ __all__ = [
     "effective_history",
     "expected_usage",
     "extract_command_blocks",
+    "find_passages",
+    "fold",
     "growth_per_turn",
     "hide_behind",
     "ignore_matcher",
@@ -316,6 +334,7 @@ __all__ = [
     "inject_synthetic_results",
     "is_compaction",
     "is_context_overflow",
+    "is_unspaced",
     "known_strategies",
     "ladder_from",
     "language_in",
@@ -347,8 +366,10 @@ __all__ = [
     "safe_cuts",
     "shape_request",
     "shows_pin",
+    "space_out",
     "split_beside",
     "split_parts",
+    "split_recalled",
     "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",

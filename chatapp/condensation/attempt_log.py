@@ -1,6 +1,5 @@
 """The audit trail: every attempt to make the context smaller has a row from its start."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -27,9 +26,12 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.condensations import Status
+from chatapp.models.database import reading
+from chatapp.models.errors import IndexDamaged
 from chatapp.spending_limits import keep_to_budget
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
+from chatapp.toolbox.history_search import StoredRecall
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, object]:
@@ -49,14 +51,23 @@ def told_by(reduction: condense.Reduction) -> dict[str, object]:
 
 
 def receipt_of(
+    conversation_id: uuid.UUID,
     reduction: condense.Reduction,
     effective: Sequence[condense.Message],
     on_disk: Callable[[str], bool] | None,
 ) -> condense.Receipt:
-    """Return what the model still reads of the facts that a reduction hides, once it applies."""
+    """Return what becomes of the facts that a reduction hides, once it applies.
+
+    The agent's own search looks for them among what is hidden then.
+    """
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-    return condense.receipt(hidden, kept, on_disk=on_disk)
+    until = max([message.order[0] for message in hidden], default=0)
+    search = StoredRecall(conversation_id, until)
+    try:
+        return condense.receipt(hidden, kept, search=search, on_disk=on_disk)
+    except IndexDamaged:
+        return condense.receipt(hidden, kept, on_disk=on_disk)
 
 
 PROGRESS_INTERVAL = 0.5  # seconds
@@ -193,7 +204,8 @@ class AttemptLog:
     ) -> condense.TokenCount:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
-        receipt = await asyncio.to_thread(receipt_of, reduction, attempt.effective, self.on_disk)
+        pk = self.run.conversation.pk
+        receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
         self._announce(attempt, Status.SUCCEEDED)

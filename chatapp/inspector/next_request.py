@@ -20,6 +20,7 @@ from chatapp.inspector.parts import (
     frame_pieces,
     message_pieces,
     pinned_texts,
+    recalled_ranks,
 )
 from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
@@ -82,6 +83,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
             made=one.is_summary or one.is_marker,
             seq=one.seq,
             pinned=pinned_texts(one.blocks),
+            ranks=recalled_ranks(one.blocks),
         )
         for one in history
     ]

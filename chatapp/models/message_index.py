@@ -5,8 +5,9 @@ Triggers keep it (see the migration that makes it), with a function that each co
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,10 +17,10 @@ from django.db.backends.signals import connection_created
 from django.db.backends.utils import CursorWrapper
 from django.dispatch import receiver
 
+import condense
 from chatapp.models.conversations import Conversation
 from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import Query, searchable_text
-from chatapp.search.question_ranking import SHORTEST_STEM, Question
 
 log = logging.getLogger(__name__)
 
@@ -49,28 +50,31 @@ _FIND_IN = """
 """
 
 
-# What a question's rare words find among the hidden messages of a conversation, without what the
-# engine made and a rewind took back.
-_FIND_HIDDEN = """
-    SELECT id FROM (
-        SELECT m.id, bm25(chatapp_message_index) AS badness
-        FROM chatapp_message_index
-        CROSS JOIN chatapp_message m ON m.id = chatapp_message_index.rowid
-        WHERE chatapp_message_index MATCH %s AND chatapp_message_index.rowid BETWEEN %s AND %s
-        AND m.conversation_id = %s AND m.hidden AND m.rewind_parent IS NULL
-        AND m.condense_id IS NULL AND m.truncation_id IS NULL AND m.clear_id IS NULL
-        ORDER BY chatapp_message_index.rowid DESC LIMIT %s
-    ) ORDER BY badness LIMIT %s
+# The last message that may be hidden: that a summary or a marker stands for, or one at a place that
+# is given.
+_LAST = """
+    SELECT id, seq FROM chatapp_message WHERE conversation_id = %s AND seq <= coalesce(%s, (
+        SELECT max(position) FROM (
+            SELECT position FROM chatapp_message
+            WHERE conversation_id = %s AND condense_id IS NOT NULL
+            UNION ALL SELECT position FROM chatapp_message
+            WHERE conversation_id = %s AND truncation_id IS NOT NULL
+        )
+    ), seq) ORDER BY seq DESC LIMIT 1
 """
-_COUNT = """
-    SELECT count(*) FROM (
-        SELECT 1 FROM chatapp_message_index
-        WHERE chatapp_message_index MATCH %s AND rowid BETWEEN %s AND %s LIMIT %s
+_FIRST = "SELECT id, seq FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1"
+# One list of a look-up.
+_LIST = """
+    SELECT {place}, rowid FROM (
+        SELECT i.rowid FROM chatapp_message_index i {among}
+        WHERE chatapp_message_index MATCH %s AND i.rowid BETWEEN %s AND %s
+        ORDER BY i.rowid DESC LIMIT %s
     )
 """
-_SPAN = """
-    SELECT (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1),
-    (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq DESC LIMIT 1)
+# The index of conversations says which of the messages are theirs, without a look at these.
+_AMONG = """
+    CROSS JOIN chatapp_message m INDEXED BY chatapp_message_conversation_id_751b6c97
+    ON m.conversation_id = '{key}' AND m.id = i.rowid
 """
 # Nobody sees the text of a marker, but where it has the summary of a part.
 _IS_FOUND = """m.clear_id IS NULL
@@ -120,31 +124,58 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
     return [(position, seq) for position, seq in rows]
 
 
-def find_hidden(conversation_id: uuid.UUID, question: Question, *, limit: int) -> list[int]:
-    """Return messages that the model does not see any more and that have the question's words.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The first and the last message that may be hidden; ``alone`` where all between are theirs."""
 
-    The best by BM25 come first; its rarest words are looked for, as many as can be at once.
+    conversation_id: uuid.UUID
+    first: int
+    last: int
+    alone: bool
+
+
+def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
+    """Return where the hidden messages lie, or those up to a place; None where there are none.
+
     Raises IndexDamaged.
     """
+    key = conversation_id.hex
     with _reading() as cursor:
-        cursor.execute(_SPAN, [conversation_id.hex] * 2)
-        first, last = cursor.fetchone()
-        if first is None:
-            return []
-        counts = {}
-        for stem in question.stems:
-            one = f'"{stem}"*' if len(stem) >= SHORTEST_STEM else f'"{stem}"'
-            cursor.execute(_COUNT, [one, first, last, COMPARED + 1])
-            counts[one] = cursor.fetchone()[0]
-        found = sorted((count, one) for one, count in counts.items() if count)
-        if not found:
-            return []
-        # The rare words, or else the two rarest together.
-        rare = [one for count, one in found if count <= COMPARED]
-        wanted = " OR ".join(rare) or " AND ".join(one for _count, one in found[:2])
-        parameters = [wanted, first, last, conversation_id.hex, 2 * COMPARED, limit]
-        cursor.execute(_FIND_HIDDEN, parameters)
-        return [number for (number,) in cursor.fetchall()]
+        last = cursor.execute(_LAST, [key, until, key, key]).fetchone()
+        first = cursor.execute(_FIRST, [key]).fetchone()
+    if first is None or last is None:
+        return None
+    return Span(conversation_id, first[0], last[0], last[0] - first[0] == last[1] - first[1])
+
+
+def look_up(span: Span, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+    """Return for each group of terms the messages of a span that have all of them, newest first.
+
+    It is one statement, and costs as much as it finds, but for words that begin alike and are in
+    many messages. Raises IndexDamaged.
+    """
+    found: list[list[int]] = [[] for _ in wanted]
+    among = "" if span.alone else _AMONG.format(key=span.conversation_id.hex)
+    lists = [_LIST.format(place=place, among=among) for place in range(len(wanted))]
+    parameters: list[int | str] = []
+    for terms in wanted:
+        parameters += (_expression(terms), span.first, span.last, most)
+    with _reading() as cursor:
+        cursor.execute(" UNION ALL ".join(lists), parameters)
+        for place, number in cursor.fetchall():
+            found[place].append(number)
+    return found
+
+
+def _expression(terms: condense.Terms) -> str:
+    """Return what finds messages with all of these terms, in the language of SQLite's FTS5."""
+    said = []
+    for term in terms:
+        forms = [
+            f'"{condense.space_out(form).strip()}"{"*" * goes_on}' for form, goes_on in term.forms
+        ]
+        said.append(f"({' OR '.join(forms)})")
+    return " AND ".join(said)
 
 
 def find_unknown(*, limit: int) -> list[int]:

@@ -30,6 +30,13 @@ _TAG_NAMES = (
     "rewind_parent",
 )
 
+# Of its two parts, each has an index.
+_HIDES = (
+    "EXISTS (SELECT 1 FROM chatapp_message WHERE conversation_id = c.id "
+    "AND {} IS NOT NULL AND NOT undone AND rewind_parent IS NULL)"
+)
+_HAS_HIDDEN = f"({_HIDES.format('condense_id')} OR {_HIDES.format('truncation_id')}) AS has_hidden"
+
 
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message; one that is damaged says that it is."""
@@ -76,7 +83,7 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
 
 def lock_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation, which nobody else can lock before the commit."""
-    sql = "SELECT * FROM chatapp_conversation WHERE id = %s"
+    sql = f"SELECT c.*, {_HAS_HIDDEN} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
     if connection.features.has_select_for_update:
         sql += " FOR UPDATE"
     (row,) = select(Conversation, sql, pk)

@@ -9,12 +9,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
-# Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-    "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
-)
-_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+from condense import UNSPACED, fold, is_unspaced, space_out
+
 # Longer ones are cut: nobody types that much to find something.
 LONGEST = 200
 # Characters of an excerpt, and how many of them stand before what was found.
@@ -43,16 +39,6 @@ def visible_text(content: Any) -> str:
         return content
     blocks = content if isinstance(content, list) else []
     return "\n".join([text for block in blocks for text in _texts(block)])
-
-
-def space_out(text: str) -> str:
-    """Put each character that may be a word of its own between spaces."""
-    return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \g<0> ", text)
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether a character may be a word of its own."""
-    return bool(_UNSPACED_CHARACTER.match(character))
 
 
 def _texts(block: Any) -> Iterator[str]:
@@ -138,11 +124,6 @@ class Query:
         return "|".join(sources)
 
 
-def fold(text: str) -> str:
-    """Return a text of the same length without capitals and accents."""
-    return text.lower() if text.isascii() else text.translate(_FOLDED)
-
-
 def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
     """Return a text around what was found in it, in pieces: words, and whether they are it."""
     folded = fold(text)
@@ -158,18 +139,3 @@ def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
         at = found.end()
     pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
     return [(_SPACE.sub(" ", words), found) for words, found in pieces if words]
-
-
-class _Folded(dict[int, str]):
-    """What each character is without capital and accent, worked out when it is first asked for."""
-
-    def __missing__(self, code: int) -> str:
-        """Work it out; what is a word of its own has no accents, only parts."""
-        character = chr(code)
-        if not is_unspaced(character):
-            character = unicodedata.normalize("NFD", character)[0].lower()[0]
-        self[code] = character
-        return character
-
-
-_FOLDED = _Folded()

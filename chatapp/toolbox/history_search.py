@@ -1,17 +1,32 @@
-"""The hidden part of a conversation, which tools search, and messages, which they read whole."""
+"""The hidden part of a conversation: tools search it, and recall brings passages of it back."""
 
+import json
 import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
 
+from django.utils import timezone
+
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
-from chatapp.models.database import reading
+from chatapp.models.database import reading, run
 from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import visible_text
-from chatapp.search.question_ranking import Question, excerpt
 from chatapp.tools.search_history import Found
 
-# Messages that the index finds, of which those are ranked that are most about the question.
-LOOKED_AT = 60
+# Tokens of the messages that are read for one search, and of one next to them.
+MOST_READ, MOST_BESIDE = 40_000, 4_000
+
+_SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
+# Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
+_READ = """
+    SELECT id, seq, role, content, CAST(created_at AS text) FROM chatapp_message
+    WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
+    AND rewind_parent IS NULL AND condense_id IS NULL AND truncation_id IS NULL
+    AND clear_id IS NULL AND tokens <= %s
+"""
 
 
 class StoredHistory:
@@ -29,27 +44,92 @@ class StoredHistory:
         return await reading(read)(self.conversation_id, seq)
 
 
+class StoredRecall:
+    """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
+
+    It searches what is hidden, and with ``until`` all that stands up to that position.
+    """
+
+    def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
+        self.conversation_id, self.until = conversation_id, until
+        self._said_at: dict[str, str] = {}
+
+    def __call__(self, words: str, limit: int) -> list[condense.Passage]:
+        """Return the passages that fit some words best, at most ``limit``, the best first.
+
+        Raises IndexDamaged.
+        """
+        self._span = message_index.span_of(self.conversation_id, self.until)
+        found = condense.find_passages(self, words, limit) if self._span else []
+        return [replace(one, said_on=_day(self._said_at[one.id])) for one in found]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The numbers of the first and the last message."""
+        return (self._span.first, self._span.last) if self._span else (0, 0)
+
+    def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+        """Return for each group of terms the messages that have all, newest first."""
+        return message_index.look_up(self._span, wanted, most) if self._span else []
+
+    def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
+        """Return these messages and those next to them, as far as they may be shown and read."""
+        sizes = {pk: one for pk, *one in run(_SIZES.format(places=_places(numbers)), *numbers)}
+        wanted, free = set[int](), MOST_READ
+        for number in numbers:
+            seq, tokens = sizes.get(number, (0, free + 1))
+            if tokens <= free:
+                free -= tokens
+                wanted.add(seq)
+        near = {seq + step for seq in wanted for step in (-1, 0, 1)}
+        statement = _READ.format(places=_places(near))
+        rows = run(statement, self.conversation_id, *near, self.until or 0, MOST_READ)
+        said = []
+        for pk, seq, role, content, created_at in rows:
+            if seq in wanted or len(content) <= 4 * MOST_BESIDE:
+                self._said_at[str(pk)] = created_at
+                said.append(
+                    condense.SearchedMessage(str(pk), seq, role, visible_text(json.loads(content)))
+                )
+        return said
+
+
+def _places(values: Sequence[int] | set[int]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+def _day(moment: str) -> date:
+    """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
+    said = datetime.fromisoformat(moment)
+    return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
+
+
+def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.Passage]:
+    """Return the passages of hidden messages that fit some words best, at most ``limit``.
+
+    The best comes first; ``condense.recalled_block`` takes those that fit well. It takes at most
+    six statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
+    """
+    return StoredRecall(conversation_id)(words, limit)
+
+
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
     Raises ToolError where the index can't be read.
     """
-    question = Question.read(words)
     try:
-        numbers = message_index.find_hidden(conversation_id, question, limit=LOOKED_AT)
+        passages = StoredRecall(conversation_id)(words, limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
-    rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
-    found = [rows[pk] for pk in numbers if pk in rows]
-    texts = [visible_text(row.content) for row in found]
-    best = question.rank(texts)[:limit]
-    told = []
-    for at in best:
-        row = found[at]
-        who = "the user" if row.role == Message.Role.USER else "you"
-        who = "a tool's result" if row.holds_results else who
-        told.append(Found(row.seq, who, excerpt(texts[at], question)))
-    return told
+    rows = Message.objects.in_bulk([int(one.id) for one in passages])
+    return [Found(one.seq, _who(rows[int(one.id)]), one.text) for one in passages]
+
+
+def _who(row: Message) -> str:
+    if row.holds_results:
+        return "a tool's result"
+    return "the user" if row.role == Message.Role.USER else "you"
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:

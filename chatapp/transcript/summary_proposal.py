@@ -64,7 +64,8 @@ def read_figures(review: Review, summary: str) -> Figures:
     reduction = summary_reviews.edited_reduction(review, summary)
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)
-    receipt = receipt_of(reduction, effective, Workspace(folder_of(conversation)).holds)
+    on_disk = Workspace(folder_of(conversation)).holds
+    receipt = receipt_of(conversation.pk, reduction, effective, on_disk)
     before, after = reduction.tokens_before.value, reduction.tokens_after.value
     if profile := conversation.profile:
         kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)

@@ -96,7 +96,9 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
     return Trial(
         variant=variant,
         reduction=reduction,
-        receipt=receipt_of(reduction, baseline.effective, baseline.toolbox.holds),
+        receipt=receipt_of(
+            terms.conversation.pk, reduction, baseline.effective, baseline.toolbox.holds
+        ),
         grounded=_ground(baseline, reduction) if reduction.summary else None,
         cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
     )
@@ -110,7 +112,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
     lines = [line for line in reduction.summary.splitlines() if line.strip()]
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)
-    found = condense.receipt(stated, hidden, search=condense.NOT_SEARCHED).findings
+    found = condense.receipt(stated, hidden).findings
     return condense.Receipt(tuple([one for one in found if one.kind == "names"]))
 
 

@@ -16,9 +16,9 @@ from condense.facts.ledger import FileUse
 from condense.facts.markdown import BEGINNINGS, parse_ledger
 from condense.facts.names import names_in
 from condense.facts.notebook import Notebook
-from condense.facts.search import NOT_SEARCHED, Search, WordSearch
 from condense.facts.texts import Shown, plain_text
 from condense.messages import Message
+from condense.recall.passages import Recall
 
 # Receipts on record may have results, too: figures of replies.
 FactKind = Literal[
@@ -119,21 +119,18 @@ def receipt(
     hidden: Sequence[Message],
     kept: Sequence[Message] | str,
     *,
-    search: Search | None = None,
+    search: Recall | None = None,
     on_disk: Callable[[str], bool] | None = None,
 ) -> Receipt:
     """Return what became of the facts of ``hidden``, where the model reads ``kept`` instead.
 
-    ``search`` is the model's own, and without one what the words in memory find; NOT_SEARCHED
-    stands for none. ``on_disk`` tells whether a file still exists, and without it no file counts
-    as recoverable for that.
+    ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
+    tells whether a file still exists. What neither is there for is not recoverable.
     """
     facts = _facts_in(hidden)
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = _files_of(kept)
     states = [_state(fact, shown, files) for fact in facts]
-    if search is None:
-        search = WordSearch(hidden) if "missing" in states else NOT_SEARCHED
     said = {message.id: message for message in hidden}
 
     @cache
@@ -144,7 +141,7 @@ def receipt(
     for fact, state in zip(facts, states, strict=True):
         now = state
         if state == "missing":
-            first = map(text_of, search(fact.text)[:FIRST])
+            first = [text_of(one.id) for one in search(fact.text, FIRST)] if search else []
             is_there = on_disk and fact.kind.endswith("_files") and on_disk(fact.text)
             if is_there or any(fact.needle in text for text in first):
                 now = "recoverable"

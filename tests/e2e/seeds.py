@@ -128,7 +128,7 @@ def make_compared() -> str:
             at_seq=made.seq - 1,
             summary=text,
             messages_hidden=len(hidden),
-            receipt=condense.receipt(hidden, text, search=condense.NOT_SEARCHED),
+            receipt=condense.receipt(hidden, text),
         )
     return f"/c/{talk.pk}/condensations/{attempt.pk}/compare/"
 

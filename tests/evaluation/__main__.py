@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from condense.errors import InvalidMessage
-from tests.evaluation.chats import CHATS, read_chat
+from tests.evaluation.chats import CHATS, TUNED_ON, read_chat
+from tests.evaluation.questions import SIZE, ask, format_answers, spliced
 from tests.evaluation.recordings import (
     Cut,
     Recording,
@@ -43,6 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for course, scores in results.items():
         cuts = len(scores[names[0]].sizes)
         print(f"{course}: {cuts} condensations\n\n{format_table(scores)}\n")
+    chats = [
+        path for path in _paths(None, options.half) if "\nQUESTIONS\n" in path.read_text("utf-8")
+    ]
+    if options.folder is None and options.chat_size and chats:
+        asked = {path.stem: asyncio.run(ask(spliced(path, options.chat_size))) for path in chats}
+        print(f"questions, among {options.chat_size:,} tokens\n\n{format_answers(asked)}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--half", choices=HALVES,
-        help="read only the first half by name, that rules were tuned on, or the other",
+        help="read only the half that rules were tuned on, or the other",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--strategy", action="append", help="name or dotted path; may repeat")
@@ -68,14 +75,16 @@ def _parser() -> argparse.ArgumentParser:
         "--rounds", type=int, default=0, metavar="N",
         help="also compare one to N condensations, the last always at the same place",
     )  # fmt: skip
+    parser.add_argument(
+        "--chat-size", type=int, default=SIZE, metavar="TOKENS",
+        help="ask the chats' questions among so much talk, 200,000 by default; 0 for not at all",
+    )  # fmt: skip
     return parser
 
 
 def _recordings(folder: Path | None, half: str | None) -> Iterator[Recording]:
     """Yield the sessions of a half, or all; a file that holds none is named and left out."""
-    paths = CHATS if folder is None else find_recordings(folder)
-    middle = len(paths) // 2
-    paths = {TUNING: paths[:middle], REPORT: paths[middle:]}.get(half or "", paths)
+    paths = _paths(folder, half)
     if folder is None:
         yield from (read_chat(path, COUNTER) for path in paths)
         return
@@ -84,6 +93,17 @@ def _recordings(folder: Path | None, half: str | None) -> Iterator[Recording]:
             yield read_recording(path, COUNTER)
         except InvalidMessage as error:
             print(f"skipped: {error}", file=sys.stderr)
+
+
+def _paths(folder: Path | None, half: str | None) -> Sequence[Path]:
+    """Return the files of a half, or all: of the chats as they list it, of others by name."""
+    if folder is None:
+        tuned = [path for path in CHATS if path.stem in TUNED_ON]
+        others = [path for path in CHATS if path not in tuned]
+        return {TUNING: tuned, REPORT: others}.get(half or "", CHATS)
+    paths = find_recordings(folder)
+    middle = len(paths) // 2
+    return {TUNING: paths[:middle], REPORT: paths[middle:]}.get(half or "", paths)
 
 
 def _courses(options: argparse.Namespace) -> Iterator[tuple[str, Course]]:

@@ -32,13 +32,23 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What somebody asks later, and the forms of its answer in the message at index ``at``."""
+
+    at: int
+    words: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
-    """A session's messages, numbered from 1 and counted, its recorded cuts and planted facts."""
+    """A session's messages, numbered from 1 and counted, and what is looked for in them."""
 
     name: str
     messages: tuple[Message, ...]
     cuts: tuple[Cut, ...] = ()
     facts: tuple[Fact, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 def find_recordings(folder: Path) -> list[Path]:

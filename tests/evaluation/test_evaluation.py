@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 from condense import CharacterCounter
 from tests.condense.sessions import Session
 from tests.evaluation.__main__ import main
-from tests.evaluation.chats import CHATS, read_chat
-from tests.evaluation.recordings import Cut, cuts_at, even_cuts
+from tests.evaluation.chats import CHATS, read_chat, splice_chat
+from tests.evaluation.questions import ask, format_answers
+from tests.evaluation.recordings import Cut, Question, cuts_at, even_cuts
 from tests.evaluation.replay import Replay, Step, contenders
 from tests.evaluation.samples import recording, session
 from tests.evaluation.scores import Course, Score, evaluate
@@ -72,8 +74,38 @@ def test_every_chat_that_comes_along_has_facts_of_both_sides_before_its_cut(path
     assert all(fact.at < cut.at for fact in one.facts)
     assert {one.messages[fact.at].role for fact in one.facts} == {"user", "assistant"}
     assert not any("[[" in message.text for message in one.messages)
-    whole = sum(len(message.text) for message in one.messages)
-    assert sum(len(m.text) for m in one.messages if m.role == "user") < whole / 10
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in CHATS if "\nSLOTS\n" in path.read_text("utf-8")], ids=lambda p: p.stem
+)
+def test_a_spliced_chat_says_each_answer_once_among_other_talk(path: Path) -> None:
+    """At any size; it is the same each time, and people and agent take turns."""
+    one = splice_chat(path, CharacterCounter(), 20_000)
+    assert one == splice_chat(path, CharacterCounter(), 20_000)
+    assert sum(message.tokens or 0 for message in one.messages) in range(19_000, 21_000)
+    assert {message.role for message in one.messages[::2]} == {"user"}
+    assert not re.search(r"\{\w*#*\}|\[\[", "".join(message.text for message in one.messages))
+    (cut,) = one.cuts
+    assert len(one.questions) >= 15
+    for question in one.questions:
+        says = [
+            at for at, m in enumerate(one.messages) if any(a in m.text for a in question.answers)
+        ]
+        assert says == [question.at]
+        assert question.at < cut.at
+
+
+async def test_a_question_is_looked_up_in_what_is_hidden() -> None:
+    """And its answer in what the model sees then; what the search can't find is missing."""
+    one = read_chat(next(path for path in CHATS if path.stem == "booking.en"), CharacterCounter())
+    questions = [one.questions[0], Question(0, "Which colour has the zebra?", ("striped",))]
+    asked = await ask(replace(one, questions=tuple(questions)))
+    assert (asked["questions"], asked["answer first"], asked["answer in the request"]) == (2, 1, 1)
+    nothing = await ask(one, lambda _hidden: lambda _words, _limit: ())
+    assert nothing["answer in an excerpt"] == nothing["tokens"] == 0
+    assert nothing["answer in the request"] == nothing["answer in the ledger"] > 0
+    assert "50.0%" in format_answers({"booking.en": asked})
 
 
 async def test_only_the_cuts_of_a_course_count() -> None:

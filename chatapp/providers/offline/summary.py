@@ -92,8 +92,7 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     asked = [request.text for request in reversed(facts.requests)]
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
     replies = [one for one in reversed(facts.requests) if one.to]
-    unsearched = condense.receipt(own, "", search=condense.NOT_SEARCHED)
-    found_facts = unsearched.findings
+    found_facts = condense.receipt(own, "").findings
     results = []
     for one in condense.pair_calls(own).answered:
         about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)

@@ -22,7 +22,7 @@ def condensed(conversation: Conversation, summary: str = "", **columns: object) 
     """Condense all that is visible, and return the record, with a receipt of what was hidden."""
     hidden = message_store.read_effective(conversation.pk)
     made = summarise(conversation)
-    receipt = condense.receipt(hidden, summary, search=condense.NOT_SEARCHED)
+    receipt = condense.receipt(hidden, summary)
     row = {"message": made, "at_seq": made.seq - 1, "summary": summary, "receipt": receipt}
     attempt = put_on_record(conversation, **row | columns)
     return Condensation.objects.get(pk=attempt.pk)

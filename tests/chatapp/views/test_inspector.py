@@ -16,6 +16,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.condensation.threshold import CACHED_FOR
+from chatapp.context import sizes
 from chatapp.conversations import pins
 from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
@@ -211,6 +212,24 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert read_record(attempt).ledger == SUMMARY[1]
     assert past.seen is not None
     assert past.seen.matches
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_what_was_recalled_is_a_card_of_its_own(session: Session, provider: str) -> None:
+    """Each passage leads to its message and has its rank, which was not sent."""
+    session.writer = FORMATS[provider](MODEL)
+    found = [condense.Passage("", seq, f"Fact {seq}.", fit) for seq, fit in ((7, 0.9), (3, 0.5))]
+    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=500)
+    assert block
+    session.say("user", block, condense.TextBlock("And now?"))
+    for cards in (
+        upcoming(session.conversation).cards,
+        read_call(answered(session, provider)).cards,
+    ):
+        assert kinds(cards)[2:] == ["recalled", "newest"]
+        told = [(one.seq, one.name, one.text) for one in cards[2].pieces]
+        assert told == [(3, "Rank 2", "Fact 3."), (7, "Rank 1", "Fact 7.")]
+        assert cards[2].tokens > 2 * cards[3].tokens
 
 
 @pytest.mark.parametrize("provider", FORMATS)

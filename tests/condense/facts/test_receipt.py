@@ -7,9 +7,10 @@ from condense.facts.ledger import FileUse, Ledger
 from condense.facts.markdown import render
 from condense.facts.notebook import ledger
 from condense.facts.receipt import KINDS, MOST, Receipt, receipt
-from condense.facts.search import NOT_SEARCHED, WordSearch
 from condense.facts.texts import Shown, plain
 from condense.messages import Message, TextBlock
+from condense.recall.memory import MemoryRecall
+from condense.recall.passages import Passage
 from tests.condense.sessions import WORDS, Session, sessions, summary
 from tests.growth import LINEAR, assert_cheap
 
@@ -51,7 +52,7 @@ def test_every_kind_of_fact_is_looked_for() -> None:
 def test_what_the_summary_says_word_for_word_is_kept() -> None:
     """Where it has a name only, that is named: nobody knows what is said of it."""
     text = "Changed src/parser.py; run make check. Never touch the public API! 250 rows. read_me.py"
-    assert states(receipt(session().messages, text, search=NOT_SEARCHED)) == {
+    assert states(receipt(session().messages, text)) == {
         "/app/src/parser.py": "kept",
         "/app/src/read_me.py": "named",
         "make check": "kept",
@@ -65,40 +66,28 @@ def test_what_the_summary_says_word_for_word_is_kept() -> None:
 def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -> None:
     """Among the first five; a word in common with a vague sentence is not enough."""
     hidden = session().messages
-    found = states(receipt(hidden, "The public interface of it all stays, error or not."))
-    assert set(found.values()) == {"recoverable"}
-    seen: list[str] = []
+    text = "The public interface of it all stays, error or not."
+    assert set(states(receipt(hidden, text, search=MemoryRecall(hidden))).values()) == {
+        "recoverable"
+    }
+    seen: list[tuple[str, int]] = []
 
-    def search(words: str) -> list[str]:
-        seen.append(words)
-        return ["a", "b", "c", "d", "e", hidden[0].id]
+    def search(words: str, limit: int) -> list[Passage]:
+        seen.append((words, limit))
+        return [Passage(id_, 1, "", 1) for id_ in ("another", hidden[0].id)]
 
-    assert set(states(receipt(hidden, "", search=search)).values()) == {"missing"}
-    assert "make check" in seen
-    first = receipt(hidden, "", search=lambda _: [hidden[0].id])
+    first = receipt(hidden, "", search=search)
+    assert ("make check", 5) in seen
     assert {one.kind for one in first.of("recoverable")} == {"constraints", "names"}
-    on_disk = receipt(hidden, "", search=NOT_SEARCHED, on_disk=lambda path: "parser" in path)
+    assert set(states(receipt(hidden, "")).values()) == {"missing"}
+    on_disk = receipt(hidden, "", on_disk=lambda path: "parser" in path)
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
-
-
-def test_a_search_in_memory_ranks_by_rare_words_and_finds_no_summary() -> None:
-    """In scripts without spaces each sign is a word."""
-    talk = [
-        Message("user", "The harbour is calm today. " * 20, id="long"),
-        Message("user", "The harbour has a crane.", id="crane"),
-        Message("assistant", "起重机在港口", id="zh"),
-        summary(TextBlock("a crane"), id_="s"),
-    ]
-    search = WordSearch(talk)
-    assert search("crane in the harbour") == ["crane", "long"]
-    assert search("港口") == ["zh"]
-    assert search("nothing") == search("") == []
 
 
 def test_files_are_told_apart_by_their_folders() -> None:
     """One of another folder is another."""
     made = Session().edits("/app/web/index.js").edits("/app/api/index.js").edits("top.js")
-    found = states(receipt(made.messages, "See web/index.js, top.js.", search=NOT_SEARCHED))
+    found = states(receipt(made.messages, "See web/index.js, top.js."))
     assert found == {"/app/web/index.js": "kept", "/app/api/index.js": "named", "top.js": "named"}
 
 
@@ -111,7 +100,7 @@ def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -
     kept = [summary(TextBlock("S"), block), *Session().edits("/app/c.py").messages]
     found = {"/app/src/a.py": "kept", "/app/lib/b.py": "named", "/app/c.py": "kept"}
     assert states(receipt(made.messages, kept)) == found
-    found = states(receipt(made.messages, f"S\n\n{block.text}", search=NOT_SEARCHED))
+    found = states(receipt(made.messages, f"S\n\n{block.text}"))
     assert found == {"/app/src/a.py": "kept", "/app/lib/b.py": "named", "/app/c.py": "missing"}
 
 
@@ -168,7 +157,7 @@ def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
 def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
     """And the ledger that a condensation attaches keeps all of them."""
     carried = summary(TextBlock("S"), *ledger(session().messages))
-    found = states(receipt([carried], "nothing", search=NOT_SEARCHED))
+    found = states(receipt([carried], "nothing"))
     assert found["/app/src/parser.py"] == "missing"
     assert found["parser_core"] == "missing"
     hidden = session().messages
@@ -178,7 +167,7 @@ def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
 
 def test_a_fact_that_was_put_back_is_kept() -> None:
     """And nothing else changes; copies have the messages of copies."""
-    found = receipt(session().messages, "parser.py", search=NOT_SEARCHED)
+    found = receipt(session().messages, "parser.py")
     index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
     after = found.with_kept(index)
     assert after.findings[index].state == "kept"

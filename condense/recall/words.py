@@ -1,0 +1,154 @@
+"""Words, in any script: how they are compared, and what of a question is looked for."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from condense.recall.common_words import common_words
+
+# Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+)
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+_RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_HAN = re.compile("[\u3400-\u9fff]")
+_ARABIC = re.compile("[\u0600-\u06ff]")
+# Signs of any Chinese or Japanese text; what they stand between are words.
+_LINKS = re.compile(
+    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個再来着啥何誰好谢謝]+"
+)
+# With what an Arabic word may begin: and, with, so, like, for, and the article.
+_ARTICLES = ("وال", "بال", "فال", "كال", "ال", "لل")
+_HEADS = (*_ARTICLES, "و", "ب", "ل", "ف", "ك")
+# What a short word may end with, in the plural or another case.
+_TAILS = ("s", "es", "n", "en", "e")
+# Shorter words are looked for as they are, of longer ones this share of their letters.
+SHORTEST_STEM, STEM = 5, 0.7
+MOST_TERMS, LONGEST = 24, 500  # of a question; characters that are read for them
+AGAIN = 8  # times that a term is looked for in one text
+
+Kind = Literal["word", "stem", "pair", "sign", "common"]
+Forms = tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Something to look for: a word, how words begin, two signs, one sign, or a common word."""
+
+    text: str
+    kind: Kind
+
+    @property
+    def forms(self) -> Forms:
+        """What a text may have instead, each with whether the word may go on."""
+        if self.kind == "stem":
+            heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
+            return tuple([(head + self.text, True) for head in heads])
+        tails = _TAILS if self.kind == "word" and len(self.text) > 2 else ()  # noqa: PLR2004
+        return tuple([(self.text + tail, False) for tail in ("", *tails)])
+
+    def places(self, folded: str) -> Iterator[tuple[int, float]]:
+        """Yield where a folded text has it, at most so often, and how well it fits there."""
+        text, size = self.text, len(self.text)
+        at = folded.find(text)
+        for _ in range(AGAIN):
+            if at < 0:
+                return
+            if fit := self._fit(folded, at, at + size):
+                yield at, fit
+            at = folded.find(text, at + size)
+
+    def _fit(self, folded: str, start: int, end: int) -> float:
+        if self.kind in {"pair", "sign"}:
+            return 1
+        if start and folded[start - 1].isalnum():
+            if self.kind != "stem":
+                return 0
+            return 1 if _ARABIC.match(self.text) else WITHIN
+        if self.kind == "stem" or not folded[end : end + 1].isalnum():
+            return 1
+        rest = folded[end : end + 3]
+        tail = next((at for at, letter in enumerate(rest) if not letter.isalnum()), len(rest))
+        return ENDED if self.kind == "word" and rest[:tail] in _TAILS else 0
+
+
+# How well a term fits in the middle of a word, as in a German compound; and with an ending.
+WITHIN, ENDED = 0.5, 0.8
+
+
+def terms_of(question: str) -> list[Term]:
+    """Return what to look for, in the order of the question, each once.
+
+    Common words are there too, since a text that has them beside the others fits better.
+    """
+    words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
+    common = common_words(words)
+    found = dict.fromkeys(term for word in words for term in _terms(word, common))
+    return list(found)[:MOST_TERMS]
+
+
+def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
+    if is_unspaced(word[0]):
+        for part in _LINKS.split(word):
+            yield from (Term(one + other, "pair") for one, other in pairwise(part))
+            yield from (Term(sign, "sign") for sign in part if len(part) == 1 or _HAN.match(sign))
+    elif word in common:
+        yield Term(word, "common")
+    elif len(word) > 1 or word.isdigit():
+        if _ARABIC.match(word):
+            heads = (
+                head for head in _ARTICLES if word.startswith(head) and len(word) > len(head) + 2
+            )
+            word = word.removeprefix(next(heads, ""))
+        # Letters of other scripts than Latin say more.
+        shortest = SHORTEST_STEM if word.isascii() else SHORTEST_STEM - 1
+        if len(word) < shortest or not word.isalpha():
+            yield Term(word, "word")
+        else:
+            yield Term(word[: max(shortest - 1, math.ceil(STEM * len(word)))], "stem")
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield what an index in memory has of a text: words, signs and pairs of them."""
+    for word in _RUN.findall(fold(unicodedata.normalize("NFC", text))):
+        if is_unspaced(word[0]):
+            yield from word
+            yield from (one + other for one, other in pairwise(word))
+        else:
+            yield word
+
+
+def space_out(text: str) -> str:
+    """Put each character that may be a word of its own between spaces."""
+    return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \g<0> ", text)
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character may be a word of its own."""
+    return bool(_UNSPACED_CHARACTER.match(character))
+
+
+def fold(text: str) -> str:
+    """Return a text of the same length without capitals and accents."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+class _Folded(dict[int, str]):
+    """What each character is without capital and accent, worked out when it is first asked for."""
+
+    def __missing__(self, code: int) -> str:
+        """Work it out; what is a word of its own has no accents, only parts."""
+        character = chr(code)
+        if not is_unspaced(character):
+            character = unicodedata.normalize("NFD", character)[0].lower()[0]
+        self[code] = character
+        return character
+
+
+_FOLDED = _Folded()
