@@ -114,7 +114,7 @@ def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.
     """Return the passages of hidden messages that fit some words best, at most ``limit``.
 
     The best comes first; ``condense.recalled_block`` takes those that fit well. It takes at most
-    six statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
+    seven statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
     """
     return StoredRecall(conversation_id)(words, limit)
 
