@@ -46,7 +46,7 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 soak: .venv ## Run the tests that take long: hundreds of faults and kills
 	@.ci/browser
 	@.ci/real
-	$(PYTEST) --soak -o faulthandler_timeout=3600 $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal --soak -o faulthandler_timeout=3600 $(ARGS)
 
 .PHONY: bench
 bench: .venv ## Measure speed and memory, and compare them with the bounds

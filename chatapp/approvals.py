@@ -18,7 +18,7 @@ from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question
 from chatapp.models.database import reading
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
 

@@ -26,7 +26,7 @@ from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import reading
+from chatapp.models.database import reading, run
 from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
@@ -111,7 +111,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Return the code to close with, 0 while session, user and conversation still stand."""
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
-        if session is not None and not session.exists(session.session_key or ""):
+        sql = "SELECT 1 FROM django_session WHERE session_key = %s"
+        if session is not None and not run(sql, session.session_key):
             return incoming_frames.SIGN_IN_REQUIRED
         then = self.conversation.owner
         conversation = message_store.find_own(self.conversation.pk, then.pk)

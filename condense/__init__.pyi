@@ -24,8 +24,15 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, ladder_from
-from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.condenser import Condenser, Configuration, ladder_from
+from .condenser.hooks import (
+    DEFAULT_VALIDATORS,
+    AttachFoldedFiles,
+    Hooks,
+    Plan,
+    Veto,
+    attach_ledger,
+)
 from .condenser.ladder import Policy
 from .condenser.log import (
     Attempt,
@@ -38,8 +45,6 @@ from .condenser.log import (
     NullLog,
 )
 from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .condenser.validators import DEFAULT_VALIDATORS
-from .configuration import Configuration
 from .errors import (
     CannotFit,
     CondenseError,
@@ -59,8 +64,7 @@ from .errors import (
 from .facts.ledger import Ledger
 from .facts.markdown import parse_ledger
 from .facts.notebook import ledger
-from .facts.probes import FactKind, Probe
-from .facts.receipt import FactState, Finding, Receipt, Tally, receipt
+from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
 from .folded_files.results import Folded, FoldedFile
 from .folded_files.workspace import ignore_matcher
 from .history.boundaries import (
@@ -71,15 +75,17 @@ from .history.boundaries import (
     safe_cuts,
     unread_tail,
 )
-from .history.command_blocks import command_blocks, extract_command_blocks
-from .history.effective_history import effective_history, messages_since_last_summary
+from .history.effective_history import (
+    effective_history,
+    messages_since_last_summary,
+    replace_hidden,
+)
 from .history.signed_blocks import is_compaction, without_compaction
 from .history.tags import (
     Truncation,
     hide_behind,
     plan_truncation,
     redo,
-    replace_hidden,
     rewind,
     truncate,
     undo,
@@ -118,10 +124,25 @@ from .prompts import (
     unregister_prompt,
 )
 from .recall.memory import MemoryRecall
-from .recall.passages import Passage, Recall, recalled_block, token_limit
+from .recall.passages import (
+    MOST_PASSAGES,
+    MOST_TOKENS,
+    Passage,
+    Recall,
+    Told,
+    recalled_block,
+    split_recalled,
+    token_limit,
+)
 from .recall.ranking import SearchedMessage, Terms, find_passages
 from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
-from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
+from .reduction.carryover import (
+    carried_pin_ids,
+    command_blocks,
+    extract_command_blocks,
+    readdress_pins,
+    shows_pin,
+)
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
@@ -136,7 +157,6 @@ from .strategies import (
     register_strategy,
     unregister_strategy,
 )
-from .summaries.attachments import AttachFoldedFiles, attach_ledger
 from .summaries.summarizer import (
     Bill,
     Chunk,
@@ -177,6 +197,8 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "MOST_PASSAGES",
+    "MOST_TOKENS",
     "RECALLED",
     "UNSPACED",
     "USER_WORDS",
@@ -239,7 +261,6 @@ __all__ = [
     "Plan",
     "Policy",
     "Prices",
-    "Probe",
     "PromptCounter",
     "Proposal",
     "Recall",
@@ -272,6 +293,7 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
+    "Told",
     "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
@@ -347,6 +369,7 @@ __all__ = [
     "space_out",
     "split_beside",
     "split_parts",
+    "split_recalled",
     "token_limit",
     "tool_result_to_text",
     "tool_use_to_text",

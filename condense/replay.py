@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from condense.budget.situation import Gauge, Situation, Trigger
 from condense.condenser.condenser import Condenser
 from condense.errors import CondenseError
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Message
 from condense.prices import Usage
 from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk

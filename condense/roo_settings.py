@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from condense.budget.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Fixed, PerProfile
-from condense.configuration import Configuration
+from condense.condenser.condenser import Configuration
 from condense.errors import CondenseError
 from condense.unicode_text import well_formed
 

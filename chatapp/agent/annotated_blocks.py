@@ -100,6 +100,11 @@ def is_environment(block: condense.Block) -> bool:
     return condense.beside_of(block).get("kind") == condense.ENVIRONMENT
 
 
+def is_recalled(block: condense.Block) -> bool:
+    """Whether a block has passages of hidden messages."""
+    return condense.beside_of(block).get("kind") == condense.RECALLED
+
+
 def text_of(block: condense.TextBlock) -> str:
     """Return what a file says, without the tags around it."""
     return block.text.partition("\n")[2].rpartition("\n")[0]

@@ -21,7 +21,7 @@ async def finish[T](work: Awaitable[T]) -> T:
 
 
 # Seconds between two pieces of a text: it reads as flowing, and a fast model's come in batches …
-SHORTEST = 0.05
+SHORTEST = 1 / 15
 # … and more where many texts are written: all of them get so many pieces a second.
 ALL_PIECES = 800
 

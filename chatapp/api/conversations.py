@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.forms import model_to_dict
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -25,7 +26,7 @@ from chatapp.api.pagination import Part, by_moment, by_number
 from chatapp.composer import attachments as attachments_
 from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
-from chatapp.forms.conversations import SpendingLimitForm
+from chatapp.forms.conversations import ConversationForm
 from chatapp.models import Attachment, Conversation, Profile, message_store
 from chatapp.transcript import pinned
 from chatapp.turns import actions
@@ -58,16 +59,18 @@ def show_conversation(request: Call, pk: Pk) -> Conversation:
 
 @conversation.patch("", response=schemas.ConversationShape, auth=keepers)
 def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChange) -> Conversation:
-    """Change what is named of a conversation; a budget holds from its next call on."""
+    """Change what is named of a conversation; it holds from the next message or call on."""
     conversation = own_conversation(request, pk)
-    form = SpendingLimitForm({"budget": conversation.budget, **change})
+    form = ConversationForm(
+        {**model_to_dict(conversation, fields=ConversationForm.Meta.fields), **change}
+    )
     if not form.is_valid():
         raise refuse(form)
     conversations.decide(
         conversation=conversation,
         policies=conversation.tool_policies,
         system=conversation.system_prompt,
-        budget=form.cleaned_data["budget"],
+        **form.cleaned_data,
     )
     actions.announce_change(pk)
     conversation.refresh_from_db()

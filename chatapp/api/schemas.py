@@ -76,7 +76,8 @@ def many(of: type[Schema]) -> Any:
 ConversationShape = row(
     "ConversationShape",
     Conversation,
-    "id title profile workspace budget last_seq created_at updated_at pinned_at archived_at",
+    "id title profile workspace budget auto_recall last_seq created_at updated_at pinned_at "
+    "archived_at",
     "A conversation; ``last_seq`` is the number of its newest message.",
 )
 MessageShape = row(
@@ -316,9 +317,12 @@ if TYPE_CHECKING:
     ProfileChange = dict[str, Any]
 else:
     doc = (
-        "What to change of a conversation: what all its calls may cost, in USD, null for no limit."
+        "What to change of a conversation: what all its calls may cost, in USD, null for no limit; "
+        "and whether it recalls automatically, null for as the settings say."
     )
-    ConversationChange = PatchDict[row("ConversationChange", Conversation, "budget", doc)]
+    ConversationChange = PatchDict[
+        row("ConversationChange", Conversation, "budget auto_recall", doc)
+    ]
     doc, key = "Settings to change; what is left out stays as it is.", (Key, None)
     SettingsChange = PatchDict[
         row("SettingsChange", Preferences, SETTINGS, doc, default_profile=key)

@@ -13,7 +13,6 @@ from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
-import condense
 from chatapp import approvals, errors
 from chatapp.agent import events
 from chatapp.api import conversations, schemas
@@ -99,8 +98,7 @@ def tell(event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa:
         case events.StreamDiscarded():
             return "discarded", {}
         case events.MessageAppended(message):
-            content = condense.content_to_api(message.content)
-            return "message", {"seq": message.seq, "role": message.role, "content": content}
+            return "message", {"seq": message.seq, **message.to_api()}
         case events.ToolStarted(id=pk, name=name, input=given):
             return "tool.started", {"id": pk, "name": name, "input": given}
         case events.ToolFinished(id=pk, text=text, is_error=failed):

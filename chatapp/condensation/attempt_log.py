@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.condensation.cost_forecast import predicted_columns
+from chatapp.condensation.threshold import predict
 from chatapp.context.condense_requests import Scope
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
@@ -128,7 +129,12 @@ class AttemptLog:
         # Who writes the summary, where it is not the profile that answers.
         writer = run.writer if attempt.prompt and run.writer != run.profile else None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
-        unchanged = self.scale.measured_tokens is not None
+        predicted: dict[str, object] = {}
+        if attempt.expected.total:
+            unchanged = self.scale.measured_tokens is not None
+            usage = predict(run, attempt.expected, unchanged=unchanged)
+            predicted = {f"predicted_{name}": tokens for name, tokens in asdict(usage).items()}
+            predicted["predicted_cost"] = run.writer.cost_of(usage)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
@@ -150,7 +156,7 @@ class AttemptLog:
             scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
-            **predicted_columns(run, attempt.expected, unchanged=unchanged),
+            **predicted,
         )
         return row.at_seq
 
@@ -279,10 +285,3 @@ class AttemptLog:
             **calls.spent(),
             **columns,
         )
-
-
-def last_tried(conversation_id: uuid.UUID) -> int:
-    """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
-    tried = Condensation.objects.filter(conversation=conversation_id).order_by("-at_seq")
-    asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-    return asked_for.values_list("at_seq", flat=True).first() or 0

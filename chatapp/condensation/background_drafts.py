@@ -26,7 +26,7 @@ from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import Condensation, Pin, Preferences, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +149,9 @@ async def _begin(journal: ConversationJournal, situation: condense.Situation) ->
         return
     least = budget.percent(int(run.preferences.draft_share / 100 * budget.condenses_at))
     tried = max(situation.condensed_at, await reading(_last_begun)(pk))
-    near = replace(situation, budget=replace(budget, threshold=least), condensed_at=tried)
+    drafted = replace(budget, threshold=least)
+    # What is so now of the environment is not so any more when the draft is applied.
+    near = replace(situation, budget=drafted, condensed_at=tried, environment=None)
     if len(drafts) >= MOST_DRAFTS:
         await drop(next(iter(drafts)), _("Too many drafts were waiting."))
     if draft := await reading(new_draft)(journal):

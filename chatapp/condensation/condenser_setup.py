@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.accounts.profiles import provider_for
-from chatapp.agent.prompts import describe_environment
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.provider_port import Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.sizes import COUNTER
@@ -91,9 +89,3 @@ def situation_of(
         model=terms.profile.model,
         **rest,
     )
-
-
-async def describe_workspace(toolbox: WorkspaceToolbox) -> str:
-    """Return the time and the files of a workspace, as a summary tells them."""
-    files = await toolbox.run("list_files", {})
-    return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)

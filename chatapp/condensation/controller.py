@@ -5,7 +5,6 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,12 +15,13 @@ from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import AttemptLog, last_tried
-from chatapp.condensation.condenser_setup import condenser_for, describe_workspace, situation_of
+from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.condenser_setup import condenser_for, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.context.environment_details import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
-from chatapp.models import message_store
+from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.tools import WorkspaceToolbox
@@ -72,8 +72,10 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
-        tried = last_tried(self.run.conversation.pk)
-        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
+        tried = Condensation.objects.filter(conversation=self.run.conversation.pk)
+        tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
+        newest = tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=newest)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
         return Condensing(condenser, log, reviewer)
@@ -267,11 +269,16 @@ class ContextController:
             history=await reading(with_unpinned)(self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
-            environment=partial(describe_workspace, self.toolbox),
+            environment=reading(self._describe_surroundings),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
         )
+
+    def _describe_surroundings(self) -> str:
+        """Return what would go beside a message that is sent now."""
+        now = message_store.read_conversation(self.run.conversation.pk)
+        return describe_surroundings(now, self.run.zone)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, at the vendor's word where that may matter."""

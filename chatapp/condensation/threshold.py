@@ -1,13 +1,20 @@
-"""Condensing points: one sentence for where a context is made smaller; whose threshold it is."""
+"""Thresholds: at which size a context is condensed, and what that costs now and later."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Self
 
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.models import Condensation
+from chatapp.context import turn_context
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import TurnSettings
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
 from chatapp.number_formats import number
 
 # With the same names in braces a script fills them in; see templatetags/scripts.py.
@@ -62,3 +69,88 @@ class CondensingPoint:
             percent=number(self.percent),
             free=number(max(0, self.window - self.at)),
         )
+
+
+# Vendors keep a prompt for as long after its last use, unless they are paid for more.
+CACHED_FOR = timedelta(minutes=5)
+
+
+def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
+    """Return what calls will take that are expected to take this.
+
+    What the conversation's own calls have sent before is read from the provider's cache where it is
+    ``unchanged`` since, and the last call is not long ago.
+    """
+    calls = ModelCall.objects.filter(
+        conversation=terms.conversation.pk,
+        model=terms.profile.model,
+        created_at__gt=timezone.now() - CACHED_FOR,
+    ).exclude(tokens_output=0)
+    is_read = expected.cache_read and unchanged and calls.exists()
+    read = expected.cache_read if is_read else 0
+    new = expected.input + expected.cache_read - read
+    return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
+
+
+def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, datetime | None]:
+    """Return how much of the next request the provider has in its cache, and about until when.
+
+    That is what the last answer's call read from there or wrote to it, where nothing of that has
+    changed since; otherwise, and where nothing is known of a cache, it is none.
+    """
+    if not profile.spec.caches_prompts or conversation.measured_tokens is None:
+        return 0, None
+    answers = ModelCall.objects.filter(
+        conversation=conversation, model=profile.model, error="", usage_measured=True
+    ).exclude(tokens_estimated=None)
+    last = answers.order_by("-created_at", "-pk").first()
+    if not last or (until := last.created_at + CACHED_FOR) <= timezone.now():
+        return 0, None
+    tokens = last.tokens_cache_read + last.tokens_cache_write
+    return tokens, until if tokens else None
+
+
+def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
+    """Return what a draft costs at most: nothing of it is cached, and it is as long as can be."""
+    read = turn_context.budget_for(profile, preferences).condenses_at
+    writer = profile.summaries_by or profile
+    return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
+
+
+def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
+    """Return tokens as a profile's provider bills them.
+
+    Where to write to its cache is billed apart, what is not read from it is written to it.
+    """
+    if not profile.spec.caches_prompts:
+        return replace(usage, input=usage.prompt, cache_read=0)
+    if profile.price_cache_write <= profile.price_input:
+        return usage
+    return replace(usage, input=0, cache_write=usage.input)
+
+
+# What a summary takes of what it stands for, and all that is written for it, as was measured.
+SUMMARY, WRITTEN = 0.04, 0.08
+# The share of its threshold from which a context is worth it.
+LEAST = 0.5
+
+
+def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool:
+    """Whether a summary now, and a short prompt later, cost less than the whole prompt later.
+
+    Now the provider reads the prompt from its cache; later it reads all of it anew. The prices are
+    those of the profile: where it charges nothing, nothing is saved, and unknown ones say nothing.
+    """
+    if not terms.condenses_idle or terms.writer != terms.profile:
+        return False
+    scale = Scale.read(terms.conversation, terms.profile, terms.system)
+    size, profile = scale.weigh(history).value, terms.profile
+    if not profile.spec.caches_prompts or size < LEAST * terms.budget(history).condenses_at:
+        return False
+    usage = condense.Usage(output=round(WRITTEN * size), cache_read=size)
+    now = profile.cost_of(bill(profile, usage))
+    short = scale.overhead + round(SUMMARY * size)
+    next_, later = (
+        profile.cost_of(bill(profile, condense.Usage(input=tokens))) for tokens in (short, size)
+    )
+    return None not in (now, next_, later) and (now or 0) + (next_ or 0) < (later or 0)

@@ -134,7 +134,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         if receipt.findings[index].state == "kept":
             return
         refuse_while_running(locked)
-        fact = receipt.findings[index].probe
+        fact = receipt.findings[index]
         said = "From the part of this conversation that the summary replaces"
         # Only what the user said is marked as theirs.
         own = fact.text if fact.kind in ("constraints", "names") else ""

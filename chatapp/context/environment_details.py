@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -10,6 +11,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import describe_environment
 from chatapp.models import Conversation, Message, ToolRun, message_store
+from chatapp.models.calls import good_runs
 from chatapp.number_formats import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
@@ -39,10 +41,7 @@ class TodoList:
 
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the list as it stands in a conversation, None where there is none."""
-    runs = ToolRun.objects.filter(
-        turn__conversation=conversation, name=SPEC.name, is_error=False
-    ).exclude(finished_at=None)
-    for run in runs.order_by("-pk")[:LOOKED_AT]:
+    for run in good_runs(conversation.pk, SPEC.name, LOOKED_AT):
         found = _call_of(run)
         if found is not None:
             return found
@@ -77,23 +76,17 @@ def describe_surroundings(conversation: Conversation, zone: str) -> str:
     if profile and used is not None:
         window = f"{profile.context_window:,} tokens were in use after the last call."
         context = f"About {used:,} of {window}"
-    return describe_environment(
-        now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
-        files=_files(conversation),
-        todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
-        context=context,
-    )
-
-
-def _files(conversation: Conversation) -> str:
-    folder = folder_of(conversation)
-    if not folder.is_dir():
-        return "none"
-    try:
-        found = list(itertools.islice(Workspace(folder).walk(recursive=False), MOST_FILES + 1))
-    except ToolError:
-        found = []
+    folder, found = folder_of(conversation), []
+    if folder.is_dir():
+        with suppress(ToolError):
+            entries = Workspace(folder).walk(recursive=False)
+            found = [*itertools.islice(entries, MOST_FILES + 1)]
     lines = [f"{one.path}/" if one.kind == "folder" else one.path for one in found[:MOST_FILES]]
     if len(found) > MOST_FILES:
         lines.append("[and more: list the folder]")
-    return "\n".join(lines) or "none"
+    return describe_environment(
+        now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
+        files="\n".join(lines) or "none",
+        todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
+        context=context,
+    )

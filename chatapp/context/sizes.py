@@ -10,7 +10,7 @@ import condense
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.context.turn_context import system_of
 from chatapp.models import Conversation, Profile
-from chatapp.models.calls import measured_calls
+from chatapp.models.calls import measured_prompts
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
 
@@ -86,18 +86,16 @@ class Scale:
     @classmethod
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
-        calls = measured_calls(conversation.pk, profile.model, condense.Calibration.MEMORY)
-        calibration, reply = condense.Calibration(), ""
-        for call in reversed(calls):
-            estimated, media = call.tokens_estimated or 0, call.tokens_media
-            calibration = calibration.observe(estimated, call.tokens_prompt, media=media)
-            reply = call.reply_id
+        prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
+        calibration = condense.Calibration()
+        for estimated, measured, media, _reply in reversed(prompts):
+            calibration = calibration.observe(estimated, measured, media=media)
         return cls(
             sum(overhead_of(conversation, profile, system)),
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,
-            reply,
+            prompts[0][-1] if prompts else "",
         )
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:

@@ -141,6 +141,7 @@ class TurnContext(TurnSettings):
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
     that is not all; with ``reviews`` a person looks at it before it applies. Nobody asked
     just now for one made ``while_idle``. ``wishes`` are what people ask for while it goes on.
+    ``zone`` is the time zone of whoever said something last, "" where nobody knows.
     """
 
     turn: Turn
@@ -149,6 +150,7 @@ class TurnContext(TurnSettings):
     reviews: bool = False
     scope: Scope | None = None
     while_idle: bool = False
+    zone: str = ""
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     @property

@@ -55,15 +55,17 @@ def decide(
     policies: Mapping[str, str],
     system: str,
     budget: Decimal | None = None,
+    auto_recall: bool | None = None,
 ) -> None:
     """Let these tools run and tell the model this from the next turn on; "" is the profile's.
 
-    All calls together may cost the ``budget``.
+    All calls together may cost the ``budget``. What ``auto_recall`` leaves open, settings say.
     """
     changed: dict[str, Any] = {
         "tool_policies": dict(policies),
         "system_prompt": system,
         "budget": budget,
+        "auto_recall": auto_recall,
     }
     if system != conversation.system_prompt:
         # What was measured had another prompt before it.

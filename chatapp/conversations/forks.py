@@ -36,7 +36,10 @@ from chatapp.toolbox.toolbox import outputs_of
 BATCH = 500
 LONGEST_TITLE = 200
 
-_ALIKE = ("owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget")
+_ALIKE = (
+    "owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget",
+    "auto_recall",
+)  # fmt: skip
 _SAID = (
     "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",
     "created_at", "condense_id", "condense_parent", "truncation_id", "truncation_parent",

@@ -106,7 +106,7 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
     """
     with lock(conversation) as own:
         message = _find_pin(own, seq)
-        blocks = message_store.to_engine(message).blocks
+        blocks = message_store.to_engine(message).lasting.blocks
         texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
         passage = find_passage(texts, selected[:LONGEST_SELECTION])
         if not passage:

@@ -46,13 +46,27 @@ class RewindForm(forms.Form):
     with_files = forms.BooleanField(required=False)
 
 
-class SpendingLimitForm(ModelForm[Conversation]):
-    """What the calls in a conversation may cost, in USD; nothing is as much as they do."""
+class ConversationForm(ModelForm[Conversation]):
+    """What holds in one conversation: whether it recalls, and what its calls may cost, in USD.
+
+    Without a word it recalls as its owner's settings say, and costs as much as it does.
+    """
+
+    auto_recall = forms.NullBooleanField(
+        label=_("Recall automatically"), required=False, widget=forms.Select
+    )
 
     class Meta:
         model = Conversation
-        fields = ("budget",)
+        fields = ("auto_recall", "budget")
         labels: ClassVar[dict[str, Any]] = {"budget": _("Budget (USD)")}
+
+    def __init__(self, *args: Any, recalls: bool = True, **kwargs: Any) -> None:
+        """Offer to recall as the settings say, where it ``recalls`` or not."""
+        super().__init__(*args, **kwargs)
+        inherited = _("as in Settings: on") if recalls else _("as in Settings: off")
+        choices = [("", inherited), (True, _("on")), (False, _("off"))]
+        self.fields["auto_recall"].widget.choices = choices
 
 
 class SystemPromptForm(forms.Form):

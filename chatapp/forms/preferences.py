@@ -102,6 +102,8 @@ SECTIONS = {
         "condense_idle",
         "review_automatic",
         "review_seconds",
+        "auto_recall",
+        "recall_tokens",
     ),
     "tool_output": ("clear_tool_output",),
     "agent": ("step_limit", "environment_details", "name_conversations"),
@@ -111,7 +113,7 @@ SECTIONS = {
 # Settings that have a place of their own on the page.
 PLACED = ("strategy", "messages_kept", "keep_first", "condensing_prompt")
 # Settings that may be missing from what is sent: the page hides them where they change nothing.
-KEPT = ("messages_kept", "review_seconds", "draft_ahead", "draft_share")
+KEPT = ("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens")
 
 
 def default_prompt() -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import models
 
 import condense
-from chatapp.condensation.cost_forecast import still_cached
+from chatapp.condensation.threshold import still_cached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.inspector.parts import (
@@ -20,6 +20,7 @@ from chatapp.inspector.parts import (
     frame_pieces,
     message_pieces,
     pinned_texts,
+    recalled_ranks,
 )
 from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
@@ -82,6 +83,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
             made=one.is_summary or one.is_marker,
             seq=one.seq,
             pinned=pinned_texts(one.blocks),
+            ranks=recalled_ranks(one.blocks),
         )
         for one in history
     ]

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.agent.annotated_blocks import stands_for
+from chatapp.agent.annotated_blocks import is_recalled, stands_for
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # Of a card with more, the last ones are listed.
@@ -30,6 +30,7 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
         _("Rules, passages, and what is hidden, word for word."),
     ),
     _Kind.ENVIRONMENT: (_("Environment"), _("The time and the workspace, as they were.")),
+    _Kind.RECALLED: (_("Recalled"), _("Hidden passages that fit a message, as it was sent.")),
     MESSAGES: (_("Messages"), _("What was said and done, as it was.")),
     NEWEST: (_("Newest request"), _("What the model is working on.")),
     SINCE: (_("Since then"), _("Replies and results after the newest request.")),
@@ -43,7 +44,7 @@ def label_of(kind: str) -> str:
 
 # Where a kind belongs in the bar and in the chart.
 SEGMENTS = {SYSTEM: "system", TOOLS: "tools"} | dict.fromkeys(
-    (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT), "messages"
+    (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT, _Kind.RECALLED), "messages"
 )
 MADE = "summary"
 # What an image or another block without words weighs beside text, in characters.
@@ -69,7 +70,8 @@ class Piece:
 class Sized:
     """A message with its tokens; ``made`` says that the engine wrote it, or part of it.
 
-    Of its texts those in ``pinned`` are rules and passages, which are no part of the talk.
+    Of its texts those in ``pinned`` are rules and passages, which are no part of the talk;
+    ``ranks`` has those of passages that were recalled, by the texts of their blocks.
     """
 
     message: condense.Message
@@ -77,12 +79,25 @@ class Sized:
     made: bool
     seq: int = 0
     pinned: frozenset[str] = frozenset()
+    ranks: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:
     """Return the texts of some blocks that are rules and passages."""
     texts = (block for block in blocks if isinstance(block, condense.TextBlock))
     return frozenset(block.text for block in texts if stands_for(block))
+
+
+def recalled_ranks(blocks: Iterable[condense.Block]) -> dict[str, list[int]]:
+    """Return how well each passage fits that some blocks recall, 1 the best, by their texts."""
+    found = {}
+    for block in blocks:
+        if isinstance(block, condense.TextBlock) and is_recalled(block):
+            match condense.beside_of(block).get("passages"):
+                case [*passages] if all(isinstance(one, Mapping) for one in passages):
+                    ranks = [one.get("rank") for one in passages]
+                    found[block.text] = [one if type(one) is int else 0 for one in ranks]
+    return found
 
 
 def frame_pieces(
@@ -120,16 +135,38 @@ def _pieces(one: Sized, default: str) -> Iterator[Piece]:
     )
     for (kind, is_result), group in groups:
         said = tuple(block for _kind, block in group)
+        share = one.tokens * sum(map(_weight, said)) / whole
+        if kind is condense.PartKind.RECALLED:
+            yield from _recalled_pieces(said, one.ranks, share)
+            continue
         text = condense.tools_to_text(condense.Message(one.message.role, said)).text
         calls = [block.name for block in said if isinstance(block, condense.ToolUseBlock)]
         yield Piece(
             kind=str(kind or (MESSAGES if is_result and default == NEWEST else default)),
             text=text or " · ".join(f"[{block.to_api().get('type')}]" for block in said),
-            tokens=one.tokens * sum(map(_weight, said)) / whole,
+            tokens=share,
             name=", ".join(calls),
             role="results" if is_result else one.message.role,
             seq=one.seq,
         )
+
+
+def _recalled_pieces(
+    blocks: Iterable[condense.Block], ranks: Mapping[str, Sequence[int]], tokens: float
+) -> Iterator[Piece]:
+    """Yield each passage with its rank; they share the tokens of what stands before them."""
+    texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
+    for text in texts:
+        before, told = condense.split_recalled(text)
+        places = zip(told, itertools.chain(ranks.get(text, ()), itertools.repeat(0)), strict=False)
+        found = [(one.seq, one.text, rank) for one, rank in places]
+        if before:
+            found.insert(0, (0, before, 0))
+        whole = sum([len(said) for _seq, said, _rank in found]) * len(texts) or 1
+        for seq, said, rank in found:
+            name = str(_("Rank %(rank)s") % {"rank": rank}) if rank else ""
+            share = tokens * len(said) / whole
+            yield Piece(condense.PartKind.RECALLED, said, share, name=name, seq=seq)
 
 
 def _weight(block: condense.Block) -> int:

@@ -1,8 +1,11 @@
 """Sent calls: what the model saw in a call, beside what it saw in the call before."""
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from django.db.models import Q
 
 import condense
 from chatapp.context import sizes
@@ -15,15 +18,19 @@ from chatapp.inspector.parts import (
     frame_pieces,
     message_pieces,
     pinned_texts,
+    recalled_ranks,
 )
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
 from chatapp.storage.request_log import LONGEST_CHAIN
 from chatapp.storage.request_reader import RequestReader
 
-# Of a request in which no message is known by its number: how many summaries it may have.
+# Of a request in which no message is known by its number: how many summaries it may have, and
+# messages of the user beside which something was recalled.
 LATEST = 20
 
+# What recalled passages begin with.
+_RECALLED = "<recalled>\n"
 # The same messages come in every call of a conversation.
 _counter = condense.CachedCounter(sizes.COUNTER)
 
@@ -114,6 +121,16 @@ class _Messages:
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
         texts = (pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
+        recalled = [own for message, own in self.told if _RECALLED in message.text]
+        self._ranks = self._read_ranks({seq for own in recalled for seq in own}) if recalled else {}
+
+    def _read_ranks(self, seqs: Collection[int]) -> Mapping[str, Sequence[int]]:
+        """Return how well what was recalled fits, which was not sent: there and of late."""
+        asked = self.rows.questions().filter(created_at__lte=self.call.created_at)
+        latest = asked.order_by("-seq").values("pk")[:LATEST]
+        rows = self.rows.filter(Q(seq__in=seqs) | Q(pk__in=latest))
+        contents = map(_blocks, rows.values_list("content", flat=True))
+        return recalled_ranks(itertools.chain.from_iterable(contents))
 
     def made_by_engine(self) -> set[int]:
         """Return the numbers of the summaries and markers among them."""
@@ -128,6 +145,7 @@ class _Messages:
                 made=bool(self._made_of(message, sources)),
                 seq=min(sources, default=0),
                 pinned=self._pinned,
+                ranks=self._ranks,
             )
             for message, sources in self.told
         ]

@@ -15,7 +15,7 @@ from chatapp.live import outgoing_frames
 from chatapp.live.outgoing_frames import Place
 
 # Frames and characters that are kept for pages that are behind or come back; a fast reply makes
-# some 20 frames a second.
+# some 15 frames a second.
 BACKLOG = 500
 KEPT = 2_000_000
 

@@ -14,7 +14,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import select
+from chatapp.models.database import run, select
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
@@ -166,14 +166,21 @@ class ModelCall(models.Model):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-def measured_calls(conversation_id: uuid.UUID, model: str, most: int) -> list[ModelCall]:
-    """Return the replies whose prompt was both estimated and measured, the latest first."""
+def measured_prompts(
+    conversation_id: uuid.UUID, model: str, most: int
+) -> list[tuple[int, int, int, str]]:
+    """Return the latest prompts that were both estimated and measured, the last one first.
+
+    Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
+    """
     sql = (
-        "SELECT * FROM chatapp_modelcall WHERE conversation_id = %s AND model = %s AND error = '' "
+        "SELECT tokens_estimated, tokens_input + tokens_cache_read + tokens_cache_write, "
+        "tokens_media, reply_id FROM chatapp_modelcall "
+        "WHERE conversation_id = %s AND model = %s AND error = '' "
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return select(ModelCall, sql, conversation_id, model, most)
+    return run(sql, conversation_id, model, most)
 
 
 class ToolRun(models.Model):
@@ -190,6 +197,16 @@ class ToolRun(models.Model):
     def __str__(self) -> str:
         """Name the run by its tool."""
         return f"{self.name} run"
+
+
+def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> list[ToolRun]:
+    """Return the runs of a tool that ended well, the latest first: each message asks for some."""
+    sql = (
+        "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
+        "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
+        "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
+    )
+    return select(ToolRun, sql, conversation_id, name, most)
 
 
 class Fragment(models.Model):

@@ -80,13 +80,17 @@ class Conversation(models.Model):
 
     ``tool_policies`` say by name which tools may run, where that differs from the profile's;
     ``system_prompt`` is empty for the profile's. ``budget`` is what all its calls may cost, in USD.
+    ``auto_recall`` is empty where its owner's preferences hold.
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
     Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
-    tells of the messages up to ``audit_seq``.
+    tells of the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
+    whether a summary or a marker in force hides messages.
     """
+
+    has_hidden: bool
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -103,6 +107,7 @@ class Conversation(models.Model):
     tool_policies = models.JSONField(default=dict)
     system_prompt = fields.TextField(_("system prompt"), blank=True)
     budget = fields.budget(_("budget"))
+    auto_recall = models.BooleanField(_("recall automatically"), null=True)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
     put_off = models.BooleanField(default=False)

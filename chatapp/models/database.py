@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
@@ -23,6 +25,11 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 }
 
 
+# What makes a model's row of a part of what was selected: by what name it is set on the first one,
+# the model and its fields, where its key and its values stand, and what converts some of these.
+_Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
+
+
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a function that only reads one to be awaited, which sees all that is committed.
 
@@ -31,58 +38,81 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
 
-def select[M: models.Model](model: type[M], sql: str, *values: Any) -> list[M]:
-    """Return the rows of a model that a statement finds; what else it selects is theirs too."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values))
+def select[M: models.Model](
+    model: type[M], sql: str, *values: Any, **related: type[models.Model]
+) -> list[M]:
+    """Return the rows of a model that a statement finds; what else it selects is theirs too.
+
+    All columns of the model come first, then those of its ``related`` rows in their order: where
+    one was joined that is not there, the row has none.
+    """
+    # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
+    database = connections[DEFAULT_DB_ALIAS]
+    with database.cursor() as cursor:
+        cursor.execute(sql, _as_columns(values, database))
         columns = tuple([one[0] for one in cursor.description])
         rows = cursor.fetchall()
-    fields, others = _readers(model, columns)
+    readers, rest = _readers((("", model), *related.items()), columns)
     found = []
     for row in rows:
-        stored = []
-        for place, _name, column, converters in fields:
-            value = row[place]
-            for convert in converters:
-                value = convert(value, column, connection)
-            stored.append(value)
-        made = model.from_db(connection.alias, [name for _place, name, *_ in fields], stored)
-        for place, name in others:
-            setattr(made, name, row[place])
-        found.append(made)
+        own: Any = None
+        for name, kind, fields, key, values_of, converters in readers:
+            if row[key] is None:
+                continue
+            stored = [*values_of(row)]
+            for place, convert, column in converters:
+                stored[place] = convert(stored[place], column, database)
+            made = kind.from_db(database.alias, fields, stored)
+            if own is None:
+                own = made
+            else:
+                setattr(own, name, made)
+        for place in rest:
+            setattr(own, columns[place], row[place])
+        found.append(own)
     return found
 
 
 @cache
-def _readers(model: type[models.Model], columns: tuple[str, ...]) -> tuple[Any, Any]:
-    """Return where a model's fields stand and what makes values of them, and the other columns."""
-    own = model._meta  # noqa: SLF001 - Django's documented API
-    fields = []
-    for one in own.concrete_fields:
-        column = one.get_col(own.db_table)
-        backend = connection.ops.get_db_converters(column)
-        converters = [*backend, *one.get_db_converters(connection)]
-        fields.append((columns.index(one.column), one.attname, column, converters))
-    names = {one.column for one in own.concrete_fields}
-    return fields, [(place, name) for place, name in enumerate(columns) if name not in names]
+def _readers(
+    related: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...]
+) -> tuple[list[_Reader], range]:
+    """Return what makes rows of the models that these columns are of, and which are left."""
+    readers, begin = [], 0
+    for name, model in related:
+        own = model._meta  # noqa: SLF001 - Django's documented API
+        places, converters = [], []
+        for at, one in enumerate(own.concrete_fields):
+            places.append(columns.index(one.column, begin))
+            column = one.get_col(own.db_table)
+            backend = connection.ops.get_db_converters(column)
+            own_ones = one.get_db_converters(connection)
+            converters += [(at, convert, column) for convert in (*backend, *own_ones)]
+        fields = [one.attname for one in own.concrete_fields]
+        key = columns.index(own.pk.column, begin)
+        readers.append((name, model, fields, key, itemgetter(*places), converters))
+        begin += len(fields)
+    return readers, range(begin, len(columns))
 
 
 def run(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values))
+    database = connections[DEFAULT_DB_ALIAS]
+    with database.cursor() as cursor:
+        cursor.execute(sql, _as_columns(values, database))
         return cursor.fetchall() if cursor.description else []
 
 
 def insert[M: models.Model](row: M) -> M:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row))
-    values = [one.get_db_prep_save(one.pre_save(row, add=True), connection) for one in fields]
-    with connection.cursor() as cursor:
+    database = connections[DEFAULT_DB_ALIAS]
+    values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
+    with database.cursor() as cursor:
         cursor.execute(sql, values)
         if row.pk is None:
             (row.pk,) = cursor.fetchone()
-    row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
+    row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
     return row
 
 
@@ -97,8 +127,8 @@ def _insertion(model: type[models.Model]) -> "tuple[list[models.Field[Any, Any]]
     return fields, f'INSERT INTO "{own.db_table}" ({columns}) VALUES ({places}) {key}'  # noqa: S608 - names of columns
 
 
-def _as_columns(values: tuple[Any, ...]) -> list[Any]:
+def _as_columns(values: tuple[Any, ...], database: BaseDatabaseWrapper) -> list[Any]:
     return [
-        _COLUMNS[type(one)].get_db_prep_value(one, connection) if type(one) in _COLUMNS else one
+        _COLUMNS[type(one)].get_db_prep_value(one, database) if type(one) in _COLUMNS else one
         for one in values
     ]

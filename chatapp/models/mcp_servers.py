@@ -7,7 +7,6 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.database import select
 from chatapp.tools.mcp.servers import Definition, Server, Way
 
 
@@ -79,9 +78,3 @@ class McpServer(models.Model):
     def described(self) -> Server:
         """Return the server without its secrets, which telling of it does not need."""
         return Server(self.pk or 0, self.name, Way(self.way), self.address)
-
-
-def servers_in_use(owner_id: int) -> list[McpServer]:
-    """Return a user's servers that are not switched off: each turn and each page asks."""
-    sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-    return select(McpServer, sql, owner_id)

@@ -30,6 +30,13 @@ _TAG_NAMES = (
     "rewind_parent",
 )
 
+# Of its two parts, each has an index.
+_HIDES = (
+    "EXISTS (SELECT 1 FROM chatapp_message WHERE conversation_id = c.id "
+    "AND {} IS NOT NULL AND NOT undone AND rewind_parent IS NULL)"
+)
+_HAS_HIDDEN = f"({_HIDES.format('condense_id')} OR {_HIDES.format('truncation_id')}) AS has_hidden"
+
 
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message; one that is damaged says that it is."""
@@ -59,22 +66,24 @@ def to_engine(row: Message) -> condense.Message:
     )
 
 
+_WITH_OWNER_AND_PROFILE = (
+    "SELECT c.*, u.*, p.* FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
+    "LEFT JOIN chatapp_profile p ON p.id = c.profile_id WHERE c.id = %s"
+)
+
+
 def read_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation as it is now, with its profile and its owner."""
-    (row,) = select(Conversation, "SELECT * FROM chatapp_conversation WHERE id = %s", pk)
-    (row.owner,) = select(User, "SELECT * FROM auth_user WHERE id = %s", row.owner_id)
-    sql = "SELECT * FROM chatapp_profile WHERE id = %s"
-    if row.profile_id:
-        (profile,) = select(Profile, sql, row.profile_id)
-        if profile.summaries_by_id:
-            (profile.summaries_by,) = select(Profile, sql, profile.summaries_by_id)
-        row.profile = profile
+    """Return a conversation as it is now, with its owner, its profile and who writes for that."""
+    (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
+    if row.profile and row.profile.summaries_by_id:
+        sql = "SELECT * FROM chatapp_profile WHERE id = %s"
+        (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
     return row
 
 
 def lock_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation, which nobody else can lock before the commit."""
-    sql = "SELECT * FROM chatapp_conversation WHERE id = %s"
+    sql = f"SELECT c.*, {_HAS_HIDDEN} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
     if connection.features.has_select_for_update:
         sql += " FOR UPDATE"
     (row,) = select(Conversation, sql, pk)
@@ -82,14 +91,10 @@ def lock_conversation(pk: uuid.UUID) -> Conversation:
 
 
 def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
-    """Return a conversation of a user with its owner as they are now, None where there is none."""
-    sql = (
-        "SELECT * FROM chatapp_conversation WHERE id = %s AND owner_id = %s AND deleted_at IS NULL"
-    )
-    for row in select(Conversation, sql, pk, owner_id):
-        (row.owner,) = select(User, "SELECT * FROM auth_user WHERE id = %s", owner_id)
-        return row
-    return None
+    """Return a user's conversation, its owner and its profile as they are now, None without one."""
+    sql = f"{_WITH_OWNER_AND_PROFILE} AND c.owner_id = %s AND c.deleted_at IS NULL"
+    found = select(Conversation, sql, pk, owner_id, owner=User, profile=Profile)
+    return found[0] if found else None
 
 
 def put_off(conversation: Conversation, on: bool) -> None:
@@ -119,27 +124,21 @@ def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
 
 
 def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
-    """Return a message with its turn and its call, and the one that was written after it, if any.
+    """Return a message and the one that was written after it, if any, with their turns and calls.
 
     ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
     """
     sql = (
-        "SELECT m.*, "
+        "SELECT m.*, t.*, c.*, "
         "EXISTS (SELECT 1 FROM chatapp_rewind WHERE conversation_id = m.conversation_id) "
         "AS has_rewinds, "
-        "EXISTS (SELECT 1 FROM chatapp_modelcall c WHERE c.turn_id = m.turn_id "
-        "AND (c.message_id IS NULL OR c.message_id != m.id)) AS has_more_calls "
-        "FROM chatapp_message m WHERE conversation_id = %s AND seq >= %s ORDER BY seq LIMIT 2"
+        "EXISTS (SELECT 1 FROM chatapp_modelcall o WHERE o.turn_id = m.turn_id "
+        "AND (o.message_id IS NULL OR o.message_id != m.id)) AS has_more_calls "
+        "FROM chatapp_message m LEFT JOIN chatapp_turn t ON t.id = m.turn_id "
+        "LEFT JOIN chatapp_modelcall c ON c.message_id = m.id "
+        "WHERE m.conversation_id = %s AND m.seq >= %s ORDER BY m.seq LIMIT 2"
     )
-    rows = select(Message, sql, conversation_id, seq)
-    if rows and rows[0].turn_id:
-        sql = "SELECT * FROM chatapp_turn WHERE id = %s"
-        (rows[0].turn,) = select(Turn, sql, rows[0].turn_id)
-    if rows and rows[0].role == Message.Role.ASSISTANT:
-        sql = "SELECT * FROM chatapp_modelcall WHERE message_id = %s"
-        for call in select(ModelCall, sql, rows[0].pk):
-            call.message = rows[0]
-    return rows
+    return select(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
 
 
 def append_message(

@@ -117,6 +117,17 @@ class Preferences(models.Model):
         default=300,
         validators=[MinValueValidator(10), MaxValueValidator(30_000)],
     )
+    auto_recall = models.BooleanField(
+        _("recall automatically"),
+        default=True,
+        help_text=_("Hidden passages that fit your message go to the model beside it."),
+    )
+    recall_tokens = models.PositiveSmallIntegerField(
+        _("tokens to recall"),
+        default=condense.MOST_TOKENS,
+        validators=[MinValueValidator(100), MaxValueValidator(20_000)],
+        help_text=_("At most so many beside one message, and 2 % of the window."),
+    )
     step_limit = models.PositiveSmallIntegerField(
         _("steps per turn"),
         default=50,

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
-from chatapp.models.mcp_servers import McpServer, servers_in_use
+from chatapp.models.database import select
+from chatapp.models.mcp_servers import McpServer
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, ProviderSpec
 
@@ -164,7 +165,8 @@ class Profile(models.Model):
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
         """Its owner's servers that are in use, as they were when they were first asked for."""
-        return servers_in_use(self.owner_id)
+        sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
+        return select(McpServer, sql, self.owner_id)
 
     @property
     def has_key(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
+from chatapp.agent.ports import CallOpening, CallRecord
 from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
@@ -22,9 +22,8 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
 from chatapp.spending_limits import keep_to_budget
-from chatapp.storage import partial_replies
+from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
-from chatapp.storage.retried_writes import RetriedWrites
 from chatapp.telemetry import note_call
 
 
@@ -48,6 +47,8 @@ class ConversationJournal:
     """
 
     in_turn = goes_on = True
+    # Stores what a call has written so far, soon or at once; returns immediately.
+    keep_draft = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         """Take the run whose calls and messages are kept."""
@@ -100,10 +101,6 @@ class ConversationJournal:
         """Take a call off the record that is not made after all."""
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
         self.requests.written = Written()
-
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
-        partial_replies.writer.keep(number, read, at_once=at_once)
 
     async def open_tool(self, call: condense.ToolUseBlock) -> int:
         """Put a tool on record before it runs, and return the run's number."""
@@ -199,7 +196,7 @@ class ConversationJournal:
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
-            draft=partial_replies.kept(call.draft) if message and not call.is_whole else "",
+            draft=kept_draft(call.draft) if message and not call.is_whole else "",
             message=message,
             cost=cost,
             seconds=call.seconds,
@@ -211,9 +208,9 @@ class ConversationJournal:
             tokens_missed=call.facts.missed_tokens,
             transformations=[*call.facts.transformations],
         ):
-            partial_replies.writer.forget(call.number)
+            partial_replies.forget(call.number)
             raise TurnEnded(_("This turn was ended by another process of the server."))
-        transaction.on_commit(partial(partial_replies.writer.forget, call.number))
+        transaction.on_commit(partial(partial_replies.forget, call.number))
         transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 
     async def _entry(self, call: CallRecord) -> _Entry:

@@ -1,9 +1,9 @@
-"""Drafts: replies while they are written, stored twice a second so that a crash takes no more.
+"""Partial replies, and other writes that must not be lost: people saw them, and they were paid for.
 
-All drafts of a process go into one short transaction: a hundred streams cost hardly more writes
-than one. A stream never waits for it, and a write that fails ends nothing. While something else
-holds the database's lock, or the disk is full, drafts are only in memory; a crash takes what was
-written since.
+Replies are stored twice a second while they are written, so that a crash takes no more. All of a
+process go into one short transaction: a hundred streams cost hardly more writes than one. A stream
+never waits for it, and a write that fails ends nothing. While something else holds the database's
+lock, or the disk is full, they are only in memory; a crash takes what was written since.
 """
 
 import asyncio
@@ -14,14 +14,47 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
+from django.utils.translation import gettext as _
 
-from chatapp.agent.ports import PartialReply
+from chatapp.agent import events
+from chatapp.agent.ports import Audience, PartialReply
 from chatapp.models import ModelCall
+from chatapp.models.errors import explain_write_error
 
 log = logging.getLogger(__name__)
+
+# Seconds before each new try: a lock is soon given back, and a disk may get room again.
+WAITS = (0.5, 2.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RetriedWrites:
+    """Makes a write again while the database can't take it, and says so to the ``audience``."""
+
+    audience: Audience
+
+    async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what ``write`` returns; it is one transaction, so that it can be made again.
+
+        Raises OperationalError when the last try fails too.
+        """
+        for attempt, seconds in enumerate(WAITS, 2):
+            try:
+                return await sync_to_async(write)(*args, **kwargs)
+            except OperationalError as error:
+                log.warning("a write failed and is made again: %s", error)
+                text = _("The server could not save what was written. %s")
+                reason = text % explain_write_error(error)
+                self.audience.publish(
+                    events.RetryScheduled(reason, seconds, attempt, len(WAITS) + 1)
+                )
+                await asyncio.sleep(seconds)
+        return await sync_to_async(write)(*args, **kwargs)
+
 
 # Seconds from a change to its write, so that with the write itself it takes less than half a one …
 PAUSE = 0.3
@@ -99,7 +132,7 @@ class PartialReplyWriter:
             self.task = None
 
 
-def kept(draft: PartialReply) -> str:
+def kept_draft(draft: PartialReply) -> str:
     """Return what a call that broke off keeps of its draft, beside the message that came of it.
 
     Only people are shown that: no message may hold half a call, or thinking without its end.
@@ -125,4 +158,4 @@ def _store(drafts: Sequence[tuple[int, PartialReply]]) -> None:
         cursor.executemany(_STORE, rows)
 
 
-writer = PartialReplyWriter()
+partial_replies = PartialReplyWriter()

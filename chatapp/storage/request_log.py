@@ -222,8 +222,17 @@ class RequestLog:
             for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)
         }
         loose = [sent for (_seq, sent), item in found.items() if item is None]
-        new = [part for part in (request.head, *loose) if part not in before.fragments]
-        fragments = {**before.fragments, **self._store(new)}
+        fragments = dict(before.fragments)
+        for part in (request.head, *loose):
+            if part in fragments:
+                continue
+            digest = hashlib.sha256(part).digest()
+            sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
+            columns = {"conversation_id": self.conversation_id, "digest": digest}
+            rows = run(sql, *columns.values())
+            fragments[part] = (
+                rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
+            )
         known = {key: item or (fragments[key[1]],) for key, item in found.items()}
         items = tuple([known[key] for key in keys])
         kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
@@ -255,16 +264,3 @@ class RequestLog:
         pieces = tuple(_pieces(sent.decode(), sources))
         said = sum([len(piece) for piece in pieces if isinstance(piece, str)])
         return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
-
-    def _store(self, parts: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the fragments of these bytes, made where there are none."""
-        found = {}
-        for part in parts:
-            digest = hashlib.sha256(part).digest()
-            sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
-            columns = {"conversation_id": self.conversation_id, "digest": digest}
-            rows = run(sql, *columns.values())
-            found[part] = (
-                rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
-            )
-        return found

@@ -37,6 +37,8 @@ def _words(content: Any, between: str) -> str:
 def block_words(block: Any) -> str:
     """Return a block's text, its tool's name, or the kind of thing it is."""
     match block:
+        case {"beside": {"kind": "environment" | "recalled"}}:
+            return ""
         case {"type": "tool_result", "content": [*parts]}:
             return " ".join(map(block_words, parts))
         case {"text": str(words)} | {"type": "tool_result", "content": str(words)}:

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -57,7 +58,7 @@ class WorkspaceToolbox:
         policies: Mapping[str, Policy] = _NONE,
         foreign: Mapping[str, "RemoteTool"] = _NONE,
     ) -> None:
-        self._workspace = WritableWorkspace(root)
+        self._root = root
         self._offers: dict[type[Any], Callable[[Line], Any]] = {
             Workspace: lambda _line: self._workspace,
             WritableWorkspace: lambda _line: self._workspace,
@@ -78,6 +79,11 @@ class WorkspaceToolbox:
             ]
         )
         self._names = [spec.name for spec in self.specs]
+
+    @cached_property
+    def _workspace(self) -> WritableWorkspace:
+        """The folder's files, for the first call that works with them."""
+        return WritableWorkspace(self._root)
 
     def policy(self, name: str) -> Policy:
         """Return whether a tool may run, has to be asked for, or may not."""

@@ -71,12 +71,12 @@ def facts_of(receipt: condense.Receipt) -> list[Fact]:
     """Return the findings of a receipt in its order."""
     facts = []
     for index, finding in enumerate(receipt.findings):
-        source, words = finding.probe.source, str(_FACT_STATES[finding.state])
+        source, words = finding.source, str(_FACT_STATES[finding.state])
         if finding.denied:
             words = _("mentioned, with a denial near it")
         known = source.isdecimal() and len(source) <= _LONGEST_ID
         pk = int(source) if known else None
-        facts.append(Fact(index, finding.probe.text, finding.state, words, pk))
+        facts.append(Fact(index, finding.text, finding.state, words, pk))
     return facts
 
 
@@ -84,7 +84,7 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
     """Return the facts by kind, the kind that lost most first, and in it those that were lost."""
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
-        facts[finding.probe.kind].append(fact)
+        facts[finding.kind].append(fact)
     order = list(_FACT_STATES)
     return [
         FactGroup(

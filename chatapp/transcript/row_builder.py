@@ -32,6 +32,7 @@ from chatapp.transcript.message_parts import (
     ToolCard,
     asked_of,
     parts_of,
+    recalled_part,
     unfinished_parts,
 )
 from chatapp.transcript.rows import (
@@ -145,7 +146,8 @@ class Builder:
             else:
                 row = self.message_row(message, is_newest=message is newest)
                 # What holds nothing but results is shown on the cards of the calls.
-                if isinstance(row, MessageRow) and not row.parts and row.role == "user":
+                is_bare = isinstance(row, MessageRow) and not (row.parts or row.recalled)
+                if is_bare and message.role == Message.Role.USER:
                     continue
             yield Placed((message.position, message.seq), row, message.rewind_parent)
 
@@ -182,6 +184,7 @@ class Builder:
             **place,
             role=message.role,
             parts=parts,
+            recalled=recalled_part(engine),
             call=call,
             missed=labels.cache_miss(call) if call and call.cache_miss else "",
             turn=cost,

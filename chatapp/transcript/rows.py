@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from chatapp.models import ModelCall, Rewind, Turn
 from chatapp.transcript.labels import AttemptWords, KindWords
-from chatapp.transcript.message_parts import HiddenBy, Part
+from chatapp.transcript.message_parts import HiddenBy, Part, RecalledPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,18 @@ class RowPlace:
 class MessageRow(RowPlace):
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
-    ``call`` wrote it, and ``missed`` says why the prompt was not read from the provider's cache.
-    ``turn`` is set on the last message of a turn that took more than one call; ``is_step`` says
-    that the agent called tools here and went on. ``cut`` says that an answer is not whole; where it
-    is the last one, it is ``continuable``. What is ``pinned`` the model keeps word for word, which
-    takes ``pinned_tokens``; ``pinnable`` is what it sees.
+    Hidden passages that stand beside it are ``recalled``. ``call`` wrote it, and ``missed`` says
+    why the prompt was not read from the provider's cache. ``turn`` is set on the last message of a
+    turn that took more than one call; ``is_step`` says that the agent called tools here and went
+    on. ``cut`` says that an answer is not whole; where it is the last one, it is ``continuable``.
+    What is ``pinned`` the model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is
+    what it sees.
     """
 
     role: str
     parts: Sequence[Part]
     created_at: datetime
+    recalled: RecalledPart | None = None
     call: ModelCall | None = None
     missed: str = ""
     turn: TurnCost | None = None

@@ -7,7 +7,7 @@ server told the model of itself, nor what it thought.
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 import condense
-from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, text_of
+from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, is_recalled, text_of
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.tools.documents import bytes_of
@@ -60,12 +60,18 @@ class Part:
 
 @dataclass(slots=True)
 class Entry:
-    """A message, or a place where the context was made smaller: then there is an ``attempt``."""
+    """A message, or a place where the context was made smaller: then there is an ``attempt``.
+
+    Of what was ``recalled`` beside it, each passage has the ``seq`` of the entry that it is from,
+    or 0; and no text where that entry does not tell all that its message says.
+    """
 
     role: str
+    seq: int
     at: datetime
     parts: list[Part] = field(default_factory=list)
     attempt: Condensation | None = None
+    recalled: message_parts.RecalledPart | None = None
 
     @property
     def label(self) -> str:
@@ -86,18 +92,38 @@ def read_entries(
     rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
     if until is not None:
         rows = rows.filter(seq__lte=until)
+    untold: tuple[type, ...] = (condense.OpaqueBlock,)
+    if not tools:
+        untold += (condense.ToolUseBlock, condense.ToolResultBlock)
     calls: dict[str, Part] = {}
-    found = (_entry(row, calls, tools=tools) for row in rows.iterator(chunk_size=500))
-    return [entry for entry in found if entry.parts or entry.attempt]
+    entries: list[Entry] = []
+    # By the number of a message that of the entry that tells it, and whether that tells all of it.
+    told: dict[int, tuple[int, bool]] = {}
+    for row in rows.iterator(chunk_size=500):
+        message = message_store.to_engine(row)
+        entry = _entry(row, message, calls, tools=tools)
+        if recalled := message_parts.recalled_part(message):
+            passages = []
+            for one in recalled.passages:
+                place, is_whole = told.get(one.seq, (0, False))
+                passages.append(replace(one, seq=place, text=one.text if is_whole else ""))
+            entry.recalled = replace(recalled, passages=passages)
+        if entry.parts or entry.attempt:
+            entries.append(entry)
+        is_whole = not any(isinstance(block, untold) for block in message.blocks)
+        told[row.seq] = (entries[-1].seq if entries else 0, is_whole)
+    return entries
 
 
-def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
+def _entry(
+    row: Message, message: condense.Message, calls: dict[str, Part], *, tools: bool
+) -> Entry:
     """Return what a message says; its results go to the calls that they answer."""
-    message = message_store.to_engine(row)
     if row.is_summary or row.is_marker:
         attempt = getattr(row, "condensation", None)
         said = (attempt.summary if attempt else "") or message.text
-        return Entry("made", row.created_at, [Part("text", said)] if said else [], attempt)
+        parts = [Part("text", said)] if said else []
+        return Entry("made", row.seq, row.created_at, parts, attempt)
     for result in message.tool_results:
         if call := calls.pop(result.tool_use_id, None):
             call.result = message_parts.result_text(result) if tools else ""
@@ -105,13 +131,15 @@ def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
     parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
     tools_used = (part for part in parts if part.kind == "tool")
     calls |= {use.id: part for use, part in zip(message.tool_uses, tools_used, strict=True)}
-    return Entry(row.role, row.created_at, parts)
+    return Entry(row.role, row.seq, row.created_at, parts)
 
 
 def _part(block: condense.Block, *, tools: bool) -> Part | None:
     name = str(condense.beside_of(block).get("name", ""))
     match block:
-        case condense.TextBlock(text) if is_environment(block) or not text.strip():
+        case condense.TextBlock(text) if (
+            is_environment(block) or is_recalled(block) or not text.strip()
+        ):
             return None
         case condense.TextBlock() if called := _CALLED.get(condense.beside_of(block).get("kind")):
             return Part("file", text_of(block), name or str(called))
@@ -136,6 +164,11 @@ def write_markdown(conversation: Conversation) -> Iterator[str]:
         yield f"\n## {entry.label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
         for part in entry.parts:
             yield f"\n{_in_markdown(part)}\n"
+        if entry.recalled:
+            yield f"\n*{entry.recalled.label}*\n"
+            for one in entry.recalled.passages:
+                text = f"\n\n{_fenced(one.text)}" if one.text else ""
+                yield f"\n{one.label}{text}\n"
 
 
 def _in_markdown(part: Part) -> str:

@@ -5,7 +5,6 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
@@ -133,8 +132,10 @@ def _content(_column: Column, value: Any) -> Any:
 def _receipt(_column: Column, value: Any) -> condense.Receipt:
     found = condense.Receipt.from_json(value)
     for one in found.findings:
-        known = one.state in _STATES and one.probe.kind in _FACTS
-        _checked(value, known and _are_texts(asdict(one.probe).values()))
+        known = one.state in _STATES and one.kind in _FACTS
+        _checked(
+            value, known and _are_texts((one.text, one.needle, one.source, one.folder, one.context))
+        )
     return found
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import logging
 import uuid
@@ -133,6 +134,7 @@ class ActiveConversation:
     def start(self, run: TurnContext) -> None:
         """Let a run begin here."""
         self.stir()
+        run = dataclasses.replace(run, zone=self.zone)
         self.running = self.process.runner(run, self.view, functools.partial(self._vacate, run))
 
     def _vacate(self, run: TurnContext, succeeded: bool) -> None:

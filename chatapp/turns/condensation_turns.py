@@ -6,7 +6,7 @@ from django.db import transaction
 
 import condense
 from chatapp import errors
-from chatapp.condensation import cost_forecast
+from chatapp.condensation.threshold import is_cheaper
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.live.context_bar import forecast
@@ -33,9 +33,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     Raises Refused where it can't begin.
     """
     terms = read_terms(conversation_id)
-    if terms is None or not cost_forecast.is_cheaper(
-        terms, message_store.read_effective(conversation_id)
-    ):
+    if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
         return None
     return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 

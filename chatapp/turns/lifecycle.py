@@ -19,6 +19,7 @@ from chatapp.composer.attachments import (
     take_attachments,
 )
 from chatapp.context import sizes
+from chatapp.context.recall import recall
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
@@ -44,9 +45,10 @@ def start_turn(
     """Store the user's message and open its turn; None when this nonce was here before.
 
     ``tokens`` are those of the text and of what it has ``brought``, which becomes part of the
-    message; so do ``attachments`` and ``surroundings``. ``replaces`` is the seq of an earlier
-    message of the user, which is set aside as a version, and whose attachments are kept but for the
-    blocks that the edit ``drops``, by their places. The title comes from the first message.
+    message; so do ``attachments``, ``surroundings`` and what is recalled of the hidden messages.
+    ``replaces`` is the seq of an earlier message of the user, which is set aside as a version, and
+    whose attachments are kept but for the blocks that the edit ``drops``, by their places. The
+    title comes from the first message.
     """
     with one_turn(conversation, nonce) as locked:
         if locked is None:
@@ -62,7 +64,8 @@ def start_turn(
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        around = (environment_block(surroundings),) if surroundings else ()
+        recalled = recall(locked, conversation.owner, text)
+        around = (environment_block(surroundings), *recalled) if surroundings else recalled
         content = (*around, *words, *brought.blocks, *blocks)
         message = condense.Message(role="user", content=content)
         tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])

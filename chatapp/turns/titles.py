@@ -7,7 +7,7 @@ from typing import override
 from asgiref.sync import sync_to_async
 
 import condense
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
@@ -18,7 +18,7 @@ from chatapp.conversations import conversations
 from chatapp.models import Message, Turn, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 
 # Characters of the question and of the answer that are shown, and of a title.
 SHOWN, LONGEST = 2_000, 80

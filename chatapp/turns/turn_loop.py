@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import override
 
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
 from chatapp.approvals import Approvals
@@ -12,7 +12,7 @@ from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 
 

@@ -24,7 +24,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.storage import partial_replies
+from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
 
 INTERRUPTED = "interrupted"
@@ -36,12 +36,12 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
     It is part of the transaction that ends the turn, and does nothing where nothing is open.
     """
     for call in turn.calls.filter(status=ModelCall.Status.RUNNING):
-        draft, row = partial_replies.writer.newest(call), None
+        draft, row = partial_replies.newest(call), None
         if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
             message = condense.Message(role="assistant", content=draft.content)
             row = _append(turn, message, stop_reason=INTERRUPTED)
         error = reason or _("The turn ended before this call did.")
-        kept = partial_replies.kept(draft) if row else ""
+        kept = kept_draft(draft) if row else ""
         account_for(call, turn.profile, error=error, draft=kept, message=row)
     _answer_calls(turn)
     turn.questions.filter(status=Question.Status.PENDING).change(
@@ -71,7 +71,7 @@ def _last_message(turn: Turn) -> Message | None:
 
 def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> None:
     """Account for a call that broke off: by what was reported, and estimates of the rest."""
-    written = partial_replies.writer.newest(call)
+    written = partial_replies.newest(call)
     estimate = call.condensation.tokens_before if call.condensation else call.tokens_estimated
     told = written.usage
     usage = replace(
@@ -83,7 +83,7 @@ def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> Non
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage), **columns, status=status, cost=cost
     )
-    transaction.on_commit(partial(partial_replies.writer.forget, call.pk))
+    transaction.on_commit(partial(partial_replies.forget, call.pk))
     transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 
 

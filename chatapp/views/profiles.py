@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
-from chatapp.accounts.profiles import probe_profile
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.turn_context import budget_for
@@ -100,7 +99,7 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
     try:
-        report = asyncio.run(probe_profile(profile))
+        report = asyncio.run(accounts.probe_profile(profile))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
     listed = report.find_model(profile.model)

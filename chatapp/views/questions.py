@@ -7,13 +7,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chatapp import approvals
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation import summary_reviews
 from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
-from chatapp.forms.conversations import PoliciesForm, SpendingLimitForm, SystemPromptForm
+from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.models import Conversation, Question, Review
-from chatapp.models.mcp_servers import servers_in_use
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
@@ -78,19 +78,20 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = PoliciesForm(
         sent,
-        specs=specs_for(servers_in_use(request.user.pk)).values(),
+        specs=specs_for([*request.user.mcp_servers.filter(is_on=True)]).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )
     inherited = (profile.system_prompt if profile else "") or SYSTEM_PROMPT
     prompt = SystemPromptForm(sent, own=conversation.system_prompt, inherited=inherited)
-    limit = SpendingLimitForm(sent, instance=conversation)
+    recalls = preferences_of(request.user).auto_recall
+    own = ConversationForm(sent, instance=conversation, recalls=recalls)
     if sent is None:
         context = {
             "conversation": conversation,
             "form": form,
             "prompt": prompt,
-            "limit": limit,
+            "own": own,
             "effective": system_of(conversation, profile) if profile else "",
             "project_file": PROJECT_FILE,
         }
@@ -99,13 +100,13 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
         return refuse(request, _("There is no such choice for a tool."))
     if not prompt.is_valid():
         return refuse(request, _("This system prompt is too long."))
-    if not limit.is_valid():
+    if not own.is_valid():
         return refuse(request, _("A budget is an amount of at least $0.01, or empty."))
     conversations.decide(
         conversation=conversation,
         policies=form.policies(),
         system=prompt.prompt(),
-        budget=limit.cleaned_data["budget"],
+        **own.cleaned_data,
     )
     actions.announce_change(conversation.pk)
     messages.success(request, _("What you chose holds from the next turn on."))

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts, credentials
-from chatapp.condensation.cost_forecast import cost_of_draft
+from chatapp.condensation.threshold import cost_of_draft
 from chatapp.forms.accounts import CommandFormSet, TokenForm, command_forms
 from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
 from chatapp.turns import actions

@@ -51,7 +51,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     if made and made.kind == "cleared":
         hidden = labels.cleared_words(made.count)
     if found and found.total.total:
-        others = [probe.text for probe in found.of("missing")][:MOST]
+        others = [fact.text for fact in found.of("missing")][:MOST]
         grounds = Grounds(math.floor(100 * found.total.score), found.total.total, others)
     return Card(
         tried=tried,
@@ -61,6 +61,6 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         saved_percent=saved,
         summary_html=render_markdown(made.summary) if made else "",
         facts_kept=labels.facts_kept(tried.receipt),
-        lost=[probe.text for probe in tried.receipt.of("missing")][:MOST],
+        lost=[fact.text for fact in tried.receipt.of("missing")][:MOST],
         grounds=grounds,
     )

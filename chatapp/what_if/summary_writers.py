@@ -10,7 +10,7 @@ from chatapp.condensation.draft_log import DraftJournal
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings
 from chatapp.models import Turn, message_store
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 
 
 class TrialJournal(DraftJournal):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
-from chatapp.condensation.cost_forecast import bill, predict
+from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
@@ -113,7 +113,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)
     found = condense.receipt(stated, hidden).findings
-    return condense.Receipt(tuple([one for one in found if one.probe.kind == "names"]))
+    return condense.Receipt(tuple([one for one in found if one.kind == "names"]))
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:

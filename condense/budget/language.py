@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 
 from condense.messages import Message
 
@@ -40,7 +41,7 @@ def language_of(text: str) -> str:
         if found and (code == "ja" or 2 * found > len(words)):
             return code
     counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}
-    best, second = sorted(counts, key=lambda code: -counts[code])[:2]
+    best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
     is_plain = counts[best] > counts[second]
     # One word that is said again and again may be another language's.
     return best if is_plain and len({*words} & {*_COMMON[best].split()}) >= FEWEST else ""
@@ -49,5 +50,6 @@ def language_of(text: str) -> str:
 def language_in(messages: Sequence[Message]) -> str:
     """Return the language of the user's newest words from which it can be told."""
     users = [one for one in reversed(messages) if one.role == "user"]
-    said = (one.words for one in users if not (one.is_summary or one.is_marker))
-    return next(filter(None, map(language_of, islice(filter(None, said), NEWEST))), "")
+    own = [one for one in users if not (one.is_summary or one.is_marker)]
+    said = islice(filter(None, map(attrgetter("words"), own)), NEWEST)
+    return next(filter(None, map(language_of, said)), "")

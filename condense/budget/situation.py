@@ -10,7 +10,7 @@ from condense.budget.budget import Budget
 from condense.budget.language import language_in
 from condense.errors import SkipReason
 from condense.folded_files.results import Folded, FoldedFile
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Block, Json, Message
 from condense.prices import Usage
 from condense.tokens.counters import TokenCount, TokenCounter, compact, count_messages
@@ -54,8 +54,8 @@ class Situation:
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
     keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` is for
     whoever chooses it.
-    ``environment`` is awaited only when its text is used. ``chosen`` is what a manual run is about,
-    where that is not all of it.
+    ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
+    text. ``chosen`` is what a manual run is about, where that is not all of it.
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
     none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.

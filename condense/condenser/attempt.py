@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
-from condense.budget.situation import Addition, Reduction
+from condense.budget.situation import Addition, Reduction, Trigger
 from condense.condenser.hooks import After, HookRun, name_of
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
@@ -20,7 +20,7 @@ from condense.condenser.log import (
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts.markdown import parse_ledger
-from condense.history.signed_blocks import behind, count_thinking
+from condense.history.signed_blocks import count_thinking_behind
 from condense.messages import Block, Message, TextBlock
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
@@ -97,7 +97,7 @@ class AttemptRunner:
                 logger.info(STARTED, made.id, made.strategy, made.trigger, size)
                 self.hooks.tell(AttemptStarted(made))
                 draft = await self._reduce()
-            reduction = await self._reviewed(draft)
+            reduction = await self._with_environment(await self._reviewed(draft))
         except (asyncio.CancelledError, Discarded):
             logger.info("attempt %s: cancelled", self.attempt.id)
             await asyncio.shield(self.log.cancelled(self.attempt))
@@ -161,6 +161,24 @@ class AttemptRunner:
                 else:
                     return reduction
 
+    async def _with_environment(self, reduction: Reduction) -> Reduction:
+        """Return a summary that nobody asked for with the environment as it is now, if it has room.
+
+        It is not part of a draft or of what is reviewed: either may wait for hours.
+        """
+        situation = self.ladder.situation
+        asked = situation.trigger is Trigger.MANUAL
+        if asked or reduction.kind != "condensed" or not situation.environment:
+            return reduction
+        try:
+            details = await situation.environment()
+            described = self._longer(reduction, (TextBlock(details),) if details.strip() else ())
+            self.ladder.check(described)
+        except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
+            noted = f"The environment's details are missing: {error}"
+            return replace(reduction, notes=(*reduction.notes, noted))
+        return described
+
     async def _reduce(self) -> Reduction:
         """Return what holds: where a validator rejects a summary, a second one if it pays.
 
@@ -200,7 +218,7 @@ class AttemptRunner:
         for hook in self.hooks.hooks.after:
             if addition := await self.hooks.addition(hook, situation, reduction):
                 reduction = self._extended(reduction, addition, hook)
-        if count := count_thinking(behind(situation.effective, reduction.hidden)):
+        if count := count_thinking_behind(situation.effective, reduction.hidden):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
         return await self.hooks.judged(situation, reduction)
 

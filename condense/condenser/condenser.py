@@ -1,14 +1,16 @@
-"""Condensers: try a rung, check that the context shrank, or go one rung down."""
+"""Condensers and their settings: try a rung, see that the context shrank, or go one rung down."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
+from condense.budget.budget import BUFFER, Budget, Fixed, Resolver, with_threshold
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, PromptChoice
-from condense.condenser.ladder import Ladder, Policy
+from condense.condenser.ladder import FALLBACKS, INSTEAD, LADDER, Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
@@ -19,28 +21,12 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
+from condense.messages import Message
 from condense.reduction.strategy import Strategy
 from condense.strategies import load_strategy
 from condense.summaries.summarizer import Kit, Summarizer
-from condense.tokens.counters import TokenCounter
+from condense.tokens.counters import TokenCount, TokenCounter
 
-# Below any summary by the model: the facts alone, then less of the history.
-FALLBACKS = ("ledger", "sliding_window")
-# What not every model has is followed by what every model can do.
-INSTEAD = {"provider": "fresh_start"}
-
-
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
-    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
-
-    With ``clear`` superseded tool output goes first.
-    """
-    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
-    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
-
-
-LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
 logger = logging.getLogger(__name__)
@@ -171,3 +157,73 @@ class Condenser:
         error.cost = sum([one.cost for one in failures], Decimal(0))
         error.calls = sum([one.calls for one in failures])
         raise error
+
+
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
+    return (*(("clear",) if clear else ()), *first, *fallbacks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """How contexts are condensed; ``replace`` makes another one of it.
+
+    ``strategies`` are the rungs, ``thresholds`` whom to ask where to start, ``buffer`` the share of
+    a window for wrong estimates, ``policy`` the ladder's numbers. ``automatic`` and ``prompt`` are
+    the user's wishes; ``choose_prompt`` names the prompt where there is none.
+    """
+
+    strategies: Sequence[str | Strategy] = LADDER
+    thresholds: tuple[Resolver, ...] = (Fixed(100),)
+    buffer: float = BUFFER
+    policy: Policy = field(default_factory=Policy)
+    hooks: Hooks = field(default_factory=Hooks)
+    automatic: bool = True
+    prompt: str = ""
+    choose_prompt: PromptChoice | None = None
+
+    def condenser(
+        self,
+        summarizer: Summarizer,
+        counter: TokenCounter,
+        *,
+        log: CondensationLog | None = None,
+        reviewer: Reviewer | None = None,
+    ) -> Condenser:
+        """Return the condenser that works so."""
+        return Condenser(
+            summarizer,
+            counter,
+            self.strategies,
+            policy=self.policy,
+            hooks=self.hooks,
+            choose_prompt=self.choose_prompt,
+            log=log,
+            reviewer=reviewer,
+        )
+
+    def budget(
+        self,
+        window: int,
+        max_output: int | None = None,
+        *,
+        profile: str = "",
+        history: Sequence[Message] = (),
+    ) -> Budget:
+        """Return what a model's window allows, and where in it an automatic condensation starts."""
+        allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
+        return with_threshold(allowed, self.thresholds, profile=profile, history=history)
+
+    def situation(
+        self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any
+    ) -> Situation:
+        """Return a conversation's situation with the user's wishes in it."""
+        wishes = {"automatic": self.automatic, "prompt": self.prompt}
+        return Situation(
+            effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
+        )

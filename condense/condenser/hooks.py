@@ -1,10 +1,16 @@
-"""Hooks: an application's own steps around a condensation; none of them can break one.
+"""Hooks: an application's own steps around a condensation, and those that are there by default.
 
-A hook that raises is logged, noted with the attempt, and otherwise as if it were not there.
+None can break one: a hook that raises is logged, noted with the attempt, and otherwise as if it
+were not there. By default ledger and files stand beside a summary, and validators judge what a
+model wrote. Of fewer than ``BRIEF`` characters there may be nothing to say that takes sections, or
+more words than the ledger has.
 """
 
 import asyncio
 import logging
+import os
+import re
+import zlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -13,9 +19,16 @@ from typing import Any, get_args
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError, Vetoed
-from condense.messages import Block
+from condense.facts.markdown import parse_ledger, render
+from condense.facts.receipt import receipt
+from condense.facts.texts import plain_text
+from condense.folded_files.files_read import files_read
+from condense.folded_files.results import Folded
+from condense.folded_files.sections import LIMIT, fold_files
+from condense.folded_files.workspace import Ignore
+from condense.messages import Block, Message, TextBlock
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
-from condense.summaries.attachments import attach_ledger
+from condense.reduction.carryover import facts_of
 
 log = logging.getLogger(__name__)
 
@@ -188,3 +201,177 @@ class HookRun:
 def name_of(hook: object) -> str:
     """Return the name of a hook, for the record."""
     return str(getattr(hook, "__qualname__", type(hook).__qualname__))
+
+
+# Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most
+# models had when it chose them, where they take some 7 %, and as much of a smaller window.
+PER_TOKEN_OF_WINDOW = 0.25
+# Characters for each token gained: a token of code is three or four, so two thirds stay gained.
+PER_TOKEN_GAINED = 1
+
+FACTS = "the facts of the hidden messages, copied by rule"
+FILES = "the signatures of files that were read"
+# Twice what the prompt takes that asks for the sections: what is shorter needs none.
+BRIEF = 8_000  # characters
+# A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
+# is about may follow on its line, after a colon.
+_HEADING = re.compile(
+    r"^ {0,3}(?:#{1,6}|\d{1,2}[.)]|\*\*)[ *]*[^\s\d*#][^\n:]{1,80}(?::|$)", re.MULTILINE
+)
+_SECTION = re.compile(r"^ {0,3}(\d{1,2})[.)] +([^:\n]{2,80}):", re.MULTILINE)
+_FORM = re.compile(r"<summary>\n([^<]{1,5000})</summary>")
+# A model that leaves out every second section did not follow the form.
+SECTIONS = 0.5
+# In the languages that most models answer in; a refusal says nothing else, so it is short.
+_REFUSAL = re.compile(
+    r"\b(?:I(?: am|\Wm) (?:sorry|unable|not able)|I (?:cannot|can\Wt|won\Wt)|as an AI\b"
+    r"|(?:es )?tut mir leid|ich kann (?:das|dies|dir|Ihnen)?\b[^.]{0,40}\bnicht"
+    r"|je suis désolé|je ne peux pas|lo siento|no puedo|sinto muito|não posso|mi dispiace|non posso"
+    r"|к сожалению|я не могу)"
+    r"|对不起|抱歉|無法|无法|申し訳|できません|죄송|할 수 없|آسف|لا أستطيع",
+    re.IGNORECASE,
+)
+REFUSAL, REFUSAL_START = 400, 60  # characters
+# Prose shrinks to two fifths under DEFLATE, code to a fourth; what shrinks to less than an eighth
+# says each thing several times.
+DENSITY = 1 / 8
+DENSITY_FROM = 400  # characters; below that the ratio says little
+# So many places of a summary are looked for in what it hides; nearly all there is a copy.
+PROBES, PROBE, COPIED = 40, 60, 0.9
+# Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
+KEPT = 0.5
+FEWEST = 3  # facts of a kind; a share of fewer is chance
+NAMED = 20  # missing facts, for the repair
+_KEPT_KINDS = ("edited_files", "constraints")
+
+
+async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
+    """Return the facts of what a summary by a model hides, copied by rule.
+
+    They take 4 % of the window at most, of a small one up to a tenth. A ledger that is itself the
+    summary, and a truncation's marker, carry theirs already.
+    """
+    if reduction.kind != "condensed" or not reduction.prompt:
+        return Addition()
+    facts = await facts_of(reduction.hidden_among(situation.effective), situation)
+    return Addition(blocks=facts, what=FACTS)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachFoldedFiles:
+    """Adds the files that a summary hides the reading of, as signatures, and says so on record.
+
+    ``root`` is the workspace; ``ignore`` tells which paths in it are not shown, in place of its
+    ``.rooignore``. The last read comes first. All of them take 50,000 characters at most, less in
+    a window under 200,000 tokens, and a third of what was gained. A truncation gets none.
+    """
+
+    root: str | os.PathLike[str]
+    ignore: Ignore | None = None
+
+    async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
+        """Return one block for each file; nothing where none was read."""
+        if reduction.kind != "condensed":
+            return Addition()
+        hidden = reduction.hidden_among(situation.effective)
+        paths = await asyncio.to_thread(files_read, hidden)
+        if not paths:
+            return Addition()
+        gained = reduction.tokens_before.value - reduction.tokens_after.value
+        of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
+        room = max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))
+        folded = await asyncio.to_thread(self.fold, paths, room)
+        return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
+
+    def fold(self, paths: Sequence[str], limit: int) -> Folded:
+        """Return the signatures of these files in so many characters, wherever they are kept."""
+        return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
+
+
+async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a summary with fewer than half of the sections that its prompt's form has."""
+    form = _FORM.search(reduction.prompt)
+    titles: dict[str, str] = {}
+    for number, title in _SECTION.findall(reduction.prompt if form else ""):
+        titles.setdefault(number, title)
+    shown, asked = _SECTION.findall(form[1]) if form else [], list(titles.values())
+    # A prompt may number other things, and show no form of them.
+    is_asked = shown and titles.get("1") == shown[0][1]
+    if not is_asked or _is_brief(situation, reduction):
+        return Verdict(name="sections")
+    found = len(_HEADING.findall(reduction.summary))
+    score = min(1.0, found / len(asked))
+    if score >= SECTIONS:
+        return Verdict(name="sections", score=score)
+    missing = [one for one in asked if one.casefold() not in reduction.summary.casefold()]
+    issue = f"It has {found} of {len(asked)} sections; missing: {'; '.join(missing)}"
+    return Verdict(name="sections", score=score, issues=(issue,), rejects=True)
+
+
+async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
+    """Reject an answer that declines to summarise."""
+    text = reduction.summary.strip()
+    refuses = len(text) <= REFUSAL and _REFUSAL.search(text[:REFUSAL_START])
+    issues = ("It declines to summarise",) if refuses else ()
+    return Verdict(name="refusal", issues=issues, rejects=bool(refuses))
+
+
+async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a text that says one thing over and over, or only copies what it stands for.
+
+    An earlier summary may be copied: the next one is asked to keep its words.
+    """
+    hidden = [
+        message for message in reduction.hidden_among(situation.effective) if not message.is_summary
+    ]
+    issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
+    return Verdict(name="repetition", issues=tuple(issues), rejects=bool(issues))
+
+
+async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a summary that says less than the facts beside it, which cost nothing.
+
+    What people and replies said is copied whole, so a summary need not be longer than that.
+    """
+    texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
+    ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
+    facts = sum(
+        [len(render(replace(ledger, rules=(), requests=(), last_reply=""))) for ledger in ledgers]
+    )
+    is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
+    issues = ("It is shorter than the list of facts beside it",) if is_short else ()
+    return Verdict(name="length", issues=issues, rejects=is_short)
+
+
+async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject what leaves the model with few of the files it changed, or of the user's rules."""
+    hidden = reduction.hidden_among(situation.effective)
+    found = await asyncio.to_thread(receipt, hidden, [reduction.message])
+    tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
+    score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
+    if score >= KEPT:
+        return Verdict(name="facts", score=score)
+    gone = [one for one in found.findings if one.state not in ("kept", "named")]
+    missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
+    issue = f"It leaves out: {'; '.join(missing)}"
+    return Verdict(name="facts", score=score, issues=(issue,), rejects=True)
+
+
+DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_ledger, keeps_facts)
+
+
+def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
+    issues, data = [], summary.encode()
+    if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
+        issues.append("It says the same over and over")
+    text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
+    step = max(PROBE, len(text) // PROBES)
+    probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
+    copied = sum([probe in source for probe in probes])
+    if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
+        issues.append("It copies what it should summarise")
+    return issues
+
+
+def _is_brief(situation: Situation, reduction: Reduction) -> bool:
+    return len(plain_text(reduction.hidden_among(situation.effective))) < BRIEF

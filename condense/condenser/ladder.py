@@ -14,14 +14,21 @@ from condense.errors import (
     Vetoed,
 )
 from condense.history.boundaries import require_enough, unread_tail
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
-from condense.strategies import load_strategy
+from condense.strategies.fresh_start import FreshStart
+from condense.strategies.ledger import LedgerAlone
+from condense.strategies.sliding_window import SlidingWindow
 from condense.tokens.counters import count_tools
 
 LOSES_PINS = "The strategy {name} would lose what is pinned"
+# Below any summary by the model: the facts alone, then less of the history.
+FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
+# What not every model has is followed by what every model can do.
+INSTEAD = {"provider": FreshStart.name}
+LADDER = (FreshStart.name, *FALLBACKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +109,7 @@ class Ladder:
             return [ChosenResult() if chosen.call else ChosenMessages()]
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
-            return truncating or [load_strategy("sliding_window")]
+            return truncating or [SlidingWindow()]
         clearing = [one for one in strategies if one.kind == "cleared" and not situation.focus]
         condensing = [one for one in strategies if one.kind != "cleared"]
         asked = situation.trigger is Trigger.MANUAL

@@ -1,97 +1,116 @@
-"""Budget: the tokens of a ledger, shared out among the kinds of facts."""
+"""Budget: how much of each kind of fact a ledger keeps."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Ledger, Request, Run
 from condense.facts.markdown import render
 from condense.facts.texts import GAP, estimate, shortened
 
-# As much of each kind as was measured to be worth its room on recorded sessions: of a request so
-# many tokens, of a longer one a part; names by what is hidden; of commands the newest that act and
-# that look, and those that come again, short or repeated.
-WHOLE, PART, MOST = 470, 0.4, 3_000  # tokens
-NAMES, OF_NAMES = 0.0035, (180, 320)  # of what is hidden; tokens, at least and at most
-ACTED, LOOKED, OLDER = 10, 4, 12  # commands
-SHORT_RUN, SHORT_LOOK = 32, 20  # characters
+# As much of each kind as was measured to be worth its room on recorded sessions. A request has so
+# many tokens for sure, and of what it has more a part; or what is left of a ledger's usual size.
+WHOLE, PART = 450, 0.1
+NAMES, OF_USUAL = 300, 0.3  # tokens for names, or such a part of the usual size of the ledger
+ACTED, LOOKED, OLDER = 12, 4, 20  # commands: the newest that act and that look, and others
+SHORT_RUN, SHORT_LOOK, OFTEN = 48, 12, 3  # characters, and times, of those that come again
 FAILURES = 5
-FRAME = 2  # tokens of a line beside what it says
-BRIEF = 12  # tokens; a request is cut to no less
-NEWEST, FIRST = 0.3, 0.2  # of the room for requests, where they do not all fit whole
-# What each kind is sure of where not everything fits; what one does not need goes to the others.
-WEIGHTS = {
-    "rules": 0.2,
-    "requests": 0.37,
-    "todos": 0.05,
-    "files": 0.12,
-    "runs": 0.15,
-    "failures": 0.03,
-    "last_reply": 0.04,
-    "names": 0.04,
-}
-_COSTS: Mapping[str, Callable[[Any], float]] = {
-    "todos": lambda todo: estimate(todo.text) + 2 * FRAME,
-    "files": lambda file: estimate("/".join(file.path.split("/")[-2:])),
-    "runs": lambda run: estimate(run.head) + FRAME,
-    "failures": lambda failure: estimate(failure.subject + failure.message) + FRAME,
-    "requests": lambda request: estimate(request.text) + estimate(request.to) + FRAME,
-    "rules": lambda rule: estimate(rule) + FRAME,
-    "names": lambda name: estimate(name) + 1 / 4,
-}
+# Where not everything fits, requests and names shrink first, requests to no less than a few words.
+# The newest and the first may be longer; rules have a part of the room; other kinds shrink slowly.
+BRIEF, NEWEST, FIRST = 12, 5, 3  # tokens; times
+RULES = 0.2
+LAST_REPLY = 120  # tokens
+# How much shorter requests are before other kinds shrink; and then until nothing of those is left.
+LATER, HALVINGS = 8, 10  # times; halvings of the scale
 _WORD = re.compile(r"\w+")
 
 
-def fit(ledger: Ledger, of_names: float, room: float, excess: Callable[[str], float]) -> Ledger:
-    """Return the facts that are worth their room, in so many tokens or less.
-
-    ``of_names`` is what names may take, and ``excess`` tells by which factor a text is too long.
-    """
-    while room >= 1:
-        made = _share_out(ledger, of_names, room)
-        factor = excess(render(made))
-        if factor <= 1:
-            return made
-        room *= 0.95 / factor
-    return Ledger()
-
-
-def _share_out(ledger: Ledger, of_names: float, room: float) -> Ledger:
-    requests = [_worth(one) for one in ledger.requests]
-    runs, failures = [*_needed(ledger.runs)], ledger.failures[:FAILURES]
-    facts = {"todos": ledger.todos, "files": ledger.files, "runs": runs, "failures": failures}
-    needs = {kind: _cost(kind, some) for kind, some in facts.items()}
-    needs |= {"requests": _cost("requests", requests), "names": of_names if ledger.names else 0}
-    needs["last_reply"] = estimate(ledger.last_reply)
-    # Where not all fits, any request may be cut, and the rules in it are not.
-    needs["rules"] = _cost(
-        "rules", _unsaid(ledger.rules, requests if sum(needs.values()) <= room else ())
+def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
+    """Return the facts that are worth their room, in a ledger that usually has so many tokens."""
+    made = replace(
+        ledger,
+        runs=tuple(_needed(ledger.runs)),
+        failures=ledger.failures[:FAILURES],
+        names=(),
+        last_reply=_cut_once(ledger.last_reply, LAST_REPLY),
     )
-    rooms = _rooms(needs, room)
-    requests = [*_cut(requests, rooms["requests"])]
-    # Oldest first: what was kept once is kept again, and the newest requests stand here.
-    rules = _first("rules", _unsaid(ledger.rules, requests)[::-1], rooms["rules"])[::-1]
-    last = shortened(ledger.last_reply, max(BRIEF, rooms["last_reply"]))
-    kept: dict[str, Any] = {kind: _first(kind, some, rooms[kind]) for kind, some in facts.items()}
-    kept |= {"rules": rules, "requests": tuple(requests), "last_reply": last, "names": ()}
-    made = replace(ledger, **kept)
+    sizes = [estimate(one.text) for one in ledger.requests if GAP not in one.text]
+    over = [size - WHOLE for size in sizes if size > WHOLE]
+    room = max(NAMES, OF_USUAL * usual)
+    rest = usual - room - estimate(render(made)) + sum(over)
+    limit = WHOLE + max(rest, PART * sum(over)) / max(1, len(over))
+    requests = [replace(one, text=_cut_once(one.text, limit)) for one in ledger.requests]
+    made = replace(made, requests=tuple(requests))
     said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
-    names = [name for name in ledger.names[: int(4 * of_names)] if name not in said]
-    return replace(made, names=_first("names", names, rooms["names"]))
+    names: list[str] = []
+    for name in ledger.names:
+        if name not in said and estimate(name) < room:
+            names.append(name)
+            room -= estimate(name) + 1 / 4
+    return replace(made, names=tuple(names))
 
 
-def _cost(kind: str, facts: Iterable[Any]) -> float:
-    return sum(map(_COSTS[kind], facts))
+def _cut_once(text: str, tokens: float) -> str:
+    return text if GAP in text else shortened(text, tokens)
 
 
-def _worth(request: Request) -> Request:
-    """Return as much of a request as is worth its room; one that was cut is not cut again."""
-    if GAP in request.text:
-        return request
-    tokens = max(WHOLE, min(MOST, PART * estimate(request.text)))
-    return replace(request, text=shortened(request.text, tokens))
+def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
+    """Return as many of the facts as so many tokens hold.
+
+    ``excess`` tells by which factor a text is too long.
+    """
+    made, scale = _scaled(ledger, 1, room), 1.0
+    while excess(render(made)) > 1:
+        if LATER * scale < 2**-HALVINGS:
+            return Ledger()
+        scale /= 2
+        made = _scaled(ledger, scale, room)
+    for step in [scale / 2, scale / 4, scale / 8, scale / 16] if scale < 1 else ():
+        tried = _scaled(ledger, scale + step, room)
+        if excess(render(tried)) <= 1:
+            made, scale = tried, scale + step
+    return made
+
+
+def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
+    requests = tuple(_cut(ledger.requests, scale))
+    said, left = "\n".join([one.text for one in requests]), RULES * room
+    rules: list[str] = []
+    # Oldest first: what was kept once is kept again, and the newest requests stand here.
+    for rule in reversed(ledger.rules):
+        if rule not in said and (scale == 1 or estimate(rule) <= left):
+            rules.insert(0, rule)
+            left -= estimate(rule)
+    part = min(1, max(0, 1 + math.log2(LATER * scale) / HALVINGS))
+
+    def some[Fact](facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        return tuple(facts[: int(part * len(facts) + 0.9)])
+
+    last = some([ledger.last_reply])
+    return replace(
+        ledger,
+        rules=tuple(rules),
+        requests=requests,
+        todos=some(ledger.todos),
+        files=some(ledger.files),
+        runs=some(ledger.runs),
+        failures=some(ledger.failures),
+        names=ledger.names[: int(scale**3 * len(ledger.names))],
+        last_reply="".join(shortened(one, max(BRIEF, part * estimate(one))) for one in last),
+    )
+
+
+def _cut(requests: Sequence[Request], scale: float) -> Iterator[Request]:
+    """Yield the requests cut to one length, or some of them where that is too short."""
+    length = scale * max([BRIEF, *[estimate(one.text) for one in requests]])
+    between = int(min(1, length / BRIEF) * len(requests))
+    last = len(requests) - 1
+    for at, request in enumerate(requests):
+        if at <= between or at == last:
+            times = NEWEST if at == 0 else FIRST if at == last else 1
+            yield replace(request, text=shortened(request.text, max(BRIEF, times * length)))
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:
@@ -99,70 +118,9 @@ def _needed(runs: Sequence[Run]) -> Iterator[Run]:
     acted = looked = older = 0
     for run in runs:
         looks = is_lookup(run.head)
-        recent = looked < LOOKED if looks else acted < ACTED
-        comes_again = run.times > 1 or len(run.head) <= (SHORT_LOOK if looks else SHORT_RUN)
+        is_new = looked < LOOKED if looks else acted < ACTED
+        comes_again = run.times >= OFTEN or len(run.head) <= (SHORT_LOOK if looks else SHORT_RUN)
         looked, acted = looked + looks, acted + (not looks)
-        if recent or (comes_again and older < OLDER):
-            older += not recent
+        if is_new or (comes_again and older < OLDER):
+            older += not is_new
             yield run
-
-
-def _rooms(needs: Mapping[str, float], room: float) -> dict[str, float]:
-    """Return the room of each kind: what it needs, or its share of what the others leave."""
-    rooms: dict[str, float] = {}
-    left = dict(needs)
-    while left:
-        unit = room / sum([WEIGHTS[kind] for kind in left])
-        content = [kind for kind in left if left[kind] <= unit * WEIGHTS[kind]]
-        if not content:
-            return rooms | {kind: unit * WEIGHTS[kind] for kind in left}
-        for kind in content:
-            rooms[kind] = left.pop(kind)
-            room -= rooms[kind]
-    return rooms
-
-
-def _first(kind: str, facts: Sequence[Any], room: float) -> tuple[Any, ...]:
-    """Return those facts, in their order, for which there is room when their turn comes."""
-    kept = []
-    for fact in facts:
-        cost = _COSTS[kind](fact)
-        if cost <= room + 1e-6:
-            room -= cost
-            kept.append(fact)
-    return tuple(kept)
-
-
-def _unsaid(rules: Sequence[str], requests: Sequence[Request]) -> list[str]:
-    """Return the rules that stand in none of the requests."""
-    said = "\n".join([one.text for one in requests])
-    return [rule for rule in rules if rule not in said]
-
-
-def _cut(requests: Sequence[Request], room: float) -> Iterator[Request]:
-    """Yield the requests in so much room: whole, or those in the middle cut to one length."""
-    costs = [_COSTS["requests"](one) for one in requests]
-    last = len(requests) - 1
-    limits = {0: NEWEST * room if last else room, last: FIRST * room if last else room}
-    limits = {at: min(limit, costs[at]) for at, limit in limits.items() if requests}
-    left = room - sum(limits.values())
-    if sum(costs) <= room + 1e-6:
-        limits = dict(enumerate(costs))
-    length = _length([cost for at, cost in enumerate(costs) if at not in limits], left)
-    for at, request in enumerate(requests):
-        limit = limits.get(at, length) - FRAME - estimate(request.to)
-        cut = replace(request, text=shortened(request.text, max(1, limit)))
-        cost = 0 if at in limits else _COSTS["requests"](cut)
-        if cost <= left + 1e-6:
-            left -= cost
-            yield cut
-
-
-def _length(costs: Sequence[float], room: float) -> float:
-    """Return the length to which all are cut for them to fit, but no less than is worth it."""
-    left = sorted(costs)
-    for at, cost in enumerate(left):
-        if cost * (len(left) - at) > room:
-            return max(BRIEF, room / (len(left) - at))
-        room -= cost
-    return max(left, default=0)

@@ -1,5 +1,6 @@
 """Calls of tools: what came of them, and the files and commands that their arguments name."""
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,8 @@ Outcome = Literal["ok", "failed", "unknown"]
 _EXIT_CODE = re.compile(
     r"\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.IGNORECASE
 )
-# Names of arguments, in small letters and without underscores.
-_ONE = {"path", "filepath", "notebookpath", "filename", "file", "targetfile", "absolutepath"}
-_MANY = {"paths", "files", "filepaths", "edits"}
+# Names of arguments, in small letters and without underscores; paths in the singular.
+_PATHS = {"path", "filepath", "notebookpath", "filename", "file", "targetfile", "absolutepath"}
 _EDITS = {
     "content", "newstring", "newstr", "newsource", "newtext", "oldstring", "oldstr", "filetext",
     "inserttext", "diff", "patch", "edits", "replacement", "replacements", "codeedit", "operations",
@@ -30,19 +30,31 @@ _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|mo
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _SUFFIX = re.compile(r"[^./\\]\.\w{1,12}$")
 MAX_PATH = 400  # characters; more is no path
-HEAD = 66  # characters of a command
+TELLING, COMMAND = 60, 240  # characters that tell one command from another; of the longest
 SUBJECT = 60  # characters of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
+# A separator between parts, or a text in which there is none.
+_QUOTED = re.compile(r""""(?:\\.|[^"\\])*+"|'[^']*+'|["'].*|\\.|(&&|\|\|?|;)""")
 _MOVES = {"cd", "pushd", "export", "set", "source", "sleep"}
 _LOOKUPS = {
-    "awk", "cat", "cut", "df", "diff", "du", "echo", "egrep", "fd", "file", "find", "grep", "head",
-    "jq", "less", "ls", "nl", "od", "pwd", "rg", "sed", "sort", "stat", "strings", "tail", "tree",
-    "type", "uniq", "wc", "which", "xxd", "select", "describe", "explain",
+    "awk", "cat", "cut", "df", "diff", "du", "echo", "fd", "find", "grep", "head", "jq", "less",
+    "ls", "nl", "pwd", "rg", "sed", "sort", "stat", "tail", "tree", "wc", "which", "select",
 }  # fmt: skip
 _GIT_LOOKUPS = {
-    "blame", "branch", "cat-file", "diff", "grep", "log", "ls-files", "ls-remote", "ls-tree",
-    "merge-base", "reflog", "rev-list", "rev-parse", "shortlog", "show", "status",
+    "blame", "branch", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "reflog",
+    "rev-list", "rev-parse", "show", "status",
 }  # fmt: skip
+MESSAGE = 120  # characters of an error
+_SEARCHED = 20_000  # characters of an answer that are looked at
+_TELLING = re.compile(
+    r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
+    re.IGNORECASE,
+)
+# A path, or a place in a file.
+_PLACE = re.compile(r"/|.:\d")
+# Two words, or some signs of a script without spaces.
+_SAYING = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
+_TAGS = re.compile(r"</?\w+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +113,8 @@ def normal_path(path: str) -> str:
     """Return the path without ``./`` and doubled slashes; empty where it can't be one."""
     if len(path) > MAX_PATH or not path.isprintable() or "://" in path:
         return ""
-    while path.startswith("./"):
-        path = path[2:].lstrip("/")
-    if "//" in path:
-        path = re.sub(r"(?<=.)//+", "/", path)
-    return path.removesuffix("/.").strip().rstrip("/")
+    path = posixpath.normpath(path.strip())
+    return "" if path == "." else path
 
 
 @lru_cache(1_000)  # arguments have few names, and each is asked about in every call
@@ -116,32 +125,32 @@ def _plain(key: str) -> str:
 def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield the paths that arguments give: one, or several in a list."""
     for key, value in arguments.items():
-        name = _plain(key)
-        if name in _ONE and isinstance(value, str):
-            yield value
-        elif name in _MANY and isinstance(value, list):
-            yield from (item for item in value if isinstance(item, str))
-            for item in value:
-                yield from _named(item) if isinstance(item, dict) else ()
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                yield from _named(item)
+            elif isinstance(item, str) and _plain(key).removesuffix("s") in _PATHS:
+                yield item
 
 
 def command_of(call: Call) -> str:
-    """Return the first line of what the call runs, comments left out; empty where it runs none."""
-    for key in _COMMANDS:
-        value = call.arguments.get(key)
-        if isinstance(value, list) and all(isinstance(word, str) for word in value):
-            value = " ".join(value)
-        if isinstance(value, str):
-            lines = map(str.strip, value.split("\n"))
-            said = next((line for line in lines if line and not line.startswith("#")), "")
-            return one_line(" ".join(said.split()), HEAD)
-    return ""
+    """Return the first line of what the call runs, comments left out; empty where it runs none.
+
+    A long line is cut to its first parts, each whole, so that they could be run again.
+    """
+    given = [call.arguments[key] for key in _COMMANDS if key in call.arguments]
+    texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in given]
+    text = next((one for one in texts if isinstance(one, str)), "")
+    lines = map(str.strip, text.replace("\\\n", " ").split("\n"))
+    said = next((line for line in lines if line and not line.startswith("#")), "")
+    line = " ".join(said.split())
+    ends = [found.start() for found in _QUOTED.finditer(line) if found[1]]
+    ends = [end for end in (0, *ends, len(line)) if end <= COMMAND]
+    return line[: next((end for end in ends if end >= TELLING), ends[-1])].rstrip()
 
 
 def is_lookup(command: str) -> bool:
     """Whether a command only looks something up: what it found matters, not that it ran."""
-    parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
-    words = next((words for words in parts if words[0] not in _MOVES), ["echo"])
+    words = _first_part(command) or ["echo"]
     if words[0] == "git":
         return any(word in _GIT_LOOKUPS for word in words[1:4])
     return words[0].lower() in _LOOKUPS
@@ -149,6 +158,28 @@ def is_lookup(command: str) -> bool:
 
 def kind_of(command: str) -> str:
     """Return what a command is of, by the first two words of the first part that does something."""
+    return " ".join(_first_part(command)[:2])
+
+
+def _first_part(command: str) -> list[str]:
+    """Return the words of the first part that does something."""
     parts = [words for part in _SEPARATOR.split(command) if (words := part.split())]
-    words = next((words for words in parts if words[0] not in _MOVES), [])
-    return " ".join(words[:2])
+    return next((words for words in parts if words[0] not in _MOVES), [])
+
+
+def error_line(answer: str) -> str:
+    """Return the line that tells most of an error, "" where none says anything.
+
+    That is Python's last one, else the first that names an error, else the first; a word and a
+    path say nothing.
+    """
+    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
+    lines = [line for line in lines if _says_something(line)]
+    if "Traceback (most recent call last)" in answer:
+        lines.reverse()
+    return one_line(next(filter(_TELLING.search, lines), "\n".join(lines[:1])), MESSAGE)
+
+
+def _says_something(line: str) -> bool:
+    words = " ".join([word for word in line.split() if not _PLACE.search(word)])
+    return bool(_SAYING.search(words)) and not words.endswith(":")

@@ -1,26 +1,27 @@
 """Ledgers as Markdown: lists by kind for people and models, taken apart again exactly as written.
 
 Each fact is an item. What goes on below its first line, and would look like an item or a heading,
-is indented. So no fact can end the ledger or open a section.
+is indented. So no fact can end the ledger or open a section. The form that summaries on record
+before the Markdown carry is read, too.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 from typing import Any
 
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
-from condense.facts.old_ledger import OLD_BEGINNING, parse_old_ledger
 from condense.messages import Message, TextBlock
 
-BEGINNINGS = ("## Ledger\n### ", OLD_BEGINNING)
+BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")
 END = "(end of ledger)"
 ITEM, SECTION, INDENT = "- ", "### ", "  "
 _STRUCTURE = (ITEM, "#", " ", END)  # how no line of a fact may begin that is not its first
-RULES, REQUESTS, RUNS, FAILURES = "Standing rules", "User messages", "Commands", "Open errors"
-NAMES, LAST_REPLY = "Names", "Last reply"
 FILES, BELOW, EDITED = "Files (* changed)", ", below ", "*"
+NAMES, LAST_REPLY = "Names", "Last reply"
 _ARROW = " ⇒ "
 _ABOUT = re.compile(r"\(re: (.*?)\) ")
 _TIMES = re.compile(r" x(\d{1,9})\Z")
@@ -29,39 +30,10 @@ _DONE = re.compile(r"To do, (\d{1,9}) done")
 # A path with these is written as JSON: it could be read otherwise.
 _ODD = re.compile(r"[,:\"]|\A\s|[\s*]\Z")
 _MIN_SAVING = 8  # characters; less is not worth a common folder
-
-
-def render(ledger: Ledger) -> str:
-    """Return the text of a ledger, empty where there is nothing to say."""
-    lines = [
-        line
-        for title, items in _sections(ledger)
-        if items
-        for line in (f"{SECTION}{title}", *map(_item, items))
-    ]
-    return "\n".join(("## Ledger", *lines, END)) if lines else ""
-
-
-def _sections(ledger: Ledger) -> Iterator[tuple[str, Iterable[str]]]:
-    yield RULES, ledger.rules
-    yield REQUESTS, [_request(one) for one in ledger.requests]
-    todos = [f"[{'-' if one.active else ' '}] {one.id}: {one.text}" for one in ledger.todos]
-    if todos or ledger.done:
-        yield f"To do, {ledger.done} done", todos or [""]
-    root = common_root([file.path for file in ledger.files])
-    yield f"{FILES}{BELOW}{root}" if root else FILES, [*_folders(ledger.files, root)]
-    yield RUNS, [f"`{_run(one)}`" for one in ledger.runs]
-    subjects = [one.subject.replace(_ARROW.strip(), "=>") for one in ledger.failures]
-    messages = [one.message for one in ledger.failures]
-    yield FAILURES, list(map(_ARROW.join, zip(subjects, messages, strict=True)))
-    yield NAMES, [" ".join(ledger.names)] if ledger.names else []
-    yield LAST_REPLY, [ledger.last_reply] if ledger.last_reply else []
-
-
-def _item(text: str) -> str:
-    first, *others = text.split("\n")
-    indented = [f"{INDENT}{line}" if line.startswith(_STRUCTURE) else line for line in others]
-    return "\n".join((f"{ITEM}{first}", *indented))
+_OLD_HEAD = re.compile(r"## Ledger (~+)\n")
+_OLD_ROOT = re.compile(r"files, edits/reads(?:, identifiers)?(?:, in (.*))?")
+_OLD_COUNTED = re.compile(r"(\d{1,12})(?:/\d{1,12}|[!?]?) (.+)")
+_OLD_TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
 
 
 def _request(request: Request) -> str:
@@ -70,19 +42,73 @@ def _request(request: Request) -> str:
     return request.text
 
 
+def _read_request(item: str) -> Request:
+    about = _ABOUT.match(item)
+    return Request(item[about.end() :], about[1]) if about else Request(item)
+
+
 def _run(run: Run) -> str:
     is_counted = run.times > 1 or _TIMES.search(run.head)
-    return f"{run.head} x{run.times}" if is_counted else run.head
+    return f"`{run.head} x{run.times}`" if is_counted else f"`{run.head}`"
+
+
+def _read_run(item: str) -> Run:
+    head = item.removeprefix("`").removesuffix("`")
+    times = _TIMES.search(head)
+    return Run(head[: times.start()], int(times[1])) if times else Run(head)
+
+
+def _failure(failure: Failure) -> str:
+    return f"{failure.subject.replace(_ARROW.strip(), '=>')}{_ARROW}{failure.message}"
+
+
+def _read_failure(item: str) -> Failure:
+    subject, _, message = item.partition(_ARROW)
+    return Failure(subject, message)
+
+
+# How each kind of fact that has an item of its own is written and read.
+_LISTS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    "Standing rules": ("rules", str, str),
+    "User messages": ("requests", _request, _read_request),
+    "Commands": ("runs", _run, _read_run),
+    "Open errors": ("failures", _failure, _read_failure),
+}
+
+
+def render(ledger: Ledger) -> str:
+    """Return the text of a ledger, empty where there is nothing to say."""
+    lists = {title: map(write, getattr(ledger, kind)) for title, (kind, write, _) in _LISTS.items()}
+    root = common_root([file.path for file in ledger.files])
+    todos = [f"[{'-' if one.active else ' '}] {one.id}: {one.text}" for one in ledger.todos]
+    sections: dict[str, Iterable[str]] = {
+        "Standing rules": lists.pop("Standing rules"),
+        "User messages": lists.pop("User messages"),
+        f"To do, {ledger.done} done": todos or [""] * bool(ledger.done),
+        f"{FILES}{BELOW}{root}" if root else FILES: _folders(ledger.files, root),
+        **lists,
+        NAMES: [" ".join(ledger.names)] if ledger.names else [],
+        LAST_REPLY: [ledger.last_reply] if ledger.last_reply else [],
+    }
+    lines: list[str] = []
+    for title, texts in sections.items():
+        if items := list(map(_item, texts)):
+            lines += (f"{SECTION}{title}", *items)
+    return "\n".join(("## Ledger", *lines, END)) if lines else ""
+
+
+def _item(text: str) -> str:
+    first, *others = text.split("\n")
+    indented = [f"{INDENT}{line}" if line.startswith(_STRUCTURE) else line for line in others]
+    return "\n".join((f"{ITEM}{first}", *indented))
 
 
 def common_root(paths: Iterable[str]) -> str:
     """Return the folder whose name, left out, saves most."""
-    counts: dict[str, int] = {}
-    for folder in dict.fromkeys(path[: path.rfind("/") + 1] for path in paths):
-        # The absolute folders above this one, with their slash.
-        ends = [match.start() + 1 for match in re.finditer("/", folder)][1:]
-        for root in [folder[:end] for end in ends] if folder.startswith("/") else ():
-            counts[root] = counts.get(root, 0) + 1
+    folders = {path[: path.rfind("/") + 1] for path in paths if path.startswith("/")}
+    # The folders above each and itself, with their slash.
+    roots = [accumulate(re.findall("(?:^/)?[^/]+/", folder)) for folder in folders]
+    counts = Counter(chain.from_iterable(roots))
     saved = {root: (count - 1) * len(root) for root, count in counts.items()}
     best = max(saved, key=lambda root: (saved[root], root), default="")
     return best if saved.get(best, 0) >= _MIN_SAVING else ""
@@ -108,16 +134,19 @@ def parse_ledger(text: str) -> Ledger | None:
 
     Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
     """
-    if text.startswith(OLD_BEGINNING):
-        return parse_old_ledger(text)
-    body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
-    if not (closed and text.startswith(BEGINNINGS[0])):
+    if old := _OLD_HEAD.match(text):
+        body, closed, _ = f"{text}\n".partition(f"\n{old[1]} end\n")
+        sections = body.split(f"\n{old[1]} ")[1:]
+    else:
+        body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
+        sections = body.split(f"\n{SECTION}")[1:]
+    if not closed or not text.startswith(BEGINNINGS):
         return None
-    ledger = Ledger()
-    for section in body.split(f"\n{SECTION}")[1:]:
+    facts: dict[str, Any] = {}
+    for section in sections:
         title, *lines = section.split("\n")
-        ledger = _with_section(ledger, title, [*_items(lines)])
-    return ledger
+        facts |= _old_section(title, lines, old[1]) if old else _section(title, [*_items(lines)])
+    return replace(Ledger(), **facts)
 
 
 def ledger_of(message: Message) -> Ledger | None:
@@ -125,50 +154,36 @@ def ledger_of(message: Message) -> Ledger | None:
 
     What anyone else writes is none, nor is what another program's summary begins with.
     """
-    if not (message.is_summary or message.is_marker):
-        return None
-    for block in message.blocks[1:]:
-        if isinstance(block, TextBlock) and (found := parse_ledger(block.text)):
-            return found
-    return None
+    made = message.is_summary or message.is_marker
+    texts = [one.text for one in message.blocks[1:] if made and isinstance(one, TextBlock)]
+    return next(filter(None, map(parse_ledger, texts)), None)
 
 
 def _items(lines: Sequence[str]) -> Iterator[str]:
     item: list[str] = []
-    for line in lines:
+    for line in (*lines, ITEM):
         if line.startswith(ITEM):
             if item:
                 yield "\n".join(item)
             item = [line.removeprefix(ITEM)]
         else:
             item.append(line.removeprefix(INDENT))
-    if item:
-        yield "\n".join(item)
 
 
-def _with_section(ledger: Ledger, title: str, items: Sequence[str]) -> Ledger:
-    if done := _DONE.fullmatch(title):
-        found = [todo for item in items if (todo := _TODO.fullmatch(item))]
-        todos = tuple([Todo(one[2], one[3], one[1] == "-") for one in found])
-        return replace(ledger, todos=todos, done=int(done[1]))
+def _section(title: str, items: Sequence[str]) -> dict[str, Any]:
     kind, _, root = title.partition(BELOW)
-    facts: dict[str, Any] = {}
-    if kind == RULES:
-        facts["rules"] = tuple(items)
-    elif kind == REQUESTS:
-        facts["requests"] = tuple(map(_read_request, items))
-    elif kind == FILES:
-        facts["files"] = tuple([file for item in items for file in _files(item, root)])
-    elif kind == RUNS:
-        facts["runs"] = tuple(map(_read_run, items))
-    elif kind == FAILURES:
-        told = [item.split(_ARROW, 1) for item in items if _ARROW in item]
-        facts["failures"] = tuple([Failure(*one) for one in told])
-    elif kind == NAMES:
-        facts["names"] = tuple(" ".join(items).split())
-    elif kind == LAST_REPLY:
-        facts["last_reply"] = "\n".join(items)
-    return replace(ledger, **facts)
+    if done := _DONE.fullmatch(title):
+        found = filter(None, map(_TODO.fullmatch, items))
+        todos = [Todo(one[2], one[3], one[1] == "-") for one in found]
+        return {"todos": tuple(todos), "done": int(done[1])}
+    if kind == FILES:
+        return {"files": tuple([file for item in items for file in _files(item, root)])}
+    if kind == NAMES:
+        return {"names": tuple(" ".join(items).split())}
+    if kind == LAST_REPLY:
+        return {"last_reply": "\n".join(items)}
+    name, _, read = _LISTS.get(kind, ("", str, str))
+    return {name: tuple(map(read, items))} if name else {}
 
 
 def _files(item: str, root: str) -> Iterator[FileUse]:
@@ -184,12 +199,44 @@ def _files(item: str, root: str) -> Iterator[FileUse]:
         yield FileUse(f"{folder}{name.removesuffix(EDITED)}", name.endswith(EDITED))
 
 
-def _read_request(item: str) -> Request:
-    about = _ABOUT.match(item)
-    return Request(item[about.end() :], about[1]) if about else Request(item)
+def _old_section(title: str, lines: Sequence[str], fence: str) -> dict[str, Any]:
+    facts = [line for line in lines if line]
+    if title == "user messages":
+        return {"requests": tuple(_old_requests(lines, fence))}
+    if root := _OLD_ROOT.fullmatch(title):
+        return {"files": tuple(_old_files(facts, root[1] or ""))}
+    if title.startswith("to do, "):
+        found = filter(None, map(_OLD_TODO.fullmatch, facts))
+        todos = [Todo(one[1], one[3], one[2] == "-") for one in found]
+        return {"todos": tuple(todos), "done": int(title.split()[2])}
+    runs = [(line, _OLD_COUNTED.fullmatch(line)) for line in facts]
+    told = [Run(run[2], int(run[1])) if run else Run(line) for line, run in runs]
+    return {"runs": tuple(told)} if title.startswith("commands, ") else {}
 
 
-def _read_run(item: str) -> Run:
-    head = item.removeprefix("`").removesuffix("`")
-    times = _TIMES.search(head)
-    return Run(head[: times.start()], int(times[1])) if times else Run(head)
+def _old_files(lines: Sequence[str], root: str) -> Iterator[FileUse]:
+    folder = ""
+    for line in lines:
+        told = line.partition("\t")[0]
+        counted = _OLD_COUNTED.fullmatch(told)
+        shown = counted[2] if counted else told
+        path = shown.removeprefix("./") if shown.startswith(("/", "./")) else f"{root}{shown}"
+        if line.endswith("/"):
+            folder = path
+        else:
+            path = path if "/" in shown else f"{folder}{shown}"
+            yield FileUse(path, counted is not None and counted[1] != "0")
+
+
+def _old_requests(lines: Sequence[str], fence: str) -> Iterator[Request]:
+    """Yield what stands below each bare fence; one with a label behind it tells of the request."""
+    words: list[str] = []
+    to = ""
+    for line in (*lines[1:], fence):
+        if line == fence:
+            yield Request("\n".join(words), to)
+            words, to = [], ""
+        elif line.startswith(f"{fence}re: "):
+            to = line.removeprefix(f"{fence}re: ")
+        elif not line.startswith(fence):
+            words.append(line)

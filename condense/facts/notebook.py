@@ -1,13 +1,15 @@
 """Notebooks: facts gathered from messages in order, going on from an earlier ledger."""
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from condense.facts.budget import NAMES, OF_NAMES, fit
+from condense.facts.budget import fit, worth_keeping
 from condense.facts.calls import (
     Call,
     command_of,
+    error_line,
     is_edit,
     is_lookup,
     kind_of,
@@ -16,45 +18,41 @@ from condense.facts.calls import (
 )
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run
 from condense.facts.markdown import ledger_of, render
-from condense.facts.names import Names
+from condense.facts.names import weightiest
 from condense.facts.rules import language_spoken, rules_in
-from condense.facts.texts import estimate, one_line, plain_text, shortened
+from condense.facts.texts import estimate, leaves, one_line, plain_text
 from condense.facts.todos import TodoList
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
 
 QUESTION = 80  # characters
 SHORT = 8  # tokens; such an answer may say nothing without its question
-LAST_REPLY = 120  # tokens
 STALE = 50  # calls after which an error that nobody came back to is taken for settled
-MESSAGE = 120  # characters of an error
 _ASKS = re.compile(r"[?？؟]")
-_TELLING = re.compile(
-    r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
-    re.IGNORECASE,
-)
-# A path, or a place in a file.
-_PLACE = re.compile(r"/|.:\d")
-_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}")
-_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff]{4}")
-_TAGS = re.compile(r"</?\w+>")
-_SEARCHED = 20_000  # characters of an answer that are looked at
+# Arguments that choose among a tool's own words.
+_CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
 
 
 @dataclass(slots=True)
 class Notebook:
-    """Facts so far, each kind by what identifies a fact, the newest last."""
+    """Facts so far, each kind by what identifies a fact, the newest last.
+
+    ``sources`` has the id of the message that told of each last.
+    """
 
     requests: dict[Request, None] = field(default_factory=dict)
     rules: dict[str, None] = field(default_factory=dict)
     files: dict[str, FileUse] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     todos: TodoList = field(default_factory=TodoList)
-    names: Names = field(default_factory=Names)
     last_reply: str = ""
+    sources: dict[object, str] = field(default_factory=dict)
     _failures: dict[str, tuple[int, Failure]] = field(default_factory=dict)
+    # After how many calls a text came that may have names, and whether a result printed it.
+    _told: list[tuple[int, str, bool]] = field(default_factory=list)
     _calls: int = 0
     _reply: str = ""
+    _source: str = ""
 
     def read(self, messages: Sequence[Message]) -> None:
         """Note the facts of messages, and go on from the ledgers of summaries and markers."""
@@ -62,43 +60,73 @@ class Notebook:
         for message, call in read_calls(messages):
             calls.setdefault(message.id, []).append(call)
         for message in messages:
+            self._source = message.id
             if earlier := ledger_of(message):
                 self.carry(earlier)
             elif message.role == "assistant":
                 self._hear(message)
-            elif text := said(message):
+            elif not (message.is_summary or message.is_marker) and (text := message.words.strip()):
                 question = "" if estimate(text) > SHORT or _ASKS.search(text) else self._reply
-                _renew(self.requests, Request(text, question_in(question)), None)
+                self._renew(self.requests, Request(text, question_in(question)))
             for call in calls.pop(message.id, ()):
-                self.watch(call)
+                self._watch(call)
         language = language_spoken(messages)
         for request in self.requests:
+            self._source = self.sources[request]
             for rule in rules_in(request.text, language):
-                _renew(self.rules, rule, None)
+                self._renew(self.rules, rule)
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
         for rule in reversed(earlier.rules):
-            _renew(self.rules, rule, None)
+            self._renew(self.rules, rule)
         for request in reversed(earlier.requests):
-            _renew(self.requests, request, None)
+            self._renew(self.requests, request)
         for file in reversed(earlier.files):
             self._touch(file.path, edited=file.edited)
         for run in reversed(earlier.runs):
             self._run(run.head, run.times)
         for failure in reversed(earlier.failures):
-            self._failures[failure.subject] = self._calls, failure
+            self._renew(self._failures, failure.subject, (self._calls, failure))
         self.todos.carry(earlier.todos, earlier.done)
-        self.names.carry(earlier.names)
+        self._told.append((self._calls, " ".join(earlier.names), False))
         self.last_reply = earlier.last_reply or self.last_reply
 
-    def watch(self, call: Call) -> None:
+    @property
+    def failures(self) -> list[Failure]:
+        """The errors that still stand, oldest first."""
+        return [one for at, one in self._failures.values() if self._calls - at < STALE]
+
+    def ledger(self) -> Ledger:
+        """Return all that is known, newest first; names by their weight."""
+        told = [(self._calls - at, text, printed) for at, text, printed in self._told]
+        return Ledger(
+            rules=tuple(reversed(self.rules)),
+            requests=tuple(reversed(self.requests)),
+            todos=self.todos.open,
+            done=self.todos.done,
+            files=tuple(reversed(self.files.values())),
+            runs=tuple(reversed(self.runs.values())),
+            failures=tuple(reversed(self.failures)),
+            names=tuple(weightiest(told)),
+            last_reply=self.last_reply,
+        )
+
+    def _hear(self, reply: Message) -> None:
+        text = reply.text
+        self._reply = text or self._reply
+        self._told.append((self._calls, text, False))
+        if text.strip() and not reply.tool_uses:
+            self.last_reply = text.strip()
+
+    def _watch(self, call: Call) -> None:
         """Note what a tool was called for, how that went, and what the user said to it."""
         self._calls += 1
         if words := call.user_words.strip():
-            _renew(self.requests, Request(words, call.about), None)
+            self._renew(self.requests, Request(words, call.about))
         self.todos.follow(call)
-        self.names.note(call)
+        said = "\n".join(leaves(call.arguments, _CHOICES))
+        self._told += [(self._calls, said, False), (self._calls, call.answer, True)]
         paths = touched_paths(call)
         command = "" if paths else command_of(call)
         for path in paths:
@@ -111,52 +139,21 @@ class Notebook:
             if call.outcome == "ok":
                 self._failures.pop(subject, None)
             elif call.outcome == "failed" and not looks and (line := error_line(call.answer)):
-                _renew(self._failures, subject, (self._calls, Failure(subject, line)))
-
-    def failures(self) -> list[Failure]:
-        """Return the errors that still stand, oldest first."""
-        return [one for at, one in self._failures.values() if self._calls - at < STALE]
-
-    def ledger(self) -> Ledger:
-        """Return all that is known, newest first; names by their weight."""
-        return Ledger(
-            rules=tuple(reversed(self.rules)),
-            requests=tuple(reversed(self.requests)),
-            todos=self.todos.open,
-            done=self.todos.done,
-            files=tuple(reversed(self.files.values())),
-            runs=tuple(reversed(self.runs.values())),
-            failures=tuple(reversed(self.failures())),
-            names=tuple(self.names.weightiest()),
-            last_reply=self.last_reply,
-        )
-
-    def _hear(self, reply: Message) -> None:
-        text = reply.text
-        self._reply = text or self._reply
-        self.names.hear(text)
-        if text.strip() and not reply.tool_uses:
-            self.last_reply = shortened(text.strip(), LAST_REPLY)
+                self._renew(self._failures, subject, (self._calls, Failure(subject, line)))
 
     def _touch(self, path: str, *, edited: bool) -> None:
         known = self.files.get(path)
-        _renew(self.files, path, FileUse(path, edited or (known is not None and known.edited)))
+        self._renew(self.files, path, FileUse(path, edited or (known is not None and known.edited)))
 
     def _run(self, head: str, times: int) -> None:
         known = self.runs.get(head, Run(head, 0))
-        _renew(self.runs, head, replace(known, times=known.times + times))
+        self._renew(self.runs, head, replace(known, times=known.times + times))
 
-
-def _renew[Key: Hashable, Value](facts: dict[Key, Value], key: Key, value: Value) -> None:
-    """Set the fact and make it the newest."""
-    facts.pop(key, None)
-    facts[key] = value
-
-
-def said(message: Message) -> str:
-    """Return the user's own words in a message, "" where it is none of theirs."""
-    is_theirs = message.role == "user" and not (message.is_summary or message.is_marker)
-    return message.words.strip() if is_theirs else ""
+    def _renew(self, facts: dict[Any, Any], key: object, value: object = None) -> None:
+        """Set the fact and make it the newest."""
+        facts.pop(key, None)
+        facts[key] = value
+        self.sources[key] = self._source
 
 
 def question_in(reply: str) -> str:
@@ -165,31 +162,13 @@ def question_in(reply: str) -> str:
     return one_line(lines[-1], QUESTION) if lines else ""
 
 
-def error_line(answer: str) -> str:
-    """Return the line that tells most of an error, "" where none says anything.
-
-    That is Python's last one, else the first that names an error, else the first; a word and a
-    path say nothing.
-    """
-    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
-    lines = [line for line in lines if _says_something(line)]
-    if "Traceback (most recent call last)" in answer:
-        lines.reverse()
-    return one_line(next(filter(_TELLING.search, lines), next(iter(lines), "")), MESSAGE)
-
-
-def _says_something(line: str) -> bool:
-    words = " ".join([word for word in line.split() if not _PLACE.search(word)])
-    is_said = _TWO_WORDS.search(words) and not words.endswith(":")
-    return bool(is_said or _UNSPACED.search(words))
-
-
 # A twenty-fifth of the window of Claude's models, 200,000 tokens.
 BUDGET = 8_000
 SHARE = 0.04
-# What a ledger may take of what it newly stands for, and what it may take in any case: of a small
-# window, whose session is no shorter than others, up to a tenth.
-OF_HIDDEN, LEAST = 0.13, 200
+# What a ledger usually takes of what it newly stands for; what it may take where there is more to
+# keep, and what it may take in any case: of a small window, whose session is no shorter than
+# others, up to a tenth.
+USUAL, OF_HIDDEN, LEAST = 0.0125, 0.13, 200
 OF_WINDOW, LEAST_OF_WINDOW = 0.1, 1_000
 
 
@@ -213,16 +192,14 @@ def gather(
     notebook.read(hidden)
     known = estimate(plain_text([message for message in hidden if ledger_of(message)]))
     new = estimate(plain_text(hidden)) - known
-    wanted = known + max(LEAST, OF_HIDDEN * new)
+    most = known + max(LEAST, OF_HIDDEN * new)
 
     def excess(text: str) -> float:
         tokens = counter.count(text) if counter else estimate(text)
-        return max(tokens / budget_tokens, estimate(text) / wanted)
+        return max(tokens / budget_tokens, estimate(text) / most)
 
-    carried = estimate(" ".join(notebook.names.carried))
-    least, most = OF_NAMES
-    of_names = min(most, max(least, carried + NAMES * new))
-    return fit(notebook.ledger(), of_names, min(budget_tokens, wanted), excess)
+    facts = worth_keeping(notebook.ledger(), known + USUAL * new)
+    return fit(facts, min(budget_tokens, most), excess)
 
 
 def budget_in(window: int) -> int:

@@ -6,30 +6,48 @@ written; *named* where only its name stands there, and nobody knows what is said
 says it among the first five; *missing* otherwise.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
-from condense.facts.calls import is_edit, read_calls, touched_paths
-from condense.facts.lookup import Shown
-from condense.facts.markdown import BEGINNINGS, ledger_of, parse_ledger
-from condense.facts.probes import KINDS, FactKind, Probe, probes_of
-from condense.facts.texts import plain_text
+from condense.facts.calls import is_lookup
+from condense.facts.ledger import FileUse
+from condense.facts.markdown import BEGINNINGS, parse_ledger
+from condense.facts.names import names_in
+from condense.facts.notebook import Notebook
+from condense.facts.texts import Shown, plain_text
 from condense.messages import Message
 from condense.recall.passages import Recall
 
+# Receipts on record may have results, too: figures of replies.
+FactKind = Literal[
+    "edited_files", "read_files", "commands", "errors", "constraints", "names", "results"
+]
+KINDS: tuple[FactKind, ...] = get_args(FactKind)
 FactState = Literal["kept", "named", "recoverable", "missing"]
 STATES: tuple[FactState, ...] = get_args(FactState)
 FIRST = 5  # results of a search that are looked at
+MOST = 200  # facts of each kind, the newest; nobody reads more, and each is looked up
+LEAST = 8  # characters; a shorter command is a word that may stand anywhere
+AROUND = 40  # characters on each side with which a name was said
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A probe and what became of its fact; ``denied`` is of receipts on record."""
+    """One fact and what became of it: ``text`` for people, ``needle`` to look for.
 
-    probe: Probe
-    state: FactState
+    ``source`` is the id of the message that told of it last, ``context`` what was said with a
+    name. ``folder`` and ``denied`` are of receipts on record.
+    """
+
+    kind: FactKind
+    text: str
+    needle: str
+    source: str = ""
+    folder: str = ""
+    context: str = ""
+    state: FactState = "missing"
     denied: bool = False
 
 
@@ -63,7 +81,7 @@ class Receipt:
     def tallies(self) -> Mapping[FactKind, Tally]:
         """The counts of every kind that occurs, the kind with the worst score first."""
         counts = {
-            kind: _tally([f for f in self.findings if f.probe.kind == kind]) for kind in KINDS
+            kind: _tally([one for one in self.findings if one.kind == kind]) for kind in KINDS
         }
         there = [(kind, tally) for kind, tally in counts.items() if tally.total]
         return dict(sorted(there, key=lambda one: one[1].score))
@@ -73,9 +91,9 @@ class Receipt:
         """The counts of all kinds together."""
         return _tally(self.findings)
 
-    def of(self, state: FactState) -> tuple[Probe, ...]:
-        """Return the probes that ended like this, to list or to put back."""
-        return tuple([finding.probe for finding in self.findings if finding.state == state])
+    def of(self, state: FactState) -> tuple[Finding, ...]:
+        """Return the facts that ended like this, to list or to put back."""
+        return tuple([finding for finding in self.findings if finding.state == state])
 
     def with_kept(self, index: int) -> Self:
         """Return the receipt after a fact was put back, by the index of its finding."""
@@ -84,25 +102,17 @@ class Receipt:
 
     def with_sources(self, ids: Mapping[str, str]) -> Self:
         """Return the receipt for copies of the messages, by the ids of the originals."""
-        probes = [one.probe for one in self.findings]
-        copies = [replace(one, source=ids.get(one.source, one.source)) for one in probes]
-        pairs = zip(self.findings, copies, strict=True)
-        return type(self)(tuple([replace(one, probe=probe) for one, probe in pairs]))
+        known = [(one, ids.get(one.source, one.source)) for one in self.findings]
+        return type(self)(tuple([replace(one, source=source) for one, source in known]))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain data, to store with the condensation."""
-        return [
-            {**asdict(one.probe), "state": one.state, "denied": one.denied} for one in self.findings
-        ]
+        return [asdict(one) for one in self.findings]
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Self:
         """Return the receipt that :meth:`to_json` gave, now or in an earlier release."""
-        findings = []
-        for item in data:
-            probe = {key: said for key, said in item.items() if key not in {"state", "denied"}}
-            findings.append(Finding(Probe(**probe), item["state"], item.get("denied", False)))
-        return cls(tuple(findings))
+        return cls(tuple([Finding(**item) for item in data]))
 
 
 def receipt(
@@ -117,10 +127,10 @@ def receipt(
     ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
     tells whether a file still exists. What neither is there for is not recoverable.
     """
-    probes = probes_of(hidden)
+    facts = _facts_in(hidden)
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
-    files = dict(_files_of(kept))
-    states = [_state(probe, shown, files) for probe in probes]
+    files = _files_of(kept)
+    states = [_state(fact, shown, files) for fact in facts]
     said = {message.id: message for message in hidden}
 
     @cache
@@ -128,47 +138,75 @@ def receipt(
         return " ".join(plain_text([said[id_].lasting]).split()) if id_ in said else ""
 
     found: list[Finding] = []
-    for probe, known in zip(probes, states, strict=True):
-        state: FactState = known or "missing"
-        if known is None:
-            first = [text_of(one.id) for one in search(probe.text, FIRST)] if search else []
-            is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
-            if is_there or any(probe.needle in text for text in first):
-                state = "recoverable"
-        found.append(Finding(probe, state))
+    for fact, state in zip(facts, states, strict=True):
+        now = state
+        if state == "missing":
+            first = [text_of(one.id) for one in search(fact.text, FIRST)] if search else []
+            is_there = on_disk and fact.kind.endswith("_files") and on_disk(fact.text)
+            if is_there or any(fact.needle in text for text in first):
+                now = "recoverable"
+        found.append(replace(fact, state=now))
     return Receipt(tuple(found))
 
 
-def _state(probe: Probe, shown: Shown, files: Mapping[str, bool]) -> FactState | None:
-    """Return whether a fact is kept or named, None where nothing of it stands there."""
-    if probe.kind.endswith("_files"):
-        edited = files.get(probe.text)
-        if edited or (edited is not None and probe.kind == "read_files"):
-            return "kept"
-        *folders, name = probe.text.rsplit("/", 2)
-        near = f"{folders[-1]}/{name}" if folders else name
-        if shown.says(near):
-            return "kept" if folders else "named"
-        return "named" if edited is not None or shown.says(name) else None
-    if probe.kind == "names":
-        if shown.has(probe.context):
-            return "kept"
-        return "named" if shown.says(probe.needle) else None
-    return "kept" if shown.has(probe.needle) else None
+def _facts_in(hidden: Sequence[Message]) -> list[Finding]:
+    """Return the facts, kind by kind, each once and where it was said last."""
+    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}
+    by_kind = {kind: [fact for fact in told.values() if fact.kind == kind] for kind in KINDS}
+    return [fact for facts in by_kind.values() for fact in facts[-MOST:]]
 
 
-def _files_of(kept: Sequence[Message] | str) -> Iterable[tuple[str, bool]]:
-    """Yield the paths that ledgers and calls tell of, and whether they were edited."""
+def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
+    notebook = Notebook()
+    notebook.read(hidden)
+    sources = notebook.sources
+    for path, file in notebook.files.items():
+        kind: FactKind = "edited_files" if file.edited else "read_files"
+        yield Finding(kind, path, path, sources[path])
+    for head in notebook.runs:
+        if len(head) >= LEAST and not is_lookup(head):
+            yield Finding("commands", head, head, sources[head])
+    for failure in notebook.failures:
+        line = failure.message.removesuffix("…")
+        yield Finding("errors", line, line, sources[failure.subject])
+    for rule in notebook.rules:
+        yield Finding("constraints", rule, rule.rstrip(" .!。！"), sources[rule])
+    for request in notebook.requests:
+        text = request.text
+        for name, at in names_in(text):
+            needle = name.removesuffix("…")
+            # With the words beside it in its line.
+            end = at + len(needle)
+            start = max(at - AROUND, text.rfind("\n", max(0, at - AROUND), at) + 1)
+            context = text[start : end + AROUND].partition("\n")[0].strip()
+            yield Finding("names", name, needle, sources[request], context=context)
+
+
+def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactState:
+    """Return whether a fact is kept or named; it is missing where nothing of it stands there."""
+    if fact.kind.endswith("_files"):
+        known = files.get(fact.text)
+        if known and (known.edited or fact.kind == "read_files"):
+            return "kept"
+        *folders, name = fact.text.rsplit("/", 2)
+        if folders and shown.says(f"{folders[-1]}/{name}"):
+            return "kept"
+        return "named" if known or shown.says(name) else "missing"
+    if shown.has(fact.context or fact.needle):
+        return "kept"
+    return "named" if fact.kind == "names" and shown.says(fact.needle) else "missing"
+
+
+def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
+    """Return the files that ledgers and calls tell of, by their paths."""
+    notebook = Notebook()
     if isinstance(kept, str):
         starts = [start for begin in BEGINNINGS if (start := kept.find(begin)) >= 0]
-        ledgers = [parse_ledger(kept[start:]) for start in starts]
+        for ledger in filter(None, [parse_ledger(kept[start:]) for start in starts]):
+            notebook.carry(ledger)
     else:
-        ledgers = [ledger_of(message) for message in kept]
-        for _, call in read_calls(kept):
-            if call.outcome == "ok":
-                yield from ((path, is_edit(call)) for path in touched_paths(call))
-    for ledger in filter(None, ledgers):
-        yield from ((file.path, file.edited) for file in ledger.files)
+        notebook.read(kept)
+    return notebook.files
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:

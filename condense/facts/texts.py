@@ -1,10 +1,12 @@
-"""Texts: what messages say, in plain characters and in tokens."""
+"""Texts: what messages say, in plain characters and in tokens, and words looked up in it."""
 
+import html
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
@@ -14,24 +16,77 @@ SHORTEST = 40  # characters; less of a text says nothing
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
 _LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
+_ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
+_APART = re.compile(r"(?<=\d) (?=[%‰€$£°])")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Quotes and marks of emphasis part nothing, and neither do signs that nobody sees; there are
+# several dashes.
+_QUOTES = "\"'`*\\\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00ad\u200b"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_WRITTEN_SIGNS = str.maketrans(_DASHES, "-" * len(_DASHES), _QUOTES)
+
+
+class Shown:
+    """A text in which facts are looked up, whatever way they are written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = plain(text)
+
+    def has(self, text: str) -> bool:
+        """Whether these words stand there; the first and last may be parts of others."""
+        wanted = plain(text)
+        return bool(wanted) and wanted in self.text
+
+    def says(self, name: str) -> bool:
+        """Whether a name stands there, and is no part of a longer one."""
+        wanted = plain(name)
+        start = self.text.find(wanted) if wanted else -1
+        while start >= 0 and (self._joins(start) or self._joins(start + len(wanted))):
+            start = self.text.find(wanted, start + len(wanted))
+        return start >= 0
+
+    def _joins(self, at: int) -> bool:
+        """Whether the characters before and after a place belong to one word."""
+        return 0 < at < len(self.text) and _is_word(self.text[at - 1]) and _is_word(self.text[at])
+
+
+def _is_word(character: str) -> bool:
+    # Scripts without spaces part no words.
+    in_script = "\u2e80" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7ff"
+    return character == "_" or (character.isalnum() and not in_script)
+
+
+def plain(text: str) -> str:
+    """Return the text without what does not count as a difference.
+
+    That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
+    dashes, commas between thousands, and what white space there is, if any before a unit's sign.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.casefold().translate(_WRITTEN_SIGNS).strip()
+    if not text.isalnum():
+        text = _APART.sub("", " ".join(text.split()))
+    return _THOUSANDS.sub("", text) if "," in text else text
 
 
 def plain_text(messages: Iterable[Message]) -> str:
     """Return all that the messages say: texts, tool calls' arguments and tool results."""
-    return "\n".join(
-        [text for message in messages for block in message.blocks for text in _texts(block)]
-    )
-
-
-def _texts(block: Block) -> Iterator[str]:
-    match block:
-        case TextBlock(text):
-            yield text
-        case ToolUseBlock(_, name, input_):
-            yield name
-            yield from leaves(input_)
-        case ToolResultBlock():
-            yield result_text(block)
+    texts: list[str] = []
+    for message in messages:
+        for block in message.blocks:
+            match block:
+                case TextBlock(text):
+                    texts.append(text)
+                case ToolUseBlock(_, name, input_):
+                    texts += (name, *leaves(input_))
+                case ToolResultBlock():
+                    texts.append(result_text(block))
+    return "\n".join(texts)
 
 
 def result_text(result: ToolResultBlock) -> str:
@@ -41,17 +96,17 @@ def result_text(result: ToolResultBlock) -> str:
     return result.content or ""
 
 
-def leaves(value: Any) -> Iterator[str]:
-    """Yield all that a call's arguments say."""
+def leaves(value: Any, but: Container[str] = ()) -> Iterator[str]:
+    """Yield all that a call's arguments say, those left out that are called as ``but`` has it."""
     match value:
         case str():
             yield value
         case dict():
-            for item in value.values():
-                yield from leaves(item)
+            for key, item in value.items():
+                yield from leaves(item, but) if key not in but else ()
         case list() | tuple():
             for item in value:
-                yield from leaves(item)
+                yield from leaves(item, but)
         case None:
             return
         case _:

@@ -1,7 +1,7 @@
 """The to-do list, as the last call that wrote it left it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from condense.facts.calls import Call
@@ -38,14 +38,13 @@ class TodoList:
     @property
     def done(self) -> int:
         """How many items are ticked off."""
-        return self._counted + sum([status in _DONE for _, status in self._items.values()])
+        return self._counted + len(self._items) - len(self.open)
 
-    def carry(self, todos: Iterable[Todo], done: int) -> None:
+    def carry(self, todos: Sequence[Todo], done: int) -> None:
         """Take over a list as an earlier ledger had it; an empty one says nothing."""
-        if items := {one.id: (one.text, "active" if one.active else "") for one in todos}:
-            self._items, self._counted = items, done
-        elif done:
-            self._items, self._counted = {}, done
+        if todos or done:
+            self._items = {one.id: (one.text, "active" if one.active else "") for one in todos}
+            self._counted = done
 
     def follow(self, call: Call) -> None:
         """Apply a call, if it is about a to-do list and went well."""
@@ -66,12 +65,13 @@ class TodoList:
         given = call.arguments
         found = next((given[key] for key in ("taskId", "task_id", "id") if key in given), "")
         id_ = "".join(str(found).split())[:TEXT]
-        subject, status = given.get("subject"), given.get("status")
-        text = subject if isinstance(subject, str) else ""
-        if id_ in self._items:
-            known = self._items[id_]
-            self._put(id_, text or known[0], status if isinstance(status, str) else known[1])
-        elif id_ and isinstance(status, str) and self._counted and status.lower() not in _DONE:
+        text, status = [
+            value if isinstance(value, str) else ""
+            for value in (given.get("subject"), given.get("status"))
+        ]
+        if known := self._items.get(id_):
+            self._put(id_, text or known[0], status or known[1])
+        elif id_ and self._counted and status.lower() not in {*_DONE, ""}:
             # An earlier ledger only counted it.
             self._counted -= 1
             self._put(id_, text or f"#{id_}", status)

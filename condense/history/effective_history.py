@@ -107,3 +107,20 @@ def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Messag
         else:
             made.append(message)
     return tuple(made)
+
+
+def replace_hidden(
+    effective: Sequence[Message], hidden: Sequence[str], message: Message
+) -> tuple[Message, ...]:
+    """Return the history with ``message``, a summary or marker, after the last one it hides.
+
+    What a clearing's marker stands for stays, with one line for each result it clears.
+    """
+    ids = frozenset(hidden)
+    last = [place for place, one in enumerate(effective) if one.id in ids][-1]
+    before: Sequence[Message] = effective[: last + 1]
+    if message.tags.cleared:
+        before = clear_results(before, message.tags.cleared)
+    else:
+        before = [one for one in before if one.id not in ids]
+    return (*before, message, *effective[last + 1 :])

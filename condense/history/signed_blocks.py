@@ -16,24 +16,19 @@ def is_thinking(block: Block) -> bool:
     return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
 
 
-def count_thinking(messages: Iterable[Message]) -> int:
-    """Return how many blocks of thinking in some messages are still sent."""
-    bound = [message for message in messages if not message.tags.unbound]
-    return sum([is_thinking(block) for message in bound for block in message.blocks])
-
-
 def without_thinking(message: Message) -> Message:
     """Return the message without any thinking."""
     blocks = tuple([block for block in message.blocks if not is_thinking(block)])
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 
 
-def behind(effective: Sequence[Message], hidden: Iterable[str]) -> Sequence[Message]:
-    """Return what stays of an effective history behind the first message that is hidden."""
+def count_thinking_behind(effective: Sequence[Message], hidden: Iterable[str]) -> int:
+    """Return how many blocks of thinking that are still sent stand behind what is hidden first."""
     ids = frozenset(hidden)
     places = [place for place, one in enumerate(effective) if one.id in ids]
-    first = places[0] if places else len(effective)
-    return [message for message in effective[first:] if message.id not in ids]
+    behind = effective[places[0] :] if places else ()
+    bound = [one for one in behind if not (one.tags.unbound or one.id in ids)]
+    return sum([is_thinking(block) for message in bound for block in message.blocks])
 
 
 def unbind(
@@ -42,7 +37,9 @@ def unbind(
     """Return the messages with the thinking in those behind a change no longer to be sent."""
     return tuple(
         [
-            one.with_tags(unbound=True) if count_thinking((one,)) and is_behind(one) else one
+            one.with_tags(unbound=True)
+            if any(map(is_thinking, one.blocks)) and is_behind(one)
+            else one
             for one in messages
         ]
     )

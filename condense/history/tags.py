@@ -8,7 +8,7 @@ from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.history.effective_history import InForce, clear_results, effective_history
+from condense.history.effective_history import InForce, effective_history
 from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
 
@@ -58,23 +58,6 @@ def hide_behind(
     unbound = unbind(messages, lambda one: one.order > first.order and one.id not in targets)
     tags_changed = tuple(map(tagged, unbound)) if parent else unbound
     return _insert_after(tags_changed, targets, made)
-
-
-def replace_hidden(
-    effective: Sequence[Message], hidden: Sequence[str], message: Message
-) -> tuple[Message, ...]:
-    """Return the history with ``message``, a summary or marker, after the last one it hides.
-
-    What a clearing's marker stands for stays, with one line for each result it clears.
-    """
-    ids = frozenset(hidden)
-    last = [place for place, one in enumerate(effective) if one.id in ids][-1]
-    before: Sequence[Message] = effective[: last + 1]
-    if message.tags.cleared:
-        before = clear_results(before, message.tags.cleared)
-    else:
-        before = [one for one in before if one.id not in ids]
-    return (*before, message, *effective[last + 1 :])
 
 
 def _parent(tags: Tags) -> dict[str, str]:

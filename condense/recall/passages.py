@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from itertools import batched
+from typing import NamedTuple, Protocol
 
 from condense.messages import BESIDE, RECALLED, TextBlock
 from condense.tokens.counters import TokenCounter
@@ -14,12 +15,15 @@ MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 MOST_PASSAGES = 5
 # How well a passage must fit to stand there unasked, and how much better for each token it takes.
 LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0006
-OPENING = "<recalled>"
+OPENING, CLOSING = "<recalled>", "</recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
     "It may not matter here; whatever is said later holds."
 )
-_CLOSING = re.compile(r"<(?=/\s*recalled>)", re.IGNORECASE)
+# What a passage says can neither end the block nor look like the beginning of the next passage.
+_MISLEADING = re.compile(r"<(?=/\s*recalled>)|^\[(?=message \d)", re.IGNORECASE | re.MULTILINE)
+_HARMLESS = {"<": "&lt;", "[": "&#91;"}
+_HEADING = re.compile(r"\n\n\[message (\d{1,10})(?:, ([^]\n]+))?\]\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,14 @@ class Passage:
     text: str
     fit: float
     said_on: date | None = None
+
+
+class Told(NamedTuple):
+    """A passage as it was told: the number of its message, that message's day, and the text."""
+
+    seq: int
+    day: str
+    text: str
 
 
 class Recall(Protocol):
@@ -55,24 +67,38 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    Those that hardly fit the words are left out, long ones first; None where nothing is left.
-    Under ``BESIDE`` the block says for the page which they are: ``passages`` has the seq, the fit
-    and the tokens of each, in the order of the text.
+    Those that hardly fit the words are left out, long ones first; None where nothing is left. Under
+    ``BESIDE`` the block says for the page which they are: ``passages`` has the seq, the rank, the
+    fit and the tokens of each, in the order of the text.
     """
-    kept: list[tuple[Passage, str, int]] = []
+    kept: list[tuple[str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
     for passage in found:
-        told = f"[{_place(passage)}]\n{_CLOSING.sub('&lt;', passage.text.strip())}"
+        said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], passage.text.strip())
+        told = f"[{_place(passage)}]\n{said}"
         tokens = counter.count(told) + 1
         if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
             free -= tokens
-            kept.append((passage, told, tokens))
+            fit = round(passage.fit, 2)
+            place = {"seq": passage.seq, "rank": len(kept) + 1, "fit": fit, "tokens": tokens}
+            kept.append((told, place))
     if not kept:
         return None
-    kept.sort(key=lambda one: one[0].seq)
-    places = [{"seq": one.seq, "fit": round(one.fit, 2), "tokens": n} for one, _text, n in kept]
-    text = _wrapped([told for _passage, told, _tokens in kept])
+    kept.sort(key=lambda one: one[1]["seq"])
+    text = _wrapped([told for told, _ in kept])
+    places = [place for _, place in kept]
     return TextBlock(text, {BESIDE: {"kind": RECALLED, "passages": places}})
+
+
+def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
+    """Return each passage of a block as it was told, and what else stands before the first.
+
+    Together that is all that the model reads of it, also where another program wrote the block.
+    """
+    said = text.removeprefix(f"{OPENING}\n{_INTRODUCTION}").removesuffix(CLOSING)
+    before, *found = _HEADING.split(said)
+    passages = batched(found, 3)
+    return before.strip(), [Told(int(seq), day or "", told.strip()) for seq, day, told in passages]
 
 
 def _place(passage: Passage) -> str:
@@ -82,4 +108,4 @@ def _place(passage: Passage) -> str:
 
 
 def _wrapped(told: Sequence[str]) -> str:
-    return "\n\n".join([f"{OPENING}\n{_INTRODUCTION}", *told]) + "\n</recalled>"
+    return "\n\n".join([f"{OPENING}\n{_INTRODUCTION}", *told]) + f"\n{CLOSING}"

@@ -9,8 +9,16 @@ from condense.facts.texts import one_line
 from condense.history.boundaries import pair_calls, require_enough, safe_cuts, unread_tail
 from condense.messages import Tags, TextBlock, content_to_api
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
-from condense.reduction.recap import Split, instruction, opening, stand_in, with_written
-from condense.reduction.strategy import ByModel, Strategy, make_reduction
+from condense.reduction.strategy import (
+    ByModel,
+    Split,
+    Strategy,
+    instruction,
+    make_reduction,
+    opening,
+    stand_in,
+    with_written,
+)
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 from condense.tokens.counters import TokenCount
@@ -57,7 +65,7 @@ class ChosenMessages(ByModel):
         split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
         prompt = instruction(self, split, gauge, kit)
         written = await Writer(gauge, kit).write(hidden, prompt)
-        made = await _stand_in(self, split, gauge, kit, written.summary)
+        made = _stand_in(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -88,7 +96,7 @@ class FromOriginals(ByModel):
         gauge = Gauge(situation, kit.counter)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
         written = await Writer(gauge, kit).write(situation.picked, prompt)
-        made = await _stand_in(self, split, gauge, kit, written.summary)
+        made = _stand_in(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -104,15 +112,13 @@ def alone(situation: Situation) -> Situation:
     return replace(situation, tokens=TokenCount(tokens))
 
 
-async def _stand_in(
-    strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str
-) -> Reduction:
+def _stand_in(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str) -> Reduction:
     """Return the reduction in which a summary stands for a part from the midst of a history."""
     tags, head = Tags(condense_id=kit.new_id()), opening(summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:
         tags = Tags(truncation_id=tags.condense_id)
         head = opening(summary, "range_preface")
-    return await stand_in(strategy, split, gauge, kit, (head,), tags=tags)
+    return stand_in(strategy, split, gauge, kit, (head,), tags=tags)
 
 
 class ChosenResult(ByModel):

@@ -4,16 +4,15 @@ import enum
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from condense.facts.markdown import BEGINNINGS as LEDGERS
-from condense.history.command_blocks import REMINDER
 from condense.history.signed_blocks import without_compaction
 from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock
 from condense.prompts import load_prompt
 from condense.reduction import carryover
-from condense.reduction.recap import HEADING, opening
+from condense.reduction.strategy import HEADING, opening
 
 LAYER = "## Part of the Summary, Merged {rank} Times\n"
 _LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))
@@ -29,6 +28,7 @@ class PartKind(enum.StrEnum):
     REQUEST = "request"
     PINS = "pins"
     ENVIRONMENT = "environment"
+    RECALLED = "recalled"
 
 
 _BEGINNINGS = {
@@ -37,7 +37,7 @@ _BEGINNINGS = {
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
     **dict.fromkeys(LEDGERS, PartKind.LEDGER),
     "<system-reminder>\n## File Context: ": PartKind.FILES,
-    REMINDER: PartKind.WORKFLOWS,
+    carryover.REMINDER: PartKind.WORKFLOWS,
     f"{carryover.REQUEST}\n": PartKind.REQUEST,
     f"{carryover.FIRST}\n": PartKind.REQUEST,
     f"{carryover.ANSWERED}\n": PartKind.REQUEST,
@@ -45,10 +45,14 @@ _BEGINNINGS = {
     "<environment_details>": PartKind.ENVIRONMENT,
 }
 _PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
-# What is told of the world beside somebody's words; nothing in it can end it.
+# What is told beside words, of the world and of what is hidden; nothing in it can end it. From one
+# on that does not end, all are words: the end is looked for once.
 _BESIDE = re.compile(
-    r"(?:\A|\n\n)(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)", re.DOTALL
+    r"(?:\A|\n\n)(?:(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)"
+    r"|(<recalled>\n.*?\n</recalled>)(?=\n\n|\Z)|(<(?:environment_details|recalled)>\n.*))",
+    re.DOTALL,
 )
+_KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED, None)
 
 
 def part_kind(text: str) -> PartKind | None:
@@ -72,9 +76,9 @@ def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
 
 def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
     """Yield what somebody wrote, and what was put beside it, of what was sent as one text."""
-    for index, part in enumerate(_BESIDE.split(text)):
-        if said := part.strip("\n"):
-            yield PartKind.ENVIRONMENT if index % 2 else None, said
+    for kind, part in zip(cycle(_KINDS), _BESIDE.split(text), strict=False):
+        if part and (said := part.strip("\n")):
+            yield kind, said
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,14 @@ from condense.history.boundaries import unread_tail
 from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import load_prompt
-from condense.reduction.carryover import carry_newest, repeated_directives, room_beside, tell_unread
+from condense.reduction.carryover import (
+    carry_newest,
+    facts_of,
+    repeated_directives,
+    room_beside,
+    tell_unread,
+)
 from condense.reduction.strategy import ByRule, make_reduction
-from condense.summaries.attachments import facts_of
 from condense.summaries.summarizer import Kit
 
 NO_LEDGER = "The facts of what is hidden did not fit and were left out."

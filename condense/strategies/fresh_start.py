@@ -1,8 +1,7 @@
 """Fresh start: one summary of all that the model has read."""
 
 from condense.budget.situation import Gauge, Reduction, Situation
-from condense.reduction.recap import split_at, summarise
-from condense.reduction.strategy import ByModel
+from condense.reduction.strategy import ByModel, split_at, summarise
 from condense.summaries.summarizer import Kit
 
 

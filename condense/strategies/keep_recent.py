@@ -6,10 +6,9 @@ from dataclasses import replace
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import DidNotShrink
 from condense.history.boundaries import safe_cuts, unread_tail
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Message
-from condense.reduction.recap import split_at, summarise
-from condense.reduction.strategy import ByModel
+from condense.reduction.strategy import ByModel, split_at, summarise
 from condense.summaries.summarizer import Kit
 
 # As many as Roo Code kept before it started afresh.

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
-from condense.reduction.recap import opening, split_at, stand_in
-from condense.reduction.strategy import ByRule
-from condense.summaries.attachments import facts_of
+from condense.reduction.carryover import facts_of
+from condense.reduction.strategy import ByRule, opening, split_at, stand_in
 from condense.summaries.summarizer import Kit
 
 NO_FACTS = "The hidden messages held no request, file or command."
@@ -25,5 +24,5 @@ class LedgerAlone(ByRule):
         split = split_at(gauge)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
         head = (opening("" if facts else NO_FACTS), *facts)
-        made = await stand_in(self, split, gauge, kit, head, facts=facts)
+        made = stand_in(self, split, gauge, kit, head, facts=facts)
         return replace(made, summary="\n\n".join([block.text for block in facts]))

@@ -3,8 +3,14 @@
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
 from condense.prompts import load_prompt
-from condense.reduction.recap import instruction, opening, split_at, stand_in, with_written
-from condense.reduction.strategy import ByModel
+from condense.reduction.strategy import (
+    ByModel,
+    instruction,
+    opening,
+    split_at,
+    stand_in,
+    with_written,
+)
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
@@ -38,5 +44,5 @@ class ProviderCompaction(ByModel):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = await stand_in(self, split, gauge, kit, (block, opening()))
+        made = stand_in(self, split, gauge, kit, (block, opening()))
         return with_written(made, written, prompt, kit)

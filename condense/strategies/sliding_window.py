@@ -1,6 +1,7 @@
 """Sliding window: a marker with the facts of the oldest messages; no model is called."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
@@ -9,6 +10,7 @@ from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
 
 
+@dataclass
 class SlidingWindow(ByTruncation):
     """Hides half of the messages after the first one, and keeps the ledger of what it hides.
 
@@ -20,10 +22,8 @@ class SlidingWindow(ByTruncation):
     name = "sliding_window"
     label = "sliding window"
     description = "The oldest half is hidden, its facts are kept."
-
-    def __init__(self, fraction: float = 0.5, further: tuple[float, ...] = (0.75, 0.875)) -> None:
-        self.fraction = fraction
-        self.further = further
+    fraction: float = 0.5
+    further: tuple[float, ...] = (0.75, 0.875)
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
         """Yield the half, and where a request has to be made to fit, ever more."""

@@ -1,15 +1,12 @@
-"""Histories as a summary call shows them: as plain text, without old images, in parts."""
+"""Histories as a summary call shows them: without old images, in parts."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
 from condense.history.boundaries import safe_cuts
-from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.requests.request import replace_images
-from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
-from condense.requests.tools_as_text import tools_to_text
 from condense.tokens.counters import TokenCounter, count_messages
 
 OLD_IMAGE = "[Image]"
@@ -55,15 +52,6 @@ def _with_images_beside(message: Message) -> Message:
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
     images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
-
-
-def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
-    """Return messages with tool calls and results as text, and without reasoning."""
-    answered = inject_synthetic_results(messages, INTERRUPTED)
-    shown = answered if supports_images else replace_images(answered)
-    return tuple(
-        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
-    )
 
 
 def split_history(

@@ -7,9 +7,12 @@ from functools import partial
 
 from condense.budget.situation import Gauge
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
-from condense.messages import Message, OpaqueBlock
+from condense.history.signed_blocks import without_compaction, without_thinking
+from condense.messages import Message, OpaqueBlock, TextBlock
 from condense.prompts import framed, load_prompt
-from condense.requests.request import shape_request
+from condense.requests.request import replace_images, shape_request
+from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
+from condense.requests.tools_as_text import tools_to_text
 from condense.summaries.summarizer import (
     Kit,
     SummaryRequest,
@@ -19,7 +22,6 @@ from condense.summaries.summarizer import (
 )
 from condense.summaries.summary_request import (
     Part,
-    flatten,
     split_history,
     split_texts,
     without_old_images,
@@ -50,6 +52,17 @@ class Written:
     summary: str
     analysis: str = ""
     notes: tuple[str, ...] = ()
+
+
+def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
+    """Return messages with tool calls and results as text, and without reasoning."""
+    if not [True for one in messages for block in one.blocks if not isinstance(block, TextBlock)]:
+        return tuple(messages)
+    answered = inject_synthetic_results(messages, INTERRUPTED)
+    shown = answered if supports_images else replace_images(answered)
+    return tuple(
+        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
+    )
 
 
 class Writer:

@@ -62,9 +62,11 @@ def rebuilt(manifests: QuerySet[Manifest]) -> Counter[bytes]:
 
 @pytest.fixture
 def alice(db: None) -> User:
-    """The owner of everything; her messages are her own words, and no call names what she asks."""
+    """The owner of everything; her messages are her words, and no call names what she asks."""
     alice = User.objects.create_user("alice", password="correct horse")
-    Preferences.objects.create(owner=alice, environment_details=False, name_conversations=False)
+    Preferences.objects.create(
+        owner=alice, environment_details=False, name_conversations=False, auto_recall=False
+    )
     return alice
 
 

@@ -7,7 +7,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live.context_bar import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import RetriedWrites
 
 
 def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:

@@ -104,7 +104,6 @@ def condensing(new: Any) -> dict[str, Any]:
     ("settings", "prompt", "said"),
     [
         ({"customCondensingPrompt": "Old."}, "Old.", "is taken for"),
-        (condensing(" "), "Old.", "is taken for"),
         (condensing("New."), "New.", "is not used"),
         ({"customSupportPrompts": {"CONDENSE": ""}}, "", ""),
         ({"customSupportPrompts": {"CONDENSE": 7}}, None, ""),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import condense
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, each, messages
 from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.standin.rules import blocks_of
 
 SUMMARY_WANTED = "<summary>"
-AROUND = "<environment_details>"
+AROUND = ("<environment_details>", "<recalled>")
 HEADING = "## Conversation Summary"
 WATCH_WHEEL = """() => {
     const before = scroller.scrollTop;

@@ -57,12 +57,12 @@ def append(
     append_many(talk.pk, [(condense.Message(role, content), 20) for role, content in said])
 
 
-def make_history(title: str = "The logbook") -> str:
+def make_history() -> str:
     """A conversation of hundreds of messages.
 
     Its first 150 messages are hidden behind a summary, and its last ones were rewound.
     """
-    talk = start(title)
+    talk = start("The logbook")
     for number in range(1, 61):
         names = [f"call-{number}-{place}" for place in range(3)]
         lines = "A line of wind and waves.\n" * (200 if number == 9 else 0)
@@ -107,16 +107,6 @@ def make_attached() -> str:
     files = (("photo.png", make_png(300, 200)), ("a.py", b"print(1)"))
     blocks = [block_for(name, data) for name, data in files]
     append(talk, ("user", (condense.TextBlock("Look"), *blocks)))
-    return f"/c/{talk.pk}/"
-
-
-def make_stacked() -> str:
-    """A conversation in which one condensation stands on another."""
-    talk = start()
-    for text in ("One", "Two"):
-        append(talk, ("user", text), ("assistant", text))
-        made = summarise(talk)
-        put_on_record(talk, message=made, at_seq=made.seq - 1)
     return f"/c/{talk.pk}/"
 
 
@@ -180,10 +170,8 @@ def make_tampered() -> str:
 MAKERS: dict[str, Callable[[], str]] = {
     "rows": make_rows,
     "history": make_history,
-    "another history": lambda: make_history("Another logbook"),
     "rich": make_rich,
     "attached": make_attached,
-    "stacked": make_stacked,
     "compared": make_compared,
     "course": make_course,
     "tampered": make_tampered,

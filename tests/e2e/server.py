@@ -16,6 +16,7 @@ SETTINGS = {
     "messages_kept": "3",
     "step_limit": "50",
     "environment_details": "on",
+    "auto_recall": "on",
     "shortcuts": "on",
 }
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')

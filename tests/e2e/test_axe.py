@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from tests.e2e.accessibility import complaints, open_all, problems
 from tests.e2e.conftest import OpenPage
-from tests.e2e.tabs import Tabs
 
 PAGES = (
     *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
@@ -46,16 +45,6 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
 
-def test_undoing_several_condensations_is_accessible(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """The question that says how many, on a phone."""
-    page = open_page(addresses["stacked"], width=360)
-    page.get_by_role("button", name="Undo this and the later ones").click()
-    page.get_by_role("dialog", name="Undo this and the later condensation?").wait_for()
-    assert complaints(page) == []
-
-
 def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """What was found, beside the page and in the conversation."""
     page = open_page(f"{addresses['history']}?at=48.48&q=heliotrope")
@@ -83,14 +72,6 @@ def test_the_pages_of_costs_and_records_lead_on(
     expect(page.get_by_text("Entry 7 is not what was written")).to_be_visible()
     page.goto("/api/docs")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_signing_in_is_accessible(tabs: Tabs) -> None:
-    """For someone who has no session."""
-    page = tabs.open(known=False)
-    page.goto("/")
-    page.get_by_role("heading", name="Sign in").wait_for()
-    assert complaints(page) == []
 
 
 def test_what_is_suggested_while_typing_is_accessible(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.accessibility import complaints
 from tests.e2e.chat import HEADING, Chat, figures, texts, wants_summary
@@ -48,45 +48,6 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(1)
     assert chat.color(chat.rows("You").first) != chat.color(chat.rows("You").last)
-
-
-def test_an_answer_stands_once_where_the_transcript_is_fetched_late(
-    page: Page, open_chat: OpenChat, standin: Standin
-) -> None:
-    """The rows that a condensation changed may have the reply before its text has arrived."""
-    chat = open_chat(**SMALL)
-    standin.then(Reply("Noted."), summary(), Reply("The flower is heliotrope-42."))
-    chat.ask(long(PASSWORD))
-    late, held = Gate(), list[Route]()
-
-    def hold(route: Route) -> None:
-        held.append(route) if not late.is_open else route.continue_()
-
-    page.route("**/transcript/", hold)
-    other = chat.second()
-    chat.type(long("What is the password?"))
-    other.finished()
-    expect(other.rows("Agent").last).to_contain_text("The flower is")
-    page.evaluate(
-        """() => {
-            window.most = 0;
-            const look = () => {
-                const rows = [...document.querySelectorAll("article.message-assistant")];
-                const said = rows.filter((row) => row.textContent.includes("The flower is"));
-                window.most = Math.max(window.most, said.length);
-                requestAnimationFrame(look);
-            };
-            look();
-        }"""
-    )
-    late.open()
-    for route in held:
-        route.continue_()
-    chat.finished()
-    expect(chat.rows("Agent").last).to_contain_text("The flower is")
-    expect(chat.log.locator("[data-finished]")).to_have_count(0)
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.evaluate("window.most") == 1
 
 
 def test_the_button_says_what_it_would_do_or_why_it_does_nothing(

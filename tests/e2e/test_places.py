@@ -62,17 +62,3 @@ def test_what_hides_a_message_and_the_latest_are_a_click_away(
     fold = log(page).get_by_role("article", name="Context condensed")
     expect(fold).to_be_focused()
     expect(fold).to_be_in_viewport()
-
-
-def test_a_message_sent_from_the_middle_is_seen(
-    open_page: OpenPage, addresses: dict[str, str]
-) -> None:
-    """With its answer, at the end."""
-    page = open_page(f"{addresses['another history']}?at=43")
-    page.get_by_role("textbox", name="Message").fill("Is the ship still afloat?")
-    page.keyboard.press("Enter")
-    mine = log(page).get_by_role("article", name="You").last
-    expect(mine).to_contain_text("Is the ship still afloat?")
-    expect(page.get_by_role("button", name="Send")).to_be_visible()
-    expect(log(page).get_by_role("article", name="Agent").last).to_be_in_viewport()
-    expect(page.locator("#message-43")).to_have_count(0)

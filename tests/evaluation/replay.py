@@ -10,18 +10,17 @@ from typing import Any, override
 from condense.budget.budget import Budget
 from condense.budget.situation import Reduction, Situation, Trigger
 from condense.condenser.condenser import Condenser
-from condense.condenser.hooks import Hooks
+from condense.condenser.hooks import AttachFoldedFiles, Hooks, attach_ledger
 from condense.condenser.ladder import Policy
 from condense.errors import CondenseError
 from condense.folded_files.results import Folded
 from condense.folded_files.sections import fold_files
 from condense.history.boundaries import pair_calls
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.messages import Message
 from condense.reduction.strategy import Strategy
 from condense.replay import ExcerptSummarizer
 from condense.strategies import built_in_strategies, load_strategy
-from condense.summaries.attachments import AttachFoldedFiles, attach_ledger
 from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 from condense.tokens.counters import TokenCount, TokenCounter
 from tests.evaluation.contents import result_text

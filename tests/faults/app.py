@@ -43,9 +43,9 @@ _read_at: deque[float] = deque(maxlen=1)
 def _note_reading() -> None:
     """Have the writer of drafts note when it reads what it is about to store."""
     # It needs the models.
-    from chatapp.storage.partial_replies import writer  # noqa: PLC0415
+    from chatapp.storage.partial_replies import partial_replies  # noqa: PLC0415
 
-    keep = writer.keep
+    keep = partial_replies.keep
 
     def keep_and_note(number: int, read: Callable[[], Any], *, at_once: bool) -> None:
         def note_and_read() -> Any:
@@ -54,7 +54,7 @@ def _note_reading() -> None:
 
         keep(number, note_and_read, at_once=at_once)
 
-    writer.keep = keep_and_note  # type: ignore[method-assign] # as above
+    partial_replies.keep = keep_and_note  # type: ignore[method-assign] # as above
 
 
 def _look(connection: Any, **_: object) -> None:

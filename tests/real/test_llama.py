@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts.profiles import probe_profile
+from chatapp.accounts.accounts import probe_profile
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, message_store
 from tests.chatapp.claude import answered_by

@@ -92,15 +92,14 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
     asked = [request.text for request in reversed(facts.requests)]
     newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
     replies = [one for one in reversed(facts.requests) if one.to]
-    unsearched = condense.receipt(own, "")
-    probes = [finding.probe for finding in unsearched.findings]
+    found_facts = condense.receipt(own, "").findings
     results = []
     for one in condense.pair_calls(own).answered:
         about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
         results.append(f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}")
     found: tuple[Sequence[str], ...] = (
         asked if alone else [*asked[:1], *asked[-1:]],
-        [one.text for one in probes if one.kind == "constraints"],
+        [one.text for one in found_facts if one.kind == "constraints"],
         [f"{one.to} / {one.text}" for one in replies],
         [f"{one.subject}: {one.message}" for one in facts.failures],
         results,

@@ -6,12 +6,9 @@ from contextlib import suppress
 import pytest
 from django.conf import LazySettings
 
-from chatapp.accounts.profiles import provider_for
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
-from chatapp.context.turn_context import budget_for
-from chatapp.models import Preferences, Profile
-from chatapp.providers import provider_specs
-from chatapp.providers.specs import ModelSpec
+from chatapp.models import Profile
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
 
@@ -88,18 +85,3 @@ def test_a_provider_that_is_gone_is_said_to_be() -> None:
     asked = Profile(provider="gone", model="m", context_window=9, max_output=1)
     with pytest.raises(UnknownProvider, match="no provider 'gone'"):
         provider_for(asked)
-
-
-MODELS = [(name, model) for name, spec in provider_specs().items() for model in spec.models]
-
-
-@pytest.mark.parametrize(("provider", "model"), MODELS, ids=lambda one: getattr(one, "name", one))
-def test_what_is_kept_free_for_an_answer_is_what_it_may_take(
-    provider: str, model: ModelSpec
-) -> None:
-    """A fifth of the window at most, whatever the model could write."""
-    window, most = model.context_window, model.max_output
-    chosen = Profile(provider=provider, model=model.name, context_window=window, max_output=most)
-    budget = budget_for(chosen, Preferences())
-    assert provider_for(chosen).model.max_output == budget.reserved <= window / 5
-    assert budget.condenses_at >= 0.7 * window

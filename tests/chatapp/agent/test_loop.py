@@ -1,7 +1,5 @@
 """The agent loop, on ports that need neither a model nor a database."""
 
-import asyncio
-
 import pytest
 
 import condense
@@ -66,20 +64,6 @@ async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> Non
         await stage.loop.run()
     assert stage.controller.triggers.count(condense.Trigger.FORCED) == 3
     assert len(stage.journal.calls) == 4, "every failed call is accounted for"
-
-
-async def test_stop_keeps_what_was_streamed() -> None:
-    """And the call is accounted for with the usage known so far."""
-    usage = events.UsageReported(condense.Usage(input=10))
-    stage = Stage([usage, events.TextStreamed("Once upon"), asyncio.Event()])
-    turn = asyncio.create_task(stage.loop.run())
-    await stage.audience.came[events.TextStreamed].wait()
-    turn.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await turn
-    assert stage.journal.messages[-1].text == "Once upon"
-    assert stage.journal.stop_reasons == ["stopped"]
-    assert stage.journal.calls[0].usage.input == 10
 
 
 async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> None:

@@ -167,21 +167,6 @@ async def test_a_stop_at_any_await_loses_nothing() -> None:
     assert rounds > 40
 
 
-async def test_a_stop_between_the_last_token_and_the_commit_keeps_the_reply_whole() -> None:
-    """With its own reason to end, however often one presses Stop."""
-    stage = Stage(say("Done."))
-    turn = asyncio.create_task(stage.loop.run())
-    await stage.journal.writing.wait()
-    for _ in range(3):
-        turn.cancel()
-        await asyncio.sleep(0)
-    with pytest.raises(asyncio.CancelledError):
-        await turn
-    assert stage.stored == "Done."
-    assert [record.is_whole for record in stage.journal.calls] == [True]
-    assert stage.journal.stop_reasons == ["end_turn"]
-
-
 async def test_a_tool_that_was_not_begun_says_so() -> None:
     """Only the one that ran when the turn was stopped may have done something."""
     stage = Stage(two_calls(), toolbox=EchoToolbox(gate=asyncio.Event()))
@@ -260,34 +245,3 @@ async def test_an_answer_that_is_cut_while_the_server_stops_was_interrupted() ->
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert (stage.stored, stage.journal.stop_reasons) == ("Once upon", ["interrupted"])
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        [events.OutputStreamed("Where might it be?")],
-        [events.ToolUseStarted("a", "echo"), events.OutputStreamed('{"n"')],
-    ],
-)
-async def test_what_the_model_may_not_be_sent_is_kept_for_people(script: Script) -> None:
-    """Thinking without its end and half a call: their message is empty, and has all of it."""
-    stage = Stage([*script, RuntimeError()])
-    with pytest.raises(RuntimeError):
-        await stage.loop.run()
-    assert stage.journal.messages[-1].content == ()
-    (record,) = stage.journal.calls
-    assert record.draft.shows
-    assert not stage.audience.of(events.StreamDiscarded)
-
-
-async def test_a_stop_before_the_next_try_keeps_nothing_of_the_last() -> None:
-    """That one is accounted for, and what it thought was for nothing."""
-    wait = events.RetryScheduled("Overloaded.", 9, 2, 3)
-    stage = Stage([events.OutputStreamed("Where might it be?"), wait, asyncio.Event()])
-    turn = asyncio.create_task(stage.loop.run())
-    await stage.audience.came[events.RetryScheduled].wait()
-    turn.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await turn
-    assert [message.role for message in stage.journal.messages] == ["user"]
-    assert [record.error for record in stage.journal.calls] == ["Overloaded."]

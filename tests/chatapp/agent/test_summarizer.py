@@ -15,7 +15,6 @@ from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from tests.chatapp.agent.fakes import (
-    PRICES,
     EchoToolbox,
     ListJournal,
     RecordingAudience,
@@ -116,22 +115,8 @@ def test_whether_prompts_are_cached_is_the_models(caches: bool) -> None:
     assert summarizer(Playing(model), ListJournal()).caches_prompts is caches
 
 
-async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
-    """The engine's sum is that of the books."""
-    script = [
-        events.UsageReported(condense.Usage(input=10)),
-        events.RetryScheduled("Overloaded.", 0.0, attempt=2, attempts=5),
-        *say("S"),
-    ]
-    journal = ListJournal()
-    chunks = await listen(ScriptedProvider(script), journal, aligned(*TALK, REPLY))
-    last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
-    assert last.usage == condense.Usage(input=20, output=2)
-    assert last.cost == sum((PRICES.cost(record.usage) for record in journal.calls), Decimal(0))
-
-
 async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> None:
-    """Two short prompts cost no surcharge, although their sum is above the bound."""
+    """It is on the bill twice, and neither short prompt is above the bound of the surcharge."""
     times = condense.Surcharge(15, input=Decimal(2))
     prices = condense.Prices(input=Decimal(1), surcharge=times)
     script = [
@@ -142,7 +127,7 @@ async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> 
     provider = Playing(Model("m", 1_000, 100, prices), script)
     chunks = await listen(provider, ListJournal(), aligned(*TALK, REPLY))
     last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
-    assert last.cost == Decimal("0.000020")
+    assert (last.usage, last.cost) == (condense.Usage(input=20, output=2), Decimal("0.000020"))
 
 
 async def test_whoever_waits_for_a_summary_is_told_when_it_is_tried_again() -> None:

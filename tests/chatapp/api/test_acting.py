@@ -150,12 +150,14 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
     changed = {"threshold": 70, "month_budget": "12.50", "strategy": "ledger"}
     changed |= {"review_automatic": True, "review_seconds": 60}
     changed |= {"draft_ahead": "always", "draft_share": 60, "condense_idle": True}
+    changed |= {"auto_recall": True, "recall_tokens": 400}
     answer = manager.patch("settings", **changed)
     assert answer.json() == before | changed
     assert manager.patch("settings").json() == before | changed
     wrong: list[tuple[str, Any]] = [
         *(("threshold", 101), ("threshold", "x"), ("month_budget", "0"), ("month_budget", "NaN")),
         *(("strategy", "os.system"), ("draft_share", 99), ("review_seconds", 5)),
+        *(("recall_tokens", 99), ("recall_tokens", 20_001)),
         *(("draft_ahead", "sometimes"), ("step_limit", 0)),
     ]
     for name, value in wrong:

@@ -147,7 +147,7 @@ def test_a_condensation_is_undone_with_the_later_ones(
     assert seen(conversation) == before
 
 
-def test_a_budget_is_set_by_who_may_change_settings(
+def test_what_holds_in_a_conversation_is_set_by_who_may_change_settings(
     manager: Manager, conversation: Conversation, alice: User
 ) -> None:
     """What limits a program is not its own to raise."""
@@ -160,6 +160,9 @@ def test_a_budget_is_set_by_who_may_change_settings(
         answer = manager.patch(place, budget=nonsense)
         assert (answer.status_code, "budget" in answer.json()["detail"]) == (422, True)
     assert Manager(alice, "write").patch(place, budget="9").status_code == 403
+    for recalls in (True, False, None):
+        told = manager.patch(place, auto_recall=recalls).json()
+        assert (told["auto_recall"], told["budget"]) == (recalls, "3.00")
     assert Conversation.objects.get(pk=conversation.pk).budget == 3
 
 

@@ -85,31 +85,6 @@ async def test_a_file_alone_is_a_message(
     assert conversation.title == "photo.png, a.py"
 
 
-@EVERY_DOOR
-async def test_an_edit_keeps_what_was_attached(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """And takes what is new; the version that it replaces keeps its own."""
-    ids = await attach(conversation)
-    anthropic_standin.then(Reply("One."), Reply("Two."), Reply("Three."))
-    await tell(page, "Look", ids)
-    first = await said(conversation)
-    more = await sync_to_async(attach_file)(owner=conversation.owner, name="b.txt", data=b"More")
-    await tell(page, "Look again", [str(more.pk)], replaces=first.seq)
-    text, images = received(anthropic_standin)
-    second = await said(conversation)
-    nonce = str(uuid.uuid4())
-    await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
-    await page.until("message.accepted", nonce=nonce)
-    await page.until_idle()
-    assert images == 1
-    assert f'Look again\n\n{FILE}\n\n<file name="b.txt">\nMore\n</file>' in text
-    assert received(anthropic_standin) == (text, images)
-    await first.arefresh_from_db()
-    assert [block["type"] for block in first.content] == ["text", "image", "text"]
-    assert anthropic_standin.problems == []
-
-
 async def test_an_edit_leaves_out_what_it_drops(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:

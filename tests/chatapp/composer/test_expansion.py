@@ -1,10 +1,8 @@
 """Commands and paths in messages: what they stand for goes with the message, and stays."""
 
-import uuid
 from pathlib import Path
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
@@ -65,25 +63,6 @@ async def test_a_command_and_a_path_go_with_the_message(
     assert "Review a.py closely." in shown
     await conversation.arefresh_from_db()
     assert conversation.title == "/review a.py with @a.py"
-
-
-async def test_an_edit_is_expanded_anew_and_another_answer_is_not(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """Nothing is there twice, and what is edited are the words alone."""
-    anthropic_standin.then(Reply("One."), Reply("Two."), Reply("Three."))
-    await tell(page, "/review a.py @a.py")
-    first = await said(conversation)
-    assert message_store.to_engine(first).words == "/review a.py @a.py"
-    await tell(page, "/review a.py", replaces=first.seq)
-    second = await said(conversation)
-    assert texts_of(second) == ["/review a.py", REVIEW]
-    nonce = str(uuid.uuid4())
-    await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
-    await page.until("message.accepted", nonce=nonce)
-    await page.until_idle()
-    assert sent(anthropic_standin).count("<command name") == 1
-    assert (await said(conversation)).pk == second.pk
 
 
 async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
@@ -159,22 +138,3 @@ async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
     assert texts_of(await said(conversation))[1:] == [
         '<command name="mine">\nGood: now\n</command>'
     ]
-
-
-@EVERY_DOOR
-async def test_a_command_outlives_a_condensation_by_hand(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """The model still reads it in the next request, word for word, and the file is gone."""
-    anthropic_standin.then(Reply("One."), Reply("Two. " * 200), Reply("<summary>Done.</summary>"))
-    await tell(page, "/review a.py")
-    await tell(page, "More of @a.py")
-    await page.send("condense.start")
-    await page.until("status.changed", turn="")
-    anthropic_standin.reply("Three.")
-    await tell(page, "And now?")
-    effective = await sync_to_async(message_store.read_effective)(conversation.pk)
-    assert effective[0].is_summary
-    assert condense.command_blocks(effective) == (REVIEW,)
-    assert "Review a.py closely." in sent(anthropic_standin)
-    assert "print(" not in sent(anthropic_standin)

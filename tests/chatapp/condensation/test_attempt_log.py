@@ -1,16 +1,13 @@
-"""The record of a condensation says what the engine did; log and metrics say the same."""
+"""The record of a condensation says what the engine did; metrics say the same."""
 
-import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
-from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
@@ -19,12 +16,11 @@ from chatapp.agent import events
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
-from chatapp.models import Condensation, Conversation, message_store
+from chatapp.models import Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import journal_of, run_in
-from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,34 +49,15 @@ async def condense_with(
     *replies: Any,
     trigger: condense.Trigger = FORCED,
     strategies: Sequence[str] = ("fresh_start",),
-    hooks: condense.Hooks | None = None,
-) -> condense.Situation:
+) -> None:
     """Condense the conversation, which is measured at 20,000 tokens, as the replies say."""
     history = await sync_to_async(message_store.read_effective)(log.run.conversation.pk)
     budget = condense.Budget(window=30_000, max_output=1_000, threshold=50)
     tokens = condense.TokenCount(20_000, measured=True)
     situation = condense.Situation(effective=history, tokens=tokens, budget=budget, trigger=trigger)
     model = ScriptedSummarizer(*replies)
-    condenser = condense.Condenser(model, sizes.COUNTER, strategies, hooks=hooks, log=log)
+    condenser = condense.Condenser(model, sizes.COUNTER, strategies, log=log)
     await condenser.fit(situation)
-    return situation
-
-
-async def keep_names(plan: condense.Plan) -> condense.Plan:
-    """Have the summary keep the names, whatever the user wants."""
-    return replace(plan, focus="the names")
-
-
-async def test_log_and_record_agree_on_both_sizes(
-    conversation: Conversation, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Also where the provider measured twice what is estimated; a hook's focus is on record."""
-    log = await log_in(AttemptLog, conversation, focus="the numbers")
-    with caplog.at_level(logging.INFO, "condense"):
-        await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
-    attempt = await Condensation.objects.aget()
-    assert f"{attempt.tokens_before} → {attempt.tokens_after} tokens" in caplog.text
-    assert attempt.focus == "the names"
 
 
 def read_condensations() -> dict[tuple[str, str, str], float]:
@@ -103,9 +80,13 @@ async def counted(before: dict[tuple[str, str, str], float]) -> dict[tuple[str, 
 async def test_attempts_are_counted_as_the_record_names_them(
     conversation: Conversation, settings: Settings
 ) -> None:
-    """One that fell back is counted too, and a truncation is told from a condensation."""
+    """One that fell back too, and a draft once it is dropped; a truncation is no condensation."""
     settings.ALLOW_METRICS = True
     before = await sync_to_async(read_condensations)()
+    draft = await log_in(DraftLog, conversation)
+    await condense_with(draft, "S")
+    assert await counted(before) == {}
+    await draft.close("It was changed.")
     ladder = ("fresh_start", "sliding_window")
     log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
@@ -115,37 +96,10 @@ async def test_attempts_are_counted_as_the_record_names_them(
     log = await log_in(AttemptLog, conversation, while_idle=True)
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {
+        ("ahead", "condensed", "unused"): 1,
         ("idle", "condensed", "succeeded"): 1,
         ("forced", "condensed", "failed"): 1,
         ("forced", "truncated", "succeeded"): 1,
-    }
-
-
-async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped(
-    conversation: Conversation, settings: Settings
-) -> None:
-    """A draft that waits has not come to anything yet."""
-    settings.ALLOW_METRICS = True
-    before = await sync_to_async(read_condensations)()
-    dropped = await log_in(DraftLog, conversation)
-    await condense_with(dropped, "S")
-    assert await counted(before) == {}
-    for _ in range(2):
-        await dropped.close("It was changed.")
-    used = await log_in(DraftLog, conversation)
-    situation = await condense_with(used, "S")
-    log = await log_in(AttemptLog, conversation)
-    assert used.attempt
-    assert used.reduction
-    assert await log.take_over(used.attempt.id, situation)
-    await log.succeeded(used.attempt, used.reduction)
-    failed = await log_in(DraftLog, conversation)
-    with pytest.raises(condense.CondenseError):
-        await condense_with(failed, OSError("no"))
-    assert await counted(before) == {
-        ("ahead", "condensed", "unused"): 1,
-        ("ahead", "condensed", "succeeded"): 1,
-        ("ahead", "condensed", "declined"): 1,
     }
 
 
@@ -172,28 +126,3 @@ def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     assert "What came since takes too much" in log.refit(now())
     log.reduction = None
     assert "came to nothing" in log.refit(now())
-
-
-async def test_a_draft_that_is_dropped_was_finished_when_it_was_written(
-    conversation: Conversation,
-) -> None:
-    """Nobody waited for it since; one that was stopped in the middle is finished now."""
-    log, then = await log_in(DraftLog, conversation), timezone.now() - timedelta(hours=1)
-    for finished in (then, None):
-        attempt = await sync_to_async(put_on_record)(
-            conversation, status="drafted", at_seq=2, finished_at=finished
-        )
-        log.attempt = condense.Attempt(
-            id=str(attempt.pk),
-            strategy="fresh_start",
-            kind="condensed",
-            trigger=condense.Trigger.AUTO,
-            threshold=50,
-            threshold_source="global",
-            tokens_before=condense.TokenCount(900),
-        )
-        await log.close("Pins were changed.")
-        await attempt.arefresh_from_db()
-        assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
-        assert attempt.finished_at is not None
-        assert (attempt.finished_at == then) is (finished == then)

@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
+import condense
 from chatapp.condensation import background_drafts
 from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
@@ -24,9 +25,12 @@ from chatapp.models import (
     Profile,
     message_store,
 )
+from chatapp.storage.request_reader import find_changed
+from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import active
+from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.runs import run_in
@@ -136,13 +140,29 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert "What was said." in str(sent[0])
 
 
-async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:
-    """Without a turn, or a look at the page, in between; until then that it is being written."""
+async def test_a_draft_is_applied_with_the_environment_as_it_is_then(
+    conversation: Conversation, begin: Begin
+) -> None:
+    """What came since it was drafted is told, once; record and audit chain have what was sent."""
+    await Preferences.objects.aupdate(environment_details=True)
+    folder = await sync_to_async(toolbox.workspace_of)(conversation)
     async with begin() as drafting:
-        assert "the summary is being drafted" in str(drafting.page.frames[-1])
         await drafting.finish()
-        while "the summary is drafted" not in str(await drafting.page.until("panel.changed")):
-            pass
+        await drafting.ask()
+        (folder / "new.txt").touch()
+        await drafting.ask()
+        sent = drafting.standin.requests[-1].body["messages"][0]
+    attempt = await Condensation.objects.select_related("message").aget()
+    assert (attempt.trigger, attempt.status) == ("ahead", Condensation.Status.SUCCEEDED)
+    assert attempt.message
+    stored = message_store.to_engine(attempt.message)
+    last = stored.blocks[-1]
+    assert isinstance(last, condense.TextBlock)
+    assert stored.text.count("# Current time") == 1
+    assert "# Files in the workspace\nnew.txt\n# Context window\nAbout " in last.text
+    assert last.text in [block["text"] for block in sent["content"]]
+    assert not await sync_to_async(problems)(conversation)
+    assert not await sync_to_async(lambda: [*find_changed()])()
 
 
 async def test_while_the_draft_is_written_a_turn_goes_on_as_long_as_its_request_fits(
@@ -294,34 +314,6 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
-
-
-async def test_an_edit_drops_the_draft_of_what_was_there_before_it(begin: Begin) -> None:
-    """The turn of the edit sees that, and goes on without."""
-    async with begin() as drafting:
-        await drafting.finish()
-        drafting.standin.then(Reply("Another one."))
-        await drafting.page.say("Another question.", replaces=1)
-        await drafting.page.until_idle()
-        assert await drafting.purposes() == ["chat", "summary", "chat"]
-    attempt = await Condensation.objects.aget()
-    assert attempt.status == Condensation.Status.UNUSED
-    assert "What the draft stands for was changed" in attempt.error
-
-
-async def test_a_turn_that_is_stopped_leaves_the_draft_to_be_written(begin: Begin) -> None:
-    """It is not that turn's."""
-    async with begin() as drafting:
-        held = Gate()
-        drafting.standin.then(Reply("Let me see, this is long.", gate=held))
-        await drafting.page.say("And?")
-        assert await asyncio.to_thread(held.wait_until_reached)
-        await drafting.page.send("turn.stop")
-        await drafting.page.until_idle()
-        held.open()
-        await drafting.finish()
-    calls = ModelCall.objects.filter(purpose="summary")
-    assert [one.status async for one in calls] == [ModelCall.Status.SUCCEEDED]
 
 
 @pytest.mark.parametrize(

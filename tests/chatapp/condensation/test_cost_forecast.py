@@ -12,9 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
-from chatapp.condensation import cost_forecast
-from chatapp.condensation.cost_forecast import predict
-from chatapp.conversations import conversations, rewind
+from chatapp.condensation.threshold import is_cheaper, predict
+from chatapp.conversations import conversations
 from chatapp.forms.profiles import ProfileForm
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
@@ -112,39 +111,6 @@ def test_a_call_without_an_answer_leaves_nothing_in_the_cache(
     assert cached() == 0
     call(conversation, 0, 7)
     assert cached() == 1_000
-
-
-async def test_nothing_is_read_from_a_cache_of_what_has_changed(
-    alice: User, profile: Profile
-) -> None:
-    """After a rewind, no call has sent what the next one begins with, as far as is known."""
-    conversation = await sync_to_async(conversations.start_conversation)(
-        owner=alice, profile=profile
-    )
-    async with open_page(conversation, alice) as page:
-        for number in range(2):
-            await page.say(f"{number} {LONG}")
-            await page.until_idle()
-        await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=3)
-        await page.send("condense.start")
-        await page.until_idle()
-    attempt = await Condensation.objects.aget(conversation=conversation)
-    assert attempt.predicted is not None
-    assert attempt.predicted.cache_read == 0
-    assert attempt.predicted.cache_write > 1_000
-
-
-async def test_where_no_model_is_called_nothing_is_predicted(
-    alice: User, profile: Profile, browser: Client
-) -> None:
-    """The ledger costs nothing, and its page says so."""
-    await Preferences.objects.filter(owner=alice).aupdate(strategy="ledger")
-    attempt = await condense(profile, alice)
-    assert attempt.predicted is None
-    assert attempt.predicted_cost is None
-    address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
-    page = (await sync_to_async(browser.get)(address)).content.decode()
-    assert "No model was called for this." in page
 
 
 @pytest.mark.parametrize(
@@ -306,7 +272,7 @@ def test_it_is_cheaper_by_the_prices_of_the_profile(
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
     Preferences.objects.filter(owner=conversation.owner).update(**wishes)
     terms = run_in(conversation)
-    assert cost_forecast.is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
+    assert is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
 
 
 def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:

@@ -20,16 +20,15 @@ from chatapp.transcript import row_pages
 from chatapp.turns import condensation_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.scripted_turns import ask, end, retry
+from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import Page, open_page
 from tests.records import put_on_record
-from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 BUSY = "The context is being condensed. Cancel that first."
 
 
@@ -132,48 +131,3 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
     assert not await Rewind.objects.aexists()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.SUCCEEDED
-
-
-async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """Its turn shows as nothing, and what the last answer offers is offered still."""
-    turn = await sync_to_async(ask)(conversation, "And now?")
-    await sync_to_async(end)(turn, "It broke", stop_reason="error", status=Turn.Status.FAILED)
-    before = await rows(conversation)
-    anthropic_standin.then(*[NO_SUMMARY] * 9)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-    assert await Condensation.objects.filter(status="failed").aexists()
-    attempts = await Condensation.objects.acount()
-    assert len(await rows(conversation)) == len(before) + attempts
-    again = await sync_to_async(retry)(conversation)
-    assert again.question_seq == turn.question_seq
-
-
-async def test_a_refused_condensation_leaves_no_turn(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """Where there is nothing to condense, nothing has run."""
-    empty = await sync_to_async(converse)(alice, anthropic_standin)
-    async with open_page(empty, alice) as page:
-        await page.send("condense.start")
-        assert "nothing to condense" in (await page.until("refused"))["reason"]
-    assert not await empty.turns.aexists()
-
-
-async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
-    conversation: Conversation, alice: User
-) -> None:
-    """An attempt that came to nothing belongs to the time before the message that is rewound."""
-    turn = await sync_to_async(condensation_turns.open_condensing)(
-        conversation=conversation, nonce=uuid.uuid4()
-    )
-    failed = {"turn": turn, "at_seq": 4, "status": "failed"}
-    attempt = await sync_to_async(put_on_record)(conversation, **failed)
-    await sync_to_async(end)(turn)
-    await sync_to_async(lambda: end(ask(conversation), "Yes."))()
-    await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)
-    await attempt.arefresh_from_db()
-    assert attempt.rewind_parent is None

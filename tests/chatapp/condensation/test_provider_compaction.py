@@ -3,17 +3,15 @@
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import Client
 
 import condense
 from chatapp.accounts import accounts
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.models import Condensation, Conversation, Review, message_store
+from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
-from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
-from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
 
@@ -71,53 +69,3 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert not standin.problems
     rows = (await sync_to_async(row_pages.page)(conversation)).rows
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
-
-
-async def test_another_vendor_reads_the_text_afterwards(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """The signature is nothing to it."""
-    attempt = await compact(conversation, alice)
-    other = await sync_to_async(answered_by)(alice, "openai", "gpt-6.1-sol", f"{standin.url}/v1")
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
-    await conversation.arefresh_from_db()
-    await talk(conversation, alice)
-    said = standin.requests[-1].body["messages"]
-    assert attempt.summary in "".join(str(one["content"]) for one in said)
-    assert "signature" not in str(said)
-    assert not standin.problems
-
-
-async def test_a_model_without_it_writes_a_summary(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """It is not asked for what it has not; both attempts are on record."""
-    haiku = await sync_to_async(answered_by)(alice, "anthropic", "claude-haiku-4-5", standin.url)
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=haiku)
-    await conversation.arefresh_from_db()
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-    made = Condensation.objects.filter(conversation=conversation, status="succeeded")
-    assert (await made.aget()).strategy == "fresh_start"
-    assert all("compaction" not in one.body for one in standin.requests)
-    assert not standin.problems
-
-
-async def test_a_person_who_changes_it_makes_it_a_summary_of_ours(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """The signed block would say something else, so it is not sent; any model reads the words."""
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", review=True)
-        await page.until("status.changed", waits=True)
-        review = await Review.objects.aget()
-        address = f"/c/{conversation.pk}/reviews/{review.pk}/"
-        said = {"decision": "accept", "summary": "Topic 3 matters."}
-        await sync_to_async(browser.post)(address, said, headers={"HX-Request": "true"})
-        await page.until_idle()
-    await talk(conversation, alice)
-    sent = standin.requests[-1].body["messages"]
-    assert "Topic 3 matters." in str(sent[0])
-    assert not [one for one in blocks_of(sent[0]) if one["type"] == "compaction"]
-    assert not standin.problems

@@ -1,10 +1,8 @@
 """What a condensation kept of the hidden facts, on its row, and putting a lost one back."""
 
-import threading
 import uuid
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -12,14 +10,12 @@ from django.urls import reverse
 
 import condense
 from chatapp.condensation import undo
-from chatapp.condensation.attempt_log import AttemptLog, receipt_of
+from chatapp.condensation.attempt_log import receipt_of
 from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
-from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
+from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.live.test_consumers import fill
-from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
 
@@ -28,7 +24,7 @@ def finding(
     text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
 ) -> condense.Finding:
     """Return what became of one fact."""
-    return condense.Finding(condense.Probe(kind, text, text), state, **rest)
+    return condense.Finding(kind, text, text, state=state, **rest)
 
 
 @pytest.fixture
@@ -78,7 +74,7 @@ def test_a_receipt_is_one_in_the_row_and_as_it_was_stored(attempt: Condensation)
     attempt.save()
     stored = Condensation.objects.get(pk=attempt.pk).receipt
     assert stored == attempt.receipt
-    assert stored.findings[0].probe.text == "make \ufffd"
+    assert stored.findings[0].text == "make \ufffd"
 
 
 def test_a_missing_fact_is_put_back_with_one_click(
@@ -131,7 +127,7 @@ async def test_a_condensation_stores_its_receipt(
         await page.send("condense.start")
         await page.until_idle()
     record = await Condensation.objects.aget(conversation=conversation)
-    texts = {one.probe.text: one.state for one in record.receipt.findings}
+    texts = {one.text: one.state for one in record.receipt.findings}
     assert texts["The port must be 4711."] == "kept"
 
 
@@ -151,41 +147,9 @@ def test_what_the_agents_search_finds_is_not_missing(conversation: Conversation,
 
     def found() -> set[str]:
         receipt = receipt_of(conversation.pk, reduction, effective, None)
-        return {one.state for one in receipt.findings if one.probe.text == "host_17"}
+        return {one.state for one in receipt.findings if one.text == "host_17"}
 
     assert found() == {"recoverable"}
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE chatapp_message_index")
     assert found() == {"missing"}
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, say: Say) -> None:
-    """It looks at many files, in a thread of its own."""
-    await sync_to_async(use_tools)(conversation, 1, "Let me look.")
-    history = await sync_to_async(message_store.read_effective)(conversation.pk)
-    run = await sync_to_async(run_in)(conversation)
-    threads: list[int] = []
-
-    def on_disk(_path: str) -> bool:
-        threads.append(threading.get_ident())
-        return False
-
-    log = AttemptLog(journal_of(run, RecordingAudience()), on_disk=on_disk)
-    attempt = condense.Attempt(
-        id=uuid.uuid4().hex,
-        strategy="fresh_start",
-        kind="condensed",
-        trigger=condense.Trigger.MANUAL,
-        threshold=100,
-        threshold_source="user",
-        tokens_before=condense.TokenCount(100),
-        effective=history,
-    )
-    tags = condense.Tags(condense_id=uuid.uuid4().hex)
-    summary = condense.Message("user", (condense.TextBlock("Nothing."),), tags=tags, tokens=1)
-    await log.started(attempt)
-    await log.succeeded(attempt, reduction_of(summary, tuple(one.id for one in history)))
-    writer, loop = await sync_to_async(threading.get_ident)(), threading.get_ident()
-    assert threads
-    assert not {writer, loop} & set(threads)

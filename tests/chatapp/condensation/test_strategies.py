@@ -18,11 +18,9 @@ from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.transcript import row_pages
-from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow
+from chatapp.transcript.rows import CondensationRow, MessageRow
 from condense.strategies.sliding_window import SlidingWindow
 from tests.chatapp.claude import converse
-from tests.chatapp.conftest import Say
-from tests.chatapp.live.test_consumers import fill
 from tests.chatapp.sockets import open_page
 from tests.standin.server import Standin
 
@@ -178,38 +176,3 @@ def check_row(conversation: Conversation, owner: User) -> None:
     assert "Undo clearing" in page
     hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
     assert hidden.content.decode().count("<li>") == 1
-
-
-async def test_a_strategy_that_could_hide_nothing_is_not_tried_in_every_turn(
-    conversation: Conversation, alice: User, say: Say, transactional_db: None
-) -> None:
-    """It waits for more to come, as after any other try."""
-    await sync_to_async(rungs)(alice, strategy="keep_recent", messages_kept=100, auto_condense="on")
-    preferences = await Preferences.objects.aget(owner=alice)
-    preferences.threshold = 5
-    await preferences.asave()
-    await fill(say)
-    async with open_page(conversation, alice) as page:
-        for words in ("One.", "Two."):
-            await page.say(words)
-            await page.until_idle()
-    attempt = await Condensation.objects.aget(conversation=conversation)
-    assert (attempt.strategy, attempt.status) == ("keep_recent", "declined")
-
-
-async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(
-    cleared: Conversation, alice: User, standin: Standin
-) -> None:
-    """The summary that follows is what people want to see."""
-    long = condense.Message("user", "word " * 9_000)
-    await sync_to_async(message_store.append_message)(cleared.pk, long, tokens=9_000)
-    reply = condense.Message("assistant", "I see.")
-    await sync_to_async(message_store.append_message)(cleared.pk, reply, tokens=3)
-    async with open_page(cleared, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-    kinds = [one.kind async for one in Condensation.objects.order_by("started_at")]
-    assert kinds == ["cleared", "condensed"]
-    rows = (await sync_to_async(row_pages.page)(cleared)).rows
-    assert not [row for row in rows if isinstance(row, FailureRow)]
-    assert len(standin.requests) == 1

@@ -1,6 +1,5 @@
 """A person looks at a summary before it applies: it waits for them, and their word counts."""
 
-import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -23,14 +22,15 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.transcript import condensation_page, summary_proposal
+from chatapp.toolbox import toolbox
+from chatapp.transcript import condensation_page
 from chatapp.turns.active_conversations import active
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.chatapp.turns.test_approvals import restart
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -196,50 +196,6 @@ async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kep
     assert not await sync_to_async(problems)(conversation)
 
 
-async def test_the_summary_streams_to_every_page_without_the_analysis(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Before the call is over; without a review nobody is sent it."""
-    gate = Gate()
-    standin.then(Reply(FIRST, gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", review=True)
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        gate.open()
-        await until_shown(page)
-        drafts = [one["draft"] for one in page.frames if one.get("draft")]
-        assert all("The port is 8123.".startswith(one) for one in drafts)
-        assert any("data-draft" in one.get("condensing", "") for one in page.frames)
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
-async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """Those of the draft then; and without words, a draft is as the model wrote it."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
-        fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
-        shown = await sync_to_async(summary_proposal.read_figures)(fresh, "")
-        made = fresh.read_proposal().reduction
-        assert shown.tokens_before == made.tokens_before.value
-        assert shown.tokens_after == made.tokens_after.value
-        share = made.tokens_after.value / made.tokens_before.value
-        assert shown.saved_percent == round(100 * (1 - share))
-        told = await sync_to_async(summary_proposal.read_review)(review.pk)
-        calls = ModelCall.objects.filter(conversation=conversation)
-        assert [one.cost async for one in calls] == [told.cost]
-        # What else was paid is no part of what this summary cost.
-        await ModelCall.objects.acreate(
-            conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
-        )
-        assert (await sync_to_async(summary_proposal.read_review)(review.pk)).cost == told.cost
-        await page.send("turn.stop")
-        await page.until_idle()
-
-
 async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
@@ -341,6 +297,35 @@ async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     assert "8123" in str(standin.requests[-1].body["messages"])
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_an_automatic_one_tells_of_the_surroundings_where_that_is_wanted(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    browser: Client,
+    automatic: object,
+    is_on: bool,
+) -> None:
+    """As beside a message, and as they are when it is accepted, where the person is."""
+    await Preferences.objects.aupdate(environment_details=is_on)
+    folder = await sync_to_async(toolbox.workspace_of)(conversation)
+    socket = connect(conversation, alice)
+    socket.scope["cookies"] = {"zone": "Asia/Kolkata"}
+    await socket.connect(PATIENCE)
+    page = Page(socket)
+    review = await go_on(page, standin)
+    (folder / "new.txt").touch()
+    await answer(browser, review, "accept", summary=review.shown)
+    await page.until_idle()
+    await socket.disconnect(timeout=PATIENCE)
+    message = (await attempt_of(conversation)).message
+    assert message
+    text = message_store.to_engine(message).text
+    parts = ("(Asia/Kolkata, UTC+05:30)", "\nnew.txt\n", "# Context window\nAbout ")
+    assert [part in text for part in ("<environment_details>", *parts)] == [is_on] * 4
+    assert not await sync_to_async(problems)(conversation)
+
+
 async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_on(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
@@ -427,21 +412,3 @@ async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
         await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1
-
-
-async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """As it was asked for; what the turn condenses by itself is not."""
-    gate = Gate()
-    standin.then(Reply("An answer.", gate=gate), Reply(FIRST))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await page.send("condense.start", review=True)
-        await page.until("message.accepted", nonce=page.nonce)
-        gate.open()
-        review = await until_shown(page)
-        await answer(browser, review, "accept", summary="Own words.")
-        await page.until_idle()
-    assert (await attempt_of(conversation)).summary == "Own words."

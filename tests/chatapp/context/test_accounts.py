@@ -15,8 +15,8 @@ from chatapp.context import sizes as budgets
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.storage.request_reader import find_changed
-from chatapp.storage.retried_writes import RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
 
@@ -74,21 +74,6 @@ async def test_a_call_that_broke_off_costs_what_was_streamed(
     shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
     assert f"≈ {tokens}" in shown
     assert "≈ $0.0" in shown
-
-
-async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversation) -> None:
-    """Neither of the context's size nor of the tokenizer, also where no error is on record."""
-    journal = await journal_of(conversation)
-    usage = condense.Usage(input=5_000, output=1)
-    for error in ("stopped", ""):
-        call = await record(journal, usage, error=error)
-        await journal.append(WRITTEN, stop_reason="stopped", call=call)
-    await conversation.arefresh_from_db()
-    assert conversation.measured_tokens is None
-    assert journal.scale.measured_tokens is None
-    assert journal.scale.calibration == condense.Calibration()
-    fresh = await sync_to_async(sizes.Scale.read)(conversation, journal.run.profile, "")
-    assert fresh.calibration == condense.Calibration()
 
 
 async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conversation) -> None:

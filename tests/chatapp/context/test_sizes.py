@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.provider_port import ModelRequest
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
@@ -22,7 +21,7 @@ from chatapp.tools import WorkspaceToolbox
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.condensation.test_controller import ScriptedController
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
 from tests.records import append_many
@@ -209,36 +208,6 @@ def test_another_profile_makes_what_was_measured_void(
     message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 900, 1)
     conversation.refresh_from_db()
     assert (conversation.profile, conversation.measured_tokens) == (other, None)
-
-
-def test_a_condensed_conversation_is_estimated_with_what_was_learned(
-    conversation: Conversation, say: Say
-) -> None:
-    """The calls before the condensation still tell how the tokenizer counts."""
-    profile = conversation.profile
-    assert profile is not None
-    for number in range(8):
-        say("user" if number % 2 == 0 else "assistant", "x", tokens=1_000)
-    for estimated in (2_000, 4_000, 6_000, 8_000):
-        ModelCall.objects.create(
-            conversation=conversation,
-            purpose=ModelCall.Purpose.CHAT,
-            model=profile.model,
-            tokens_input=100,
-            tokens_cache_read=round(estimated * 1.3) - 100,
-            tokens_estimated=estimated,
-        )
-    summarise(conversation, tokens=3_000)
-    conversation.refresh_from_db()
-    size = sizes.context_size(conversation, profile, message_store.read_effective(conversation.pk))
-    overhead = sum(budgets.overhead_of(conversation, profile, SYSTEM_PROMPT))
-    assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
-    other = sizes.context_size(
-        conversation,
-        Profile(provider="offline", model="another"),
-        message_store.read_effective(conversation.pk),
-    )
-    assert other.value == overhead + 3_000
 
 
 def test_each_message_weighs_once_beside_what_every_request_repeats() -> None:

@@ -9,7 +9,6 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.turn_context import LONGEST, PROJECT_FILE, system_of
 from chatapp.models import Conversation, ModelCall, Question, message_store
 from chatapp.toolbox import toolbox
-from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
@@ -96,21 +95,6 @@ def test_long_instructions_are_cut_and_say_so(conversation: Conversation, folder
     system = told(conversation)
     assert f"{'x' * 10}\n[The rest of AGENTS.md is left out here: read the file.]" in system
     assert len(system) < LONGEST + 3_000
-
-
-def test_the_context_bar_counts_the_prompt_that_is_sent(
-    conversation: Conversation, folder: Path
-) -> None:
-    """The default's size is no longer taken for any."""
-
-    def size() -> int:
-        bar = bar_of(conversation)
-        assert bar
-        return bar.segments[0].tokens
-
-    before = size()
-    (folder / PROJECT_FILE).write_text("word " * 1_000)
-    assert 900 < size() - before < 1_500
 
 
 def test_a_conversation_s_own_prompt_goes_before_the_profile_s(

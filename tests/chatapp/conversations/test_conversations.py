@@ -23,7 +23,7 @@ from chatapp.models import (
 from chatapp.models.profiles import KeySource
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
-from tests.chatapp.conftest import Say, summarise, use_tools
+from tests.chatapp.conftest import Say, summarise
 from tests.records import record_for
 
 
@@ -101,18 +101,6 @@ def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say:
     Turn.objects.create(conversation=conversation)
     with pytest.raises(errors.Refused, match="Stop it first"):
         rewind.rewind_conversation(conversation=conversation, to_seq=1)
-
-
-def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say: Say) -> None:
-    """Messages, results of tools and condensations are counted apart, as people see them."""
-    talk(conversation, "One", "Two", "Three", "Four", "Five")
-    use_tools(conversation, 2)
-    summarise(conversation)
-    preview = rewind.preview_rewind(conversation=conversation, to_seq=3)
-    record = rewind.rewind_conversation(conversation=conversation, to_seq=3)
-    for one in (preview, record):
-        counted = (one.messages_hidden, one.results_hidden, one.condensations_hidden)
-        assert counted == (4, 2, 1)
 
 
 def test_a_rewind_is_undone_until_something_new_is_written(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import errors
 from chatapp.condensation import undo
-from chatapp.conversations import conversations, forks, pins
+from chatapp.conversations import conversations, forks
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
     Condensation,
@@ -23,14 +23,12 @@ from chatapp.models import (
     Folder,
     Fork,
     Message,
-    Pin,
     hidden_messages,
     message_store,
 )
 from chatapp.toolbox.toolbox import outputs_of, workspace_of
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
-from tests.chatapp.conversations.test_pins import carrying
 from tests.chatapp.models.test_store import OPERATIONS, Twin, seen
 
 HTMX = {"HX-Request": "true"}
@@ -130,43 +128,6 @@ def test_a_fork_at_a_call_has_its_results(conversation: Conversation, say: Say) 
     use_tools(conversation, 2)
     say("assistant", "Seen.")
     assert [seq for seq, _content in written(fork(conversation, 2))] == [1, 2, 3]
-
-
-def test_cleared_results_are_cleared_in_the_fork(conversation: Conversation, say: Say) -> None:
-    """The marker names them by the keys of the copies."""
-    say("user", "Look.")
-    answer = use_tools(conversation, 1)
-    lines = {block["tool_use_id"]: "[gone]" for block in answer.content}
-    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={str(answer.pk): lines})
-    marker = condense.Message(role="user", content="Cleared.", tags=tags)
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(answer.pk),)))
-    say("user", "Go on.")
-    copy = fork(conversation, 5)
-    assert seen(message_store.read_effective(copy.pk)) == seen(
-        message_store.read_effective(conversation.pk)
-    )
-    assert "[gone]" in str(message_store.read_effective(copy.pk)[2].to_api())
-    assert [str(one.clear_id) for one in copy.messages.made_by_engine()] == [
-        str(one.clear_id) for one in conversation.messages.made_by_engine()
-    ]
-
-
-def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Say) -> None:
-    """Also one that a summary carries: it carries the copy."""
-    say("user", "Never push.")
-    say("assistant", "Understood.")
-    pins.pin_message(conversation=conversation, seq=1)
-    carrying(conversation, *conversation.messages.order_by("seq"))
-    say("user", "Go on.")
-    copy = fork(conversation, 4)
-    copied = Message.objects.get(conversation=copy, seq=1)
-    assert Pin.objects.in_force(copy.pk).get().message == copied
-    assert condense.shows_pin(
-        message_store.read_effective(copy.pk), message_store.to_engine(copied)
-    )
-    pins.unpin_message(conversation=copy, seq=1)
-    assert conversation.messages.get(seq=1).pinned
-    assert problems(copy) == problems(conversation) == []
 
 
 def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation, say: Say) -> None:

@@ -105,18 +105,6 @@ def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, s
     assert entries(conversation) == []
 
 
-def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
-    conversation: Conversation, say: Say
-) -> None:
-    """The model still reads it."""
-    first, second = say("user", RULE), say("assistant", "Noted.")
-    pin_message(conversation=conversation, seq=1)
-    carrying(conversation, first, second)
-    unpin_message(conversation=conversation, seq=1)
-    pin_message(conversation=conversation, seq=1)
-    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
-
-
 def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
     """The agent knows the pins that there were when it began."""
     say("user", RULE)

@@ -148,7 +148,6 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
     [
         ("a.json", json.dumps(CHAT).encode(), "chat_completions"),
         ("a.json", json.dumps({"model": "m", "messages": CHAT}).encode(), "chat_completions"),
-        ("a.json", json.dumps(CHAT[1:2]).encode(), "chat_completions"),
         ("a.jsonl", lines(SESSION), "claude_code"),
         ("a.jsonl.gz", gzip.compress(lines(SESSION)), "claude_code"),
         ("a.jsonl", lines(ROLLOUT), "codex"),
@@ -160,7 +159,6 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
             json.dumps({"messages": [{"role": "user", "content": "x"}]}).encode(),
             "messages",
         ),
-        ("a.json", json.dumps({"session": "s", "messages": HISTORY}).encode(), "messages"),
         ("a.json", b'{"format":"palimpsest conversation 1","messages":[]}', "palimpsest"),
         *(("a.json", data, None) for data in (b"", b"\xff\xfe", b"{}", b"[1]", b"<html>", b"[[[[")),
         ("a.jsonl", b'{"a": 1}\n{"b": 2}\n', None),

@@ -108,16 +108,12 @@ def test_a_mark_before_the_text_is_no_part_of_it(folder: Path) -> None:
     ("item", "words"),
     [
         ({"role": "system", "content": "x"}, "not 'system'"),
-        ({"role": ["x"] * 100, "content": "x"}, "not a list"),
         ({"content": "x"}, "not None"),
         ({"type": "reasoning", "summary": []}, "type 'reasoning' stands alone"),
         ({"role": "user"}, "no content"),
         ({"role": "user", "content": " \n"}, "no content"),
-        ({"role": "user", "content": [{"type": "text", "text": " "}]}, "no content"),
-        ({"role": "user", "content": {"type": "text"}}, "not an object"),
         ({"role": "user", "content": 7}, "not a number"),
         ("text", "not text"),
-        (True, "not true or false"),
         ([HELLO], "not a list"),
     ],
 )
@@ -138,13 +134,10 @@ def test_an_unusable_item_is_reported_and_the_rest_is_read(
         {"text": "no type"},
         {"type": 1},
         {"type": "text"},
-        {"type": "text", "text": None},
         {"type": "image", "source": "x"},
         {"type": "tool_use", "id": "1", "name": "x"},
         {"type": "tool_use", "name": "x", "input": {}},
-        {"type": "tool_result", "content": "x"},
         {"type": "tool_result", "tool_use_id": "1", "content": 5},
-        {"type": "tool_result", "tool_use_id": "1", "content": ["x"]},
     ],
 )
 def test_an_unusable_block_is_reported_and_the_others_are_kept(folder: Path, block: Any) -> None:
@@ -201,7 +194,6 @@ def test_a_damaged_gzip_file_is_reported(folder: Path) -> None:
         (b'"text"', "neither"),
         (b"[]", "no messages"),
         (b'{"messages": {}}', "no messages"),
-        (b'{"message": [{"role": "user", "content": "x"}]}', "no messages"),
         (b"\x1f\x8bnot gzip at all", "damaged"),
     ],
 )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +15,8 @@ from chatapp.live import outgoing_frames, watchers
 from chatapp.live.outgoing_frames import Place
 from chatapp.live.watchers import BACKLOG, KEPT, Watchers
 from chatapp.models import Conversation
-from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
+from tests.chatapp.sockets import PATIENCE, Page
 
-SHORT = "Write 400 words about condensing."
 # Takes ten seconds at least to be streamed, so that it still is when it is stopped.
 LONG = "Write 20,000 words about condensing."
 
@@ -217,25 +215,6 @@ async def test_what_is_behind_a_dismissal_is_not_sent_any_more() -> None:
 def test_a_place_that_makes_no_sense_is_none(text: str) -> None:
     """The page gets a snapshot."""
     assert outgoing_frames.read_place(text) is None
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, alice: User) -> None:
-    """While another watches, it gets what is new, by the numbers."""
-    async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
-        await one.say(SHORT)
-        await two.until("text.streamed")
-        first = two.frames[0]
-        last = two.frames[-1]["change"]
-        again = connect(conversation, alice, since=f"{first['epoch']}.{last}")
-        await again.connect(PATIENCE)
-        back = Page(again)
-        assert (await back.next())["type"] == "resumed"
-        numbers = []
-        while (frame := await back.next())["type"] != "status.changed" or frame["turn"]:
-            numbers.append(frame["change"])
-        assert numbers == [*range(last + 1, last + 1 + len(numbers))]
-        await again.disconnect(timeout=PATIENCE)
 
 
 @pytest.mark.django_db(transaction=True)

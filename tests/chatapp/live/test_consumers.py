@@ -10,8 +10,7 @@ from autobahn.exception import Disconnected
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
-from django.test import AsyncClient
-from django.urls import path, reverse
+from django.urls import path
 
 from chatapp.consumers import ConversationConsumer
 from chatapp.live import incoming_frames
@@ -19,14 +18,12 @@ from chatapp.models import (
     Condensation,
     Conversation,
     Message,
-    ModelCall,
     Profile,
     Turn,
 )
-from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
-from tests.standin.behaviours import Gate, Reply, ToolCall
+from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
 # What runs does so in other threads than the test's, which see only what is committed.
@@ -56,23 +53,6 @@ async def test_somebody_elses_conversation_is_refused(
     assert (closed["type"], closed["code"]) == ("websocket.close", incoming_frames.NOT_YOURS)
 
 
-async def test_a_message_is_acknowledged_streamed_and_stored(
-    conversation: Conversation, page: Page
-) -> None:
-    """With its turn, its usage and its cost."""
-    nonce = await page.begin("Hello, who are you?")
-    await page.until_idle()
-    types = [frame["type"] for frame in page.frames]
-    assert {"type": "message.accepted", "nonce": nonce} in page.frames
-    assert types.index("article.upserted") < types.index("text.streamed")
-    roles = [row.role async for row in Message.objects.filter(conversation=conversation)]
-    assert roles == ["user", "assistant"]
-    call = await ModelCall.objects.select_related("turn").aget(conversation=conversation)
-    assert call.tokens_output > 0
-    assert call.turn is not None
-    assert call.turn.status == Turn.Status.SUCCEEDED
-
-
 async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     conversation: Conversation, alice: User
 ) -> None:
@@ -88,17 +68,6 @@ async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     assert await Turn.objects.filter(conversation=conversation).acount() == 1
 
 
-async def test_an_empty_message_is_refused_with_the_reason(
-    conversation: Conversation, page: Page
-) -> None:
-    """And nothing is stored."""
-    nonce = await page.say("   ")
-    refusal = await page.until("refused")
-    assert refusal["nonce"] == nonce
-    assert "Type a message" in refusal["reason"]
-    assert not await Message.objects.filter(conversation=conversation).aexists()
-
-
 async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Page) -> None:
     """The turn is recorded as stopped, and the next message works."""
     await page.begin(LONG)
@@ -110,35 +79,6 @@ async def test_stop_keeps_what_was_streamed(conversation: Conversation, page: Pa
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
 
 
-async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the_rest(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """The turn went on without it."""
-    conversation, gate = await sync_to_async(converse)(alice, anthropic_standin), Gate()
-    anthropic_standin.reply("One two three four five six.", gate=gate)
-    async with open_page(conversation, alice) as page:
-        await page.begin("Count.")
-    async with open_page(conversation, alice) as page:
-        snapshot = page.frames[0]
-        assert snapshot["turn"]
-        assert [article["id"] for article in snapshot["articles"]][-1] == "streaming"
-        streamed = snapshot["streamed"]
-        assert (streamed["type"], streamed["index"]) == ("text.streamed", 0)
-        gate.open()
-        await page.until_idle()
-    assert await Message.objects.filter(conversation=conversation).acount() == 2
-
-
-async def test_two_pages_are_told_the_same(conversation: Conversation, alice: User) -> None:
-    """Up to what happened before the second one opened."""
-    async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
-        await one.ask("Hello")
-        await two.until_idle()
-    personal = {"snapshot", "message.accepted"}
-    told = [[f for f in page.frames if f["type"] not in personal] for page in (one, two)]
-    assert told[0] == told[1]
-
-
 async def test_an_empty_conversation_is_not_condensed(
     conversation: Conversation, page: Page
 ) -> None:
@@ -148,6 +88,7 @@ async def test_an_empty_conversation_is_not_condensed(
     refusal = await page.until("refused")
     assert refusal["reason"].startswith("There is nothing to condense yet")
     assert not await Condensation.objects.aexists()
+    assert not await Turn.objects.aexists()
 
 
 async def fill(say: Say) -> None:
@@ -156,19 +97,6 @@ async def fill(say: Say) -> None:
         role = "user" if number % 2 == 0 else "assistant"
         text = f"Message {number} has quite a few words about topic {number}. " * 20
         await sync_to_async(say)(role, text, tokens=200)
-
-
-async def test_a_change_through_a_form_reaches_every_open_page(
-    conversation: Conversation, alice: User, say: Say, page: Page
-) -> None:
-    """Transcript and context bar, although the form's request is over by then."""
-    await fill(say)
-    client = AsyncClient()
-    await client.aforce_login(alice)
-    address = reverse("rewind", args=[conversation.pk])
-    await client.post(address, {"to_seq": 3})
-    await page.until("transcript.changed")
-    await page.until("panel.changed")
 
 
 async def test_a_call_is_shown_for_the_same_however_many_a_reply_makes(

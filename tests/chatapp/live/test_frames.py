@@ -18,7 +18,6 @@ from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
 OWL = "🦉"
-BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 
 def encoded(frame: outgoing_frames.Frame) -> list[dict[str, Any]]:

@@ -1,8 +1,5 @@
 """Words that UTF-8 or JSON can't carry: the conversation goes on, and its page stays readable."""
 
-import json
-import uuid
-
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
@@ -10,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.models import Conversation, Message, ModelCall
+from chatapp.models import Conversation, ModelCall
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
@@ -60,20 +57,6 @@ async def test_a_reply_with_half_a_surrogate_pair_is_streamed_stored_and_shown(
     idle = await page.ask("Go")
     assert idle["text"] == "Done."
     assert "caf\u00e9 \ufffd and" in await read(conversation, alice)
-
-
-async def test_half_a_surrogate_pair_typed_by_the_user_is_stored_and_answered(
-    conversation: Conversation, alice: User, page: Page
-) -> None:
-    """As is a nonce of the right form."""
-    nonce = str(uuid.uuid4())
-    frame = {"type": "message.send", "text": "\ud800 h\0i", "nonce": nonce}
-    await send_raw(page, json.dumps(frame))
-    await page.until("message.accepted", nonce=nonce)
-    await page.until_idle()
-    message = await Message.objects.aget(conversation=conversation, seq=1)
-    assert message.content == [{"type": "text", "text": "\ufffd h\ufffdi"}]
-    assert "\ufffd h" in await read(conversation, alice)
 
 
 NONSENSE = ["no json", '{"type": "no.such.thing"}', "[" * 100_000, '{"a":' * 50_000]

@@ -16,7 +16,6 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CARRIED = "\n## Pinned Message, Verbatim (assistant, "
 RULE = "Port 8080 must never change."
 
 
@@ -40,23 +39,6 @@ async def condense(conversation: Conversation, standin: Standin) -> Condensation
     async with open_page(conversation, conversation.owner) as page:
         await page.condense()
     return await Condensation.objects.alatest("started_at")
-
-
-async def test_a_summary_carries_what_is_pinned_until_it_is_unpinned(
-    conversation: Conversation, anthropic_standin: Standin
-) -> None:
-    """Of what was unpinned since, the next one says nothing any more."""
-    await talk(conversation)
-    await sync_to_async(pins.pin_message)(conversation=conversation, seq=2)
-    for _ in range(2):
-        attempt = await condense(conversation, anthropic_standin)
-        assert attempt.status == "succeeded", attempt.error
-        assert (await seen(conversation)).count(CARRIED) == 1
-        assert RULE in await seen(conversation)
-        await talk(conversation)
-    await sync_to_async(pins.unpin_message)(conversation=conversation, seq=2)
-    await condense(conversation, anthropic_standin)
-    assert CARRIED not in await seen(conversation)
 
 
 async def test_a_pin_whose_bytes_changed_stops_the_condensation(

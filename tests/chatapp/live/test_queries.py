@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
 # and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
 # whether there is an archive.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 17, 18, 11, 20, 2
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 12, 15, 8, 19, 1
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
 WITH_TIME = (

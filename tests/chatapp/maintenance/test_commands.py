@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,21 +74,10 @@ def test_what_is_there_is_replaced_only_when_asked(
     assert refused.returncode == 1
     assert "is there already" in refused.stderr
     assert manage(tmp_path, "restore", str(backup), "--replace").returncode == 0
-    assert "2 messages" in manage(tmp_path, "check_integrity").stdout
+    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+        assert database.execute("SELECT count(*) FROM chatapp_message").fetchone() == (2,)
     (aside,) = tmp_path.glob("before-restore-*")
     assert (aside / "palimpsest.sqlite3").exists()
-
-
-def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
-    """It is read whole before anything is moved."""
-    broken = tmp_path / "broken.tar.gz"
-    broken.write_bytes(backup.read_bytes()[:-100])
-    data = tmp_path / "data"
-    refused = manage(data, "restore", str(broken))
-    assert refused.returncode == 1
-    assert "Nothing was changed" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]
 
 
 def test_a_zeroed_page_is_a_finding(restored: Path, tmp_path: Path) -> None:

@@ -122,18 +122,6 @@ def test_what_is_on_record_is_changed_with_an_entry_or_not_at_all(
     AuditEntry.objects.filter(number=1).update(openings=entries(conversation)[0].openings)
 
 
-def test_what_is_stored_differently_than_it_was_given_is_on_record_as_stored(
-    conversation: Conversation, say: Say
-) -> None:
-    """Halves of letters are mended, and money has ten places."""
-    say("user", "Hello.")
-    attempt = condense_on_record(conversation)
-    Condensation.objects.filter(pk=attempt.pk).change(
-        summary="half \ud83d a letter", cost=Decimal("0.12345678901234"), notes=["\udc00"]
-    )
-    assert problems(conversation) == []
-
-
 def test_an_erased_content_leaves_the_chain_valid(conversation: Conversation) -> None:
     """It is counted as erased; what was not erased is still compared."""
     live_through(conversation)

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
@@ -26,6 +27,30 @@ def test_rows_are_those_that_django_reads(conversation: Conversation, say: Say) 
     assert len(sent) == 1
     assert "41" not in sent[0]
     assert select(Message, sql, uuid.uuid4(), 41) == []
+
+
+def test_rows_come_with_those_that_are_joined(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Each from its own columns, whatever they are called; what is not there is not made up."""
+    turn = insert(Turn(conversation=conversation, question_seq=2))
+    say("user", "Hello")
+    say("user", "There")
+    Message.objects.filter(seq=2).update(turn=turn)
+    sql = (
+        "SELECT m.*, t.*, c.*, m.seq + 1 AS more FROM chatapp_message m "
+        "LEFT JOIN chatapp_turn t ON t.id = m.turn_id "
+        "JOIN chatapp_conversation c ON c.id = m.conversation_id ORDER BY m.seq"
+    )
+    with statements() as sent:
+        first, second = select(Message, sql, turn=Turn, conversation=Conversation)
+        assert (first.turn, second.turn) == (None, turn)
+        assert second.turn
+        assert (second.turn.question_seq, second.turn.nonce) == (2, turn.nonce)
+        assert first.conversation.owner_id == alice.pk
+        assert [first.seq, second.seq] == [1, 2]
+        assert [getattr(one, "more") for one in (first, second)] == [2, 3]  # noqa: B009 - no field
+    assert len(sent) == 1
 
 
 def test_a_change_returns_what_it_is_asked_for(conversation: Conversation) -> None:

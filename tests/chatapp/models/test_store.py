@@ -258,56 +258,11 @@ def test_queries_and_pure_functions_show_the_model_the_same(
     assert [message.seq for message in stored] == [message.seq for message in twin.history]
 
 
-@pytest.mark.parametrize("part", [slice(0, 2), slice(2, 4)])
-def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
-    conversation: Conversation, say: Say, part: slice
-) -> None:
-    """A clearing's marker stands where the message does whose results it shortens."""
-    take_turns(say, 4)
-    first, second, *_ = message_store.read_effective(conversation.pk)
-    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={second.id: {}})
-    marker = condense.Message(role="user", content="cleared", tags=tags)
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
-    before = [one.id for one in message_store.read_effective(conversation.pk)]
-    tags = condense.Tags(condense_id=uuid.uuid4().hex)
-    summary = condense.Message(role="user", content="summary", tags=tags)
-    made = hidden_messages.apply_reduction(
-        conversation.pk, reduction_of(summary, tuple(before[part]))
-    )
-    found = hidden_messages.hidden_by(conversation.pk, [made]).in_reading_order()
-    assert [str(row.pk) for row in found] == before[part]
-
-
 def weigh(conversation: Conversation) -> condense.TokenCount:
     """Return the context's size, with an overhead of seven tokens."""
     measured, seq = conversation.measured_tokens, conversation.measured_seq or 0
     scale = sizes.Scale(7, measured_tokens=measured, measured_seq=seq)
     return scale.weigh(message_store.read_effective(conversation.pk))
-
-
-def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
-    conversation: Conversation, say: Say
-) -> None:
-    """A stale measurement would hide that the context shrank."""
-    take_turns(say, 4)
-    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 4)
-    summarise(conversation)
-    conversation.refresh_from_db()
-    size = weigh(conversation)
-    assert (size.value, size.measured) == (12, False)
-
-
-def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
-    conversation: Conversation, say: Say
-) -> None:
-    """A sum with an estimate in it is an estimate."""
-    say("user", "hello")
-    say("assistant", "hi")
-    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 2)
-    conversation.refresh_from_db()
-    assert weigh(conversation) == condense.TokenCount(500, measured=True)
-    say("user", "more", tokens=3)
-    assert weigh(conversation) == condense.TokenCount(503, measured=False)
 
 
 @pytest.mark.parametrize("kind", ["condense", "truncate"])

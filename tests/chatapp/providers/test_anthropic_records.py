@@ -18,17 +18,6 @@ from tests.standin.server import Standin
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 
 
-def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
-    """A call costs what is new in it; a mark moves on without touching the rest."""
-    writer = RequestWriter(MODEL)
-    history = [user("1"), assistant("2"), user("3"), assistant("4"), user("5")]
-    first = writer.write(request(*history))
-    second = writer.write(request(*history, assistant("6"), user("7")))
-    for index in (0, 1, 3):
-        assert second.fragments[index] is first.fragments[index]
-    assert second.fragments[2] != first.fragments[2]
-
-
 def test_a_message_that_comes_twice_is_sent_twice() -> None:
     """Two rows may say the same, and be one value in memory."""
     same = user("Again")

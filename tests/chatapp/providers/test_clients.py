@@ -7,7 +7,6 @@ import pytest
 from chatapp.providers.http import Clients, clients, close_clients
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import reply, request
-from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 
@@ -48,18 +47,6 @@ async def test_another_key_has_a_line_of_its_own(door: Door, standin: Standin) -
     assert first.line != second.line
     assert "sk-another-123" in str(second.headers)
     assert "sk-another-123" not in str(first.headers)
-
-
-async def test_calls_at_once_wait_for_no_line(door: Door, standin: Standin) -> None:
-    """Each gets one, from the same client."""
-    gate = Gate()
-    standin.then(Reply("One", gate=gate), Reply("Two"))
-    first = asyncio.create_task(reply(door.provider(standin), request("Hi")))
-    second = asyncio.create_task(reply(door.provider(standin), request("Hi")))
-    await asyncio.wait({first, second}, return_when=asyncio.FIRST_COMPLETED)
-    gate.open()
-    await asyncio.gather(first, second)
-    assert len(set(lines(standin))) == 2
 
 
 async def test_a_client_in_use_is_kept() -> None:

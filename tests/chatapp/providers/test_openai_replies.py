@@ -221,7 +221,6 @@ def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true(
     [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
-        ("model_length", "max_tokens"),
         ("tool_calls", "tool_use"),
         ("STOP", "end_turn"),
         ("content_filter", "refusal"),

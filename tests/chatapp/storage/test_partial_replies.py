@@ -2,32 +2,25 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import connection
 
 import condense
 from chatapp.agent.ports import CallOpening, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
-from chatapp.models import Conversation, Message, ModelCall, ToolRun, Turn
+from chatapp.models import Conversation, ModelCall
 from chatapp.storage import partial_replies
 from chatapp.storage.journal import ConversationJournal
-from chatapp.storage.partial_replies import PartialReplyWriter
-from chatapp.storage.retried_writes import RetriedWrites
+from chatapp.storage.partial_replies import PartialReplyWriter, RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
-from tests.chatapp.sockets import PATIENCE, open_page
 from tests.chatapp.turns.test_storage_failures import REFUSED, broken
-from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
-from tests.standin.server import Standin
 
 __all__ = ["anthropic_standin"]
 
@@ -100,19 +93,6 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
     assert await ModelCall.objects.exclude(draft="").acount() == 20
 
 
-async def test_drafts_wait_for_no_request(conversation: Conversation) -> None:
-    """While a view takes long, what is being written is stored all the same."""
-    (pen,), writer, done = await pens(conversation, 1), PartialReplyWriter(), threading.Event()
-    request = asyncio.create_task(sync_to_async(done.wait)(PATIENCE))
-    pen.text = "kept"
-    writer.keep(pen.number, pen.read, at_once=True)
-    await settled(writer)
-    assert not request.done()
-    done.set()
-    await request
-    assert text_of(await ModelCall.objects.aget()) == "kept"
-
-
 async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversation) -> None:
     """The call is over, and its message is stored."""
     (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
@@ -134,45 +114,3 @@ async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> N
         await pen.was_read.wait()
     await settled(writer)
     assert text_of(await ModelCall.objects.aget()) == "kept"
-
-
-async def test_what_a_page_shows_is_stored_while_the_model_writes(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """Before its first word the call is on record, at its first word the word; then the message."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    gate = Gate()
-    anthropic_standin.then(Reply("One two three four.", gate=gate))
-    async with open_page(conversation, alice) as page:
-        await page.say("Count.")
-        await page.until("text.streamed")
-        call = await ModelCall.objects.aget()
-        while not call.draft:
-            await call.arefresh_from_db()
-        assert call.status == ModelCall.Status.RUNNING
-        assert "One two three four.".startswith(text_of(call))
-        assert call.tokens_prompt > 0
-        turn = await Turn.objects.aget()
-        assert (turn.status, turn.doing, turn.step) == ("running", "calling", 1)
-        gate.open()
-        await page.until_idle()
-    await call.arefresh_from_db()
-    assert (call.status, call.draft) == ("succeeded", "")
-    assert call.message_id == (await Message.objects.aget(role="assistant")).pk
-    await turn.arefresh_from_db()
-    assert (turn.status, turn.doing) == ("succeeded", "")
-
-
-async def test_a_tool_is_on_record_and_its_text_is_stored_once(
-    alice: User, anthropic_standin: Standin
-) -> None:
-    """Its run says when it began and ended; the text is in the message."""
-    conversation = await sync_to_async(converse)(alice, anthropic_standin)
-    anthropic_standin.then(Reply(tools=(ToolCall("list_files"),)), Reply("Nothing there."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Look.")
-        await page.until_idle()
-    run = await ToolRun.objects.aget()
-    assert (run.name, run.text) == ("list_files", "")
-    assert run.finished_at
-    assert await Message.objects.filter(holds_results=True).acount() == 1

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
-from django.test.utils import CaptureQueriesContext
 
 import condense
 from chatapp.agent.events import SentRequest
@@ -20,15 +19,13 @@ from chatapp.models import (
     Manifest,
     Message,
     ModelCall,
-    hidden_messages,
     message_store,
 )
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
-from chatapp.providers.openai.request import RequestWriter as ChatWriter
-from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, Written, pack, unpack
-from chatapp.storage.request_reader import RequestReader, find_changed
-from tests.chatapp.conftest import reduction_of, summarise
+from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, pack, unpack
+from chatapp.storage.request_reader import find_changed
+from tests.chatapp.conftest import summarise
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 TOOLS = (ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {}}),)
@@ -141,17 +138,6 @@ def test_a_list_is_whole_after_so_many_calls_and_at_each_run(session: Session) -
     assert [pk - whole[0] for pk in whole] == [0, LONGEST_CHAIN, LONGEST_CHAIN + 1]
 
 
-def test_a_list_is_whole_after_a_condensation(session: Session, conversation: Conversation) -> None:
-    """Nothing of the one before is sent any more."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.use_tool(1, "fine")
-    session.send()
-    summarise(conversation)
-    session.send()
-    assert session.last().parent is None
-    assert session.added()[0][0][:2] == (4, 0)
-
-
 def test_what_no_message_holds_is_kept_once(session: Session) -> None:
     """An instruction, a merged message, a note in the place of a result: bytes like any others."""
     session.say("user", condense.TextBlock(text(300, 1)))
@@ -161,40 +147,6 @@ def test_what_no_message_holds_is_kept_once(session: Session) -> None:
     assert session.added() == []
     assert Fragment.objects.count() == 2
     assert not [*find_changed()]
-
-
-def test_messages_that_became_one_are_still_those_that_are_stored(session: Session) -> None:
-    """A tool's result and what the user added to it go out as one message, of two rows."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.use_tool(1, text(100, 1))
-    session.say("user", condense.TextBlock(text(100, 2)), condense.TextBlock(text(100, 3)))
-    sent = session.send()
-    assert sent.seqs == (1, 2, 3)
-    assert Fragment.objects.count() == 1
-    assert {piece[0] for piece in session.added()[-1] if isinstance(piece, tuple)} == {3, 4}
-    assert not [*find_changed()]
-
-
-def test_what_is_cleared_is_shown_as_it_was_sent(
-    session: Session, conversation: Conversation
-) -> None:
-    """Before, with the result; afterwards with the line in its place."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.use_tool(1, text(100, 1))
-    session.use_tool(2, text(100, 2))
-    before = session.send()
-    result = session.history()[2]
-    marker = condense.Message(
-        "user",
-        (condense.TextBlock("Cleared."),),
-        tags=condense.Tags(clear_id="0" * 32, cleared={result.id: {"call_1": "[cleared]"}}),
-    )
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
-    after = session.send()
-    first, second = Manifest.objects.order_by("pk")
-    reader = RequestReader(conversation.pk)
-    assert (reader.read(first), reader.read(second)) == (before.body, after.body)
-    assert b"[cleared]" in after.body
 
 
 @pytest.mark.parametrize(
@@ -219,40 +171,6 @@ def test_content_of_any_kind_leads_back(session: Session, content: condense.Cont
     session.record(request_bytes.join(b"[", messages, fragments, b"]"))
     session.send()
     assert not [*find_changed()]
-
-
-def test_a_record_that_was_not_committed_is_no_ground_for_the_next(session: Session) -> None:
-    """The write is made again, or the call never was: the next list does not build on it."""
-    session.say("user", condense.TextBlock("Begin"))
-    session.send()
-    call = ModelCall.objects.create(
-        conversation=session.conversation, purpose="chat", profile_name="p", model="m"
-    )
-    shaped = condense.shape_request(session.history())
-    session.log.write(call.pk, session.writer.write(ModelRequest("Other", shaped)))
-    call.delete()
-    Fragment.objects.latest("pk").delete()
-    session.send()
-    session.log.written = Written()
-    session.send()
-    assert not [*find_changed()]
-
-
-def test_a_call_asks_for_what_is_new_in_it_only(session: Session) -> None:
-    """Nothing of the history but what is new in it makes a record dearer."""
-    session.say("user", condense.TextBlock("Begin"))
-    taken = []
-    for number in range(8):
-        session.use_tool(number, "fine")
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            session.send()
-        taken.append((len(queries), len(session.added())))
-    # The history itself, the call, and the record.
-    assert {count for count, _ in taken[1:]} == {taken[1][0]}
-    assert taken[1][0] <= 4
-    assert {size for _, size in taken[2:]} == {taken[2][1]}
 
 
 def sizes(conversation: Conversation) -> tuple[int, int]:
@@ -356,19 +274,3 @@ def test_two_conversations_share_nothing(session: Session, bob: object) -> None:
         one.send()
     heads = Fragment.objects.values_list("conversation", flat=True)
     assert {*heads} == {session.conversation.pk, other.conversation.pk}
-
-
-def test_what_pages_are_told_of_a_file_costs_no_copy_of_it(session: Session) -> None:
-    """No API is told; the record still names the message instead of keeping its bytes again."""
-    beside = {condense.BESIDE: {"kind": "file", "name": "a.txt"}}
-    image = {"type": "base64", "media_type": "image/png", "data": "QUJD" * 5_000}
-    file = condense.TextBlock(text(300, 1), beside)
-    session.say("user", condense.TextBlock("Look"), file, condense.ImageBlock(image, beside))
-    session.send()
-    assert Fragment.objects.count() == 1
-    chat = ChatWriter(Model("gpt", 200_000, 1_000))
-    sent = chat.write(ModelRequest(SYSTEM, condense.shape_request(session.history()), TOOLS))
-    assert b'"image_url"' in sent.body
-    session.record(sent)
-    assert Fragment.objects.count() == 2
-    assert not [*find_changed()]

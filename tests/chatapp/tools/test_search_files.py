@@ -52,8 +52,6 @@ def test_matches_come_with_their_place_and_context(
     [
         ("^def", [4]),
         ("^$", [2, 3]),
-        (r"\d", [5]),
-        ("(?i)DEF", [4]),
         (r"os\s+def", []),
         ("[^q]*", [1, 2, 3, 4, 5, 6]),
         ("(?s)os.*end", []),
@@ -80,7 +78,6 @@ def test_what_is_no_pattern_is_searched_as_text(folder: Path, pattern: str) -> N
         ("*.py", ["src/a.py"]),
         ("src/*", ["src/a.py", "src/deep/b.ts"]),
         ("*.{py,ts}", ["src/a.py", "src/deep/b.ts"]),
-        ("a.py", ["src/a.py"]),
         ("**/*.md", ["c.md"]),
         ("[", []),
     ],

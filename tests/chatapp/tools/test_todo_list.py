@@ -1,10 +1,9 @@
-"""The to-do list: what is one, and that condensations know it as one."""
+"""The to-do list: what is one, and what is none."""
 
 from pathlib import Path
 
 import pytest
 
-import condense
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.update_todo_list import read_items
 
@@ -22,15 +21,3 @@ async def test_what_is_no_list_is_refused(folder: Path, todos: str) -> None:
     """With the line that is none."""
     outcome = await WorkspaceToolbox(folder).run("update_todo_list", {"todos": todos})
     assert outcome.is_error
-
-
-def test_a_condensation_keeps_the_list() -> None:
-    """The engine's ledger reads it out of the call, so a summary carries it."""
-    call = condense.ToolUseBlock("1", "update_todo_list", {"todos": "[x] Read\n[-] Write"})
-    history = [
-        condense.Message("user", "Do it."),
-        condense.Message("assistant", (call,)),
-        condense.Message("user", (condense.ToolResultBlock("1", "The list has 2 items."),)),
-    ]
-    (ledger,) = condense.ledger(history)
-    assert "Write" in ledger.text

@@ -1,8 +1,6 @@
 """The toolbox: every call comes back as an outcome, whatever the model writes."""
 
-import asyncio
 import logging
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,6 @@ import pytest
 
 from chatapp.agent.tool_port import Line, Policy, ToolOutcome
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, list_files
-
-PATIENCE = 60  # seconds
 
 
 @pytest.fixture
@@ -107,27 +103,3 @@ async def test_an_unexpected_error_is_logged_and_not_shown(
     assert outcome.is_error
     assert "secret" not in outcome.text
     assert "A tool failed" in caplog.text
-
-
-class Slow:
-    """A tool on a slow disk: it says that it runs, and waits to be released."""
-
-    def __init__(self) -> None:
-        self.started, self.release = threading.Event(), threading.Event()
-
-    def run(self, *_arguments: object) -> str:
-        self.started.set()
-        return "late" if self.release.wait(PATIENCE) else "stuck"
-
-
-async def test_tools_run_outside_the_event_loop(
-    toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slow disk does not stop the server."""
-    slow = Slow()
-    monkeypatch.setattr(list_files, "run", slow.run)
-    call = asyncio.create_task(toolbox.run("list_files", {}))
-    assert await asyncio.to_thread(slow.started.wait, PATIENCE)
-    assert not call.done()
-    slow.release.set()
-    assert (await call).text == "late"

@@ -6,13 +6,10 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 import condense
 from chatapp.condensation import undo
-from chatapp.conversations import rewind
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -204,22 +201,6 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
 
 
-def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncation(
-    conversation: Conversation, say: Say
-) -> None:
-    """A message may name both."""
-    talk(say, 4)
-    undo.undo_condensation(condensation=record_for(conversation, summarise(conversation, keep=1)))
-    hidden = tuple(message.id for message in message_store.read_effective(conversation.pk))
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
-    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, hidden))
-    attempt = record_for(conversation, made)
-    rows = [row for row in row_pages.page(conversation).rows if isinstance(row, MessageRow)]
-    found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
-    assert found == [f"condensation-{attempt.pk}"] * 4
-
-
 def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
     conversation: Conversation, say: Say
 ) -> None:
@@ -260,26 +241,6 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
         record_for(conversation, summarise(conversation))
     kinds = [type(row) for row in row_pages.page(conversation).rows[4:]]
     assert kinds == [FailureRow, CondensationRow] * 2
-
-
-def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
-    conversation: Conversation, say: Say
-) -> None:
-    """In a long conversation as in a short one; two rewinds cost no more than one."""
-
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            row_pages.page(conversation)
-            row_pages.page_around(conversation, "5", limit=6)
-        return len(captured)
-
-    talk(say, 4)
-    rewind.rewind_conversation(conversation=conversation, to_seq=3)
-    few = queries()
-    talk(say, 20)
-    record_for(conversation, summarise(conversation, keep=6))
-    rewind.rewind_conversation(conversation=conversation, to_seq=20)
-    assert queries() <= few + 1
 
 
 def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conversation) -> None:

@@ -106,7 +106,7 @@ class Life(Twin):
         receipt = condense.Receipt(
             (
                 *found,
-                condense.Finding(condense.Probe("commands", "ls", "ls", str(source.pk)), "named"),
+                condense.Finding("commands", "ls", "ls", str(source.pk), state="named"),
             )
             if source
             else found

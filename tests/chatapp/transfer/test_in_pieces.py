@@ -5,7 +5,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -25,10 +24,8 @@ from chatapp.models import AuditEntry, Conversation, Message, Source, message_st
 from chatapp.models.turns import describe, this_process
 from chatapp.transfer import FORMAT, import_jobs
 from chatapp.transfer.import_spool import ITEMS
-from tests.chatapp.test_serve import serving
 from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
-from tests.first_start import FirstStart
 
 MESSAGES = 2 * ITEMS
 
@@ -152,19 +149,3 @@ def test_a_part_of_a_conversation_is_sealed_by_nobody_and_named_by_the_check(
     """It may yet be refused, and then no seal misses it."""
     assert json.loads(make_seal())["heads"] == {}
     assert any("its import broke off" in one for one in find_problems())
-
-
-def test_a_server_removes_what_its_predecessor_has_left(
-    tmp_path: Path, first_start: FirstStart
-) -> None:
-    """At its start, without anybody's doing."""
-    left = first_start.copy(tmp_path) / "imports" / "left"
-    left.mkdir(parents=True)
-    with serving(tmp_path) as (_server, url):
-        origin = url.partition("/sign-in/")[0]
-        for _look in range(1_000):
-            with urllib.request.urlopen(f"{origin}/healthz") as answer:
-                assert answer.read() == b"ok"
-            if not left.exists():
-                return
-    pytest.fail("What the predecessor has left is still there.")

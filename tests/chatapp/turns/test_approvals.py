@@ -323,22 +323,6 @@ async def test_a_question_survives_a_restart(
     assert [one.get("is_error", False) for one in results] == [False] * 3
 
 
-async def test_an_answer_is_the_users_word_after_a_restart_too(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
-) -> None:
-    """What was answered before, while the next question waited, and what comes after."""
-    standin.then(Reply(tools=(ASK, ASK)), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Format it.")
-        await answer(browser, await until_asked(page), "answer", "Tabs")
-        await until_asked(page)
-    await restart()
-    async with open_page(conversation, alice) as page:
-        await answer(browser, await until_asked(page), "answer", "Spaces")
-        await page.until_idle()
-    assert await words_in_results(conversation) == ["Tabs", "Spaces"]
-
-
 async def hand_over() -> None:
     """Have another process take over the turn that waits, which heard nothing of this one."""
     later = timezone.now() + timedelta(hours=1)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import contextvars
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,11 +10,8 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import Model
 from django.db.models.signals import ModelSignal, post_init, post_save
-from django.test import Client
-from django.urls import reverse
 
 from chatapp import errors
 from chatapp.context.condense_requests import CondenseRequest
@@ -25,15 +21,11 @@ from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.turns import actions, lifecycle
-from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import ActiveConversations, active
 from chatapp.turns.ports import EventChannel, RunningTurn
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LONG = "A sentence that says hardly anything. " * 900
 
 
 class Held:
@@ -164,24 +156,6 @@ async def test_a_message_that_is_queued_while_the_turn_ends_is_sent(
     (await runner.finish()).end()
 
 
-async def test_a_condensation_that_is_asked_for_while_the_turn_ends_begins(
-    conversation: Conversation, runner: Runner
-) -> None:
-    """There is no step any more that it could follow."""
-    await sync_to_async(lambda: end(ask(conversation, LONG), LONG))()
-    await sync_to_async(lambda: end(ask(conversation, LONG), LONG))()
-    await say(conversation, "First")
-    turn = await runner.finish()
-
-    async def vacate() -> None:
-        turn.end()
-
-    command = CondenseRequest(uuid.uuid4())
-    await asyncio.gather(actions.condense_now(conversation, command), vacate())
-    assert [held.run.turn.condenses for held in runner.held] == [False, True]
-    (await runner.finish()).end()
-
-
 async def test_what_waits_is_sent_where_the_condensation_before_it_is_refused(
     conversation: Conversation, runner: Runner
 ) -> None:
@@ -231,28 +205,6 @@ async def test_who_hears_the_end_may_send_the_next_message(
             async for _event in await actions.send_and_hear(conversation, command):
                 pass
     assert await Turn.objects.acount() == 2
-
-
-class Loop:
-    """An event loop that notes whether what it is told of is stored by then."""
-
-    def __init__(self) -> None:
-        self.stored: list[bool] = []
-
-    def call_soon_threadsafe(self, *_what: object, context: contextvars.Context) -> None:
-        self.stored.append(not connection.in_atomic_block)
-
-
-def test_pages_and_drafts_hear_of_settings_that_are_stored(
-    conversation: Conversation, browser: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who looked before that would find nothing new, and would not be told again."""
-    loop = Loop()
-    monkeypatch.setattr(active, "loop", loop)
-    monkeypatch.setitem(active.rooms, conversation.pk, ActiveConversation(conversation.pk, active))
-    sent = {"threshold": 50, "step_limit": 20, "draft_ahead": "always", "draft_share": 80}
-    assert browser.post(reverse("settings"), sent).status_code == 302
-    assert loop.stored == [True]
 
 
 async def test_a_room_is_closed_whichever_way_its_last_page_goes(

@@ -3,8 +3,6 @@
 In the end of every test, each request was one that the provider accepts, and has a row.
 """
 
-import asyncio
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,23 +11,19 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
     Condensation,
     Conversation,
-    Message,
     ModelCall,
     Profile,
-    Turn,
 )
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import actions
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin import auto
-from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply, ToolCall
+from tests.standin.behaviours import Failure, Gate, Reply, ToolCall
 from tests.standin.rules import blocks_of, violations
 from tests.standin.server import Received, Standin
 
@@ -41,7 +35,6 @@ SUMMARY = Reply(
     f"<analysis>Short.</analysis><summary>The vault's word is heliotrope.\n{SECTIONS}</summary>"
 )
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-BUSY = Failure(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
 LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
 
 
@@ -115,18 +108,6 @@ async def test_a_context_that_does_not_fit_is_condensed_before_it_is_sent(
     assert (await ModelCall.objects.aget(purpose="summary")).tokens_cache_read > 3_000
 
 
-async def test_a_prompt_that_the_provider_refuses_as_too_long_is_condensed_and_sent_again(
-    conversation: Conversation, alice: User, standin: Standin
-) -> None:
-    """The refusal is on record among the calls, the condensation as forced."""
-    standin.then(Reply("Noted."), OVERFLOW, SUMMARY, Reply("Heliotrope."))
-    await talk(conversation, alice, LONG, "Which word?")
-    assert await sync_to_async(attempts)(conversation) == [("condensed", "succeeded", "forced")]
-    assert texts(standin.requests[3])[0].startswith(HEADING)
-    failed = await ModelCall.objects.exclude(error="").aget()
-    assert "prompt is too long" in failed.error
-
-
 async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
     tight: Conversation, alice: User
 ) -> None:
@@ -138,21 +119,6 @@ async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
     assert isinstance(rows[1], TurnRow)
     assert "Send the newest message in smaller parts" in rows[1].reason
     assert await Condensation.objects.filter(status="declined").acount() == 3
-
-
-async def test_a_summary_that_fails_is_replaced_by_the_facts(
-    tight: Conversation, alice: User, standin: Standin
-) -> None:
-    """Both are on record, and the answer arrives."""
-    standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
-    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
-    assert await sync_to_async(attempts)(tight) == [
-        ("condensed", "failed", "auto"),
-        ("condensed", "succeeded", "auto"),
-    ]
-    assert await Condensation.objects.filter(strategy="ledger", conversation=tight).aexists()
-    assert await Message.objects.filter(conversation=tight, role="assistant").acount() == 3
-    assert LONG not in texts(standin.requests[3])
 
 
 async def test_a_summary_that_failed_is_not_asked_for_again_in_the_next_turn(
@@ -191,37 +157,3 @@ async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_turn_that_
     assert (attempt.cost > 0, attempt.cost_measured, summary.usage_measured) == (True, False, False)
     await page.ask("Thanks.")
     assert [is_summary(request) for request in standin.requests[4:]] == [True, False]
-
-
-async def test_a_turn_that_is_stopped_before_its_first_step_ends(
-    conversation: Conversation, standin: Standin, page: Page
-) -> None:
-    """Nothing is asked, the message is kept, and the next one works."""
-    standin.reply("Now?")
-    # With fewer turns of the event loop between the two than a step takes.
-    await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
-    actions.stop(conversation.pk)
-    await page.until_idle()
-    await page.ask("Again.")
-    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
-    assert len(standin.requests) == 1
-
-
-async def test_two_conversations_run_at_once_and_keep_apart(
-    alice: User, standin: Standin, conversation: Conversation
-) -> None:
-    """Neither waits for the other, and no frame goes to the wrong page."""
-    other = await sync_to_async(converse)(alice, standin)
-    gates = {"first": Gate(), "second": Gate()}
-    async with open_page(conversation, alice) as one, open_page(other, alice) as two:
-        for page, (name, gate) in zip((one, two), gates.items(), strict=True):
-            standin.reply(f"The {name} answer, which is rather long.", gate=gate)
-            await page.say(f"The {name} question")
-            assert await asyncio.to_thread(gate.wait_until_reached)
-        for page, gate in zip((two, one), reversed(gates.values()), strict=True):
-            gate.open()
-            await page.until_idle()
-    # A page says itself how many seconds an answer took.
-    assert "The second" not in str(one.frames)
-    assert "The first" not in str(two.frames)

@@ -96,9 +96,7 @@ def failed_write(code: int) -> OperationalError:
     ("error", "advice"),
     [
         (failed_write(sqlite3.SQLITE_BUSY), "Something else is being saved"),
-        (failed_write(sqlite3.SQLITE_BUSY_SNAPSHOT), "Something else is being saved"),
         (failed_write(sqlite3.SQLITE_FULL), "Its disk is full"),
-        (failed_write(sqlite3.SQLITE_IOERR_SHMSIZE), "Its disk is full"),
         (OSError(errno.ENOSPC, "No space left on device"), "Its disk is full"),
         (failed_write(sqlite3.SQLITE_IOERR_WRITE), "Its disk reports an error"),
         (OSError(errno.EIO, "Input/output error"), "Its disk reports an error"),

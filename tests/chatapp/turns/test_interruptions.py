@@ -220,20 +220,6 @@ def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversati
     assert not conversation.messages.exists()
 
 
-def test_ending_it_twice_changes_nothing(conversation: Conversation) -> None:
-    """Neither does its own process, should it come back."""
-    turn = elsewhere(ask(conversation))
-    call_of(turn, wrote(WORDS))
-    crash_recovery.close_interrupted()
-    before = conversation.messages.count()
-    assert crash_recovery.close_interrupted() == set()
-    for status in (Turn.Status.SUCCEEDED, Turn.Status.FAILED):
-        lifecycle.finish_turn(turn=turn, status=status)
-    turn.refresh_from_db()
-    assert turn.status == Turn.Status.INTERRUPTED
-    assert conversation.messages.count() == before
-
-
 def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation) -> None:
     """It gave a sign in the last seconds, or is this one."""
     ask(conversation)
@@ -241,18 +227,6 @@ def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation
     elsewhere(Turn.objects.get(), heartbeat_at=timezone.now())
     assert crash_recovery.close_interrupted() == set()
     assert crash_recovery.close_interrupted(conversation) == set()
-
-
-def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conversation) -> None:
-    """It is not interrupted: not at a start, not at a visit, and not by its own process."""
-    turn = ask(conversation)
-    Turn.objects.update(status=Turn.Status.WAITING)
-    for owner in (turns.this_process(), "there/1/1"):
-        elsewhere(turn, owner=owner)
-        assert crash_recovery.close_interrupted() == set()
-        assert crash_recovery.close_interrupted(conversation) == set()
-    turn.refresh_from_db()
-    assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
 
 
 def test_a_process_of_this_machine_that_ended_is_not_waited_for(
@@ -288,18 +262,6 @@ def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
     assert crash_recovery.close_interrupted() == set()
     lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
     assert crash_recovery.keep_alive([turn.pk]) == {turn.pk}
-
-
-@pytest.mark.parametrize("how", [go_on, retry])
-def test_an_interrupted_turn_can_be_taken_up(conversation: Conversation, how: object) -> None:
-    """Before its first word both begin anew; after one, Continue goes on and Try again repeats."""
-    turn = elsewhere(ask(conversation))
-    call_of(turn, wrote(WORDS))
-    crash_recovery.close_interrupted()
-    taken_up = how(conversation)  # type: ignore[operator] # either of two functions
-    seen = [message.text for message in message_store.read_effective(conversation.pk)]
-    assert (WORDS in seen) == (how is go_on)
-    end(taken_up, "The end.")
 
 
 def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences
+from chatapp.models import Conversation, ModelCall, Preferences
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page
@@ -50,22 +50,4 @@ async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_
     assert len(later) == 4
     assert min(map(share, later)) >= 0.9
     assert {call.cache_miss for call in later} == {""}
-    assert anthropic_standin.problems == []
-
-
-async def test_a_condensation_reads_the_conversation_and_what_follows_reads_the_summary(
-    anthropic_standin: Standin, conversation: Conversation, page: Page
-) -> None:
-    """The summary is asked for as one of the conversation's own calls; then it is the prefix."""
-    for number in range(4):
-        await page.ask(f"{number} {LONG}")
-    await page.condense()
-    for text in ("Next?", "And then?", "And then?"):
-        await page.ask(text)
-    assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
-    *_, summary, first, second, third = await calls_of(conversation)
-    assert share(summary) >= 0.9
-    # The tools and the system prompt are as they were; the summary is seen for the first time.
-    assert first.tokens_cache_read > 1_000
-    assert min(share(second), share(third)) >= 0.9
     assert anthropic_standin.problems == []

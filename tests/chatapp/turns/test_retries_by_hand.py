@@ -8,7 +8,7 @@ import pytest
 from chatapp.live import incoming_frames
 from chatapp.models import Turn
 from tests.chatapp.sockets import Page
-from tests.standin.behaviours import UNAUTHORIZED, Reply
+from tests.standin.behaviours import UNAUTHORIZED
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
@@ -30,21 +30,6 @@ def sent(standin: Standin, number: int) -> list[tuple[str, str]]:
         (message["role"], "".join(block.get("text", "") for block in blocks_of(message)))
         for message in body["messages"]
     ]
-
-
-async def test_trying_again_sends_what_was_refused(anthropic_standin: Standin, page: Page) -> None:
-    """The user's message once; the failure blames the profile."""
-    anthropic_standin.then(UNAUTHORIZED, Reply("Welcome."))
-    await page.say("Hello.")
-    await page.until("transcript.changed")
-    assert (await page.until("status.changed", turn=""))["text"] == "Failed."
-    failed = await Turn.objects.aget()
-    assert failed.profile_at_fault
-    await take_up(page, "retry")
-    await page.until_idle()
-    assert sent(anthropic_standin, 0) == sent(anthropic_standin, 1) == [("user", "Hello.")]
-    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == ["failed", "succeeded"]
 
 
 async def test_a_request_that_comes_twice_begins_one_turn(

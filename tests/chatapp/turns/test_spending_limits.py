@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -82,24 +80,6 @@ def test_without_a_budget_nothing_is_limited(conversation: Conversation) -> None
     spend(conversation, "1000000")
     check_budget(conversation.pk)
     assert read_spending(conversation.pk) == []
-
-
-def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
-    """An index holds what is summed, so that 100,000 calls are read in one go."""
-    rows = [ModelCall(conversation=conversation, purpose="chat", cost="0.1")] * 10
-    ModelCall.objects.bulk_create(rows)
-    limit(conversation, "1000", "1000")
-    with CaptureQueriesContext(connection) as sent:
-        here, month = read_spending(conversation.pk)
-    assert here.spent == month.spent == Decimal(1)
-    sums = [one["sql"] for one in sent if "SUM(" in one["sql"]]
-    assert len(sums) == 2
-    for sql in sums:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
-            plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
-        assert "SEARCH chatapp_modelcall USING COVERING INDEX call_spent" in plan
-        assert "SCAN" not in plan
 
 
 Start = Callable[[Conversation], object]
@@ -174,20 +154,6 @@ async def test_a_budget_where_none_was_holds_from_the_next_step(
     turn = await Turn.objects.aget()
     assert (turn.status, "is spent" in turn.error) == ("stopped", True)
     assert len(anthropic_standin.requests) == 1
-
-
-async def test_a_raise_holds_in_the_turn_that_runs(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
-) -> None:
-    """What is read is what is set when a call begins."""
-    await limit_later(conversation, "1")
-    await sync_to_async(spend)(conversation, "0.9")
-    anthropic_standin.then(Reply("One."))
-    await page.ask("Hello.")
-    assert "90 % of this conversation" in page.frames[-1]["notice"]
-    assert "Spent here" in page.frames[-1]["bar"]
-    shown = [frame["notice"] for frame in page.frames if frame["type"] == "panel.changed"]
-    assert all("90 %" in one for one in shown)
 
 
 async def test_no_summary_is_asked_for_once_a_budget_is_spent(

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.storage import partial_replies, retried_writes
+from chatapp.storage import partial_replies
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -86,7 +86,7 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     page: Page,
 ) -> None:
     """With room again in time, nothing is lost, and the notice goes."""
-    monkeypatch.setattr(retried_writes, "WAITS", (0.5,) * 1_000)
+    monkeypatch.setattr(partial_replies, "WAITS", (0.5,) * 1_000)
     text, gate = "Well: " + "long, " * 20_000 + "at last.", Gate()
     await until_written(page, anthropic_standin, Reply(text, gate=gate))
     async with full_disk(gate):
@@ -110,7 +110,7 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     page: Page,
 ) -> None:
     """Until then it stays on every page, which says what to do; the next message is refused."""
-    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(partial_replies, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
     monkeypatch.setattr(partial_replies, "PAUSE", 1_000.0)
     text, gate = "**Well:**\n\n" + "long, " * 20_000 + "at last.", Gate()
@@ -221,18 +221,3 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
     ended = (Turn.Status.INTERRUPTED, "How this ended could not be saved.")
     assert (turn.status, turn.error) == ended
     assert not await Message.objects.effective().aexists()
-
-
-async def test_going_back_is_refused_while_a_turn_runs(
-    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
-) -> None:
-    """Its record is left alone."""
-    gate = Gate()
-    anthropic_standin.then(Reply("One two three four.", gate=gate))
-    await page.say("Count.")
-    assert await asyncio.to_thread(gate.wait_until_reached)
-    refusal = await rewind(conversation, alice)
-    gate.open()
-    await page.until_idle()
-    assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
-    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED

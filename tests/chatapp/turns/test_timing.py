@@ -1,7 +1,6 @@
 """When a context is condensed: what is said of it, after a step, and not now."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -103,26 +102,6 @@ async def test_what_was_asked_for_can_be_taken_back_before_it_begins(
         answer.gate.open()
         await page.until_idle()
     assert await purposes(conversation) == ["chat"]
-
-
-async def test_asked_for_again_with_the_same_nonce_it_happens_once(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
-    """Also where it comes again after it was done: the turn goes on without another."""
-    step = Reply("Let me look.", tools=(LIST,), gate=Gate())
-    second = Reply("Done.", gate=Gate())
-    nonce = str(uuid.uuid4())
-    async with answering(conversation, alice, anthropic_standin, step) as page:
-        await page.send("condense.start", nonce=nonce)
-        await page.until("message.accepted", nonce=page.nonce)
-        anthropic_standin.then(Reply(SUMMARY), second)
-        step.gate.open()
-        assert await asyncio.to_thread(second.gate.wait_until_reached)
-        # Too little was said since to do it again, so another one would be refused.
-        await page.send("condense.start", nonce=nonce)
-        second.gate.open()
-        await page.until_idle()
-    assert await purposes(conversation) == ["chat", "summary", "chat"]
 
 
 async def test_not_now_puts_it_off_by_one_turn(

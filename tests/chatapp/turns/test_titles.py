@@ -9,7 +9,7 @@ from django.test import Client
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, ModelCall, Preferences, Turn
+from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.turns import crash_recovery
 from chatapp.turns.titles import read_title
 from tests.chatapp.claude import converse
@@ -95,22 +95,6 @@ async def test_where_the_model_finds_none_the_first_words_stay(
     call = await ModelCall.objects.aget(purpose="title")
     assert bool(call.error) == isinstance(reply, Failure)
     assert await Turn.objects.filter(status=Turn.Status.SUCCEEDED).acount() == 1
-
-
-async def test_switched_off_or_offline_nothing_is_asked(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
-) -> None:
-    """The first words are the title, as ever."""
-    offline = await sync_to_async(conversations.start_conversation)(owner=alice)
-    async with open_page(offline, alice) as page:
-        await page.ask("Hello there")
-    await Preferences.objects.aupdate(name_conversations=False)
-    async with open_page(conversation, alice) as page:
-        await page.ask("Which?")
-    assert await title_of(offline) == "Hello there"
-    assert await title_of(conversation) == "Which?"
-    assert await ModelCall.objects.filter(purpose="title").acount() == 0
-    assert len(anthropic_standin.requests) == 1
 
 
 def test_a_call_that_a_process_left_is_closed_with_the_next_start(

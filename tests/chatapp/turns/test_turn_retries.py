@@ -22,20 +22,6 @@ def test_a_failed_turn_is_tried_again_with_the_message_it_has(conversation: Conv
     assert Turn.objects.filter(status=FAILED, error="No luck.", rewind_parent=None).count() == 1
 
 
-def test_what_a_failed_turn_did_stays_and_only_a_broken_answer_is_set_aside(
-    conversation: Conversation,
-) -> None:
-    """Tools are not run again; the broken words stay on record."""
-    turn = ask(conversation, "Why?")
-    use_tools(conversation, 1, "I look.", turn=turn)
-    end(turn, "It bro", stop_reason="error", status=FAILED)
-    retry(conversation)
-    assert seen(conversation) == ["Why?", "I look.", ""]
-    aside = Rewind.objects.get()
-    assert (aside.cause, aside.messages_hidden) == (Rewind.Cause.RETRIED, 1)
-    assert Message.objects.filter(rewind_parent=aside.pk).count() == 1
-
-
 def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) -> None:
     """Say, in another tab where it was done already."""
     with pytest.raises(errors.Refused, match="nothing to try again"):
@@ -44,20 +30,6 @@ def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) ->
     with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
     assert Turn.objects.count() == 1
-
-
-def test_an_answer_asked_for_anew_is_no_rewind_that_can_be_undone(
-    conversation: Conversation,
-) -> None:
-    """Also where nothing came instead: whoever wants the first one back goes to that version."""
-    end(ask(conversation, "Why?"), "Because.")
-    end(regenerate(conversation, 2), status=FAILED)
-    aside = Rewind.objects.get()
-    with pytest.raises(errors.Refused):
-        rewind.undo_rewind(rewind=aside)
-    rewind.switch_version(rewind=aside)
-    assert seen(conversation) == ["Why?", "Because."]
-    assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
 
 
 def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
@@ -163,18 +135,6 @@ def test_versions_are_switched_back_and_forth_and_each_goes_on_from_where_it_was
     assert seen(conversation) == ["Why?", "First.", "On.", "More of the first."]
     assert Rewind.objects.count() == 4
     assert Message.objects.count() == 7
-
-
-def test_edits_of_a_message_are_its_versions(conversation: Conversation) -> None:
-    """Also an edit of an edit."""
-    end(ask(conversation, "Why?"), "Because.")
-    end(ask(conversation, "How?", replaces=1), "Thus.")
-    end(ask(conversation, "When?", replaces=3), "Now.")
-    versions = Rewind.objects.values_list("root_seq", "version")
-    assert sorted(versions) == [(1, 1), (1, 2)]
-    for version, said in ((1, ["Why?", "Because."]), (2, ["How?", "Thus."])):
-        rewind.switch_version(rewind=Rewind.objects.get(version=version, undone_at=None))
-        assert seen(conversation) == said
 
 
 def test_a_version_is_shown_once(conversation: Conversation) -> None:

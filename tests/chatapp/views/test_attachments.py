@@ -231,32 +231,6 @@ def test_a_conversation_begins_with_what_was_attached_on_the_first_page(
     assert waiting()
 
 
-def test_no_other_site_attaches_anything(talk: Conversation, alice: User) -> None:
-    """A form of another site has no token."""
-    browser = Client(enforce_csrf_checks=True)
-    browser.force_login(alice)
-    address = "/attachments/new/"
-    answer = browser.post(address, {"file": SimpleUploadedFile("a.txt", b"Hello")})
-    assert answer.status_code == HTTPStatus.FORBIDDEN
-    assert not Attachment.objects.exists()
-    assert Client().post(address).status_code == HTTPStatus.FOUND
-
-
-def test_what_waits_is_shown_again_after_a_reload(
-    put: Put, browser: Client, talk: Conversation
-) -> None:
-    """In the order asked for, without what is gone."""
-    put("a.txt", b"Hello")
-    put("b.txt", b"Hello")
-    first, second = Attachment.objects.order_by("created_at")
-    asked = [str(second.pk), "nonsense", str(uuid.uuid4()), str(first.pk)]
-    chips = browser.get("/attachments/", {"id": asked}).content.decode()
-    assert chips.count("<li") == 2
-    assert chips.index("b.txt") < chips.index("a.txt")
-    browser.post(f"/attachments/{first.pk}/remove/")
-    assert waiting() == second
-
-
 def test_what_was_never_sent_is_forgotten(put: Put, alice: User) -> None:
     """After a week, and beyond a hundred: the oldest first."""
     put("old.txt", b"Hello")

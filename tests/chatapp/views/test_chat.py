@@ -1,7 +1,6 @@
 """The chat page over HTTP: its rows, its parts, and going back."""
 
 import uuid
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Turn, message_store
+from chatapp.models import Conversation, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
@@ -140,16 +138,3 @@ def test_a_call_without_a_result_has_nothing_to_show(
     assert "x" * 20_000 in browser.get(address, {"call": "c", "part": "input"}).text
     for part, other in (("result", "c"), ("input", "d"), ("", "")):
         assert browser.get(address, {"call": other, "part": part}).status_code == 404
-
-
-def test_what_is_only_on_record_as_running_keeps_nobody_from_going_back(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Its process is gone, so it is closed first."""
-    say("user", "One.")
-    say("assistant", "Two.")
-    long_ago = timezone.now() - timedelta(minutes=1)
-    Turn.objects.create(conversation=conversation, owner="there/1/1", heartbeat_at=long_ago)
-    answer = browser.post(f"/c/{conversation.pk}/rewind/", {"to_seq": 2}, headers=HTMX)
-    assert (answer.status_code, answer.text) == (204, "")
-    assert Turn.objects.get().is_over

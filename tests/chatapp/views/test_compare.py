@@ -50,25 +50,6 @@ def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
     return browser.get(address, query).content.decode()
 
 
-def test_each_fact_leads_to_the_message_it_is_from(
-    conversation: Conversation, say: Say, browser: Client
-) -> None:
-    """On the page that compares, beside the message, and from the record's own page."""
-    say("user", "Hello")
-    source = say("user", "You must never push to main.")
-    attempt = condensed(conversation, "Nothing of it.")
-    page = page_of(browser, attempt)
-    leads = f"?from={source.pk}#original-{source.pk}"
-    assert leads in page
-    assert f'id="original-{source.pk}"' in page
-    found = originals.compare(attempt, None).shown
-    told = {one.message.pk: [fact.text for fact in one.facts] for one in found}
-    assert told[source.pk] == ["You must never push to main."]
-    compare = reverse("compare", args=[conversation.pk, attempt.pk])
-    record = browser.get(reverse("condensation", args=[conversation.pk, attempt.pk]))
-    assert f"{compare}{leads}" in record.content.decode()
-
-
 def test_a_summary_is_told_with_its_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
@@ -156,12 +137,11 @@ def test_thousands_of_facts_are_listed_in_part(
 ) -> None:
     """Of each kind and message the first ones; it is said that there are more."""
     source = say("user", "Begin")
-    probes = [
-        condense.Probe(kind, f"{kind} {number}", "x", source=str(source.pk))
+    findings = [
+        condense.Finding(kind, f"{kind} {number}", "x", source=str(source.pk))
         for kind in ("names", "results", "commands")
         for number in range(1_000)
     ]
-    findings = [condense.Finding(one, "missing") for one in probes]
     attempt = condensed(conversation, "Begun.", receipt=condense.Receipt(tuple(findings)))
     page = page_of(browser, attempt)
     assert page.count("The first 100 are listed") == 3 + 1
@@ -198,8 +178,8 @@ def test_a_receipt_may_name_any_source(
     other = conversations.start_conversation(owner=conversation.owner)
     foreign = message_store.append_message(other.pk, condense.Message("user", "Foreign"), tokens=1)
     for source in ("", "x", "9" * 5_000, "\u0663", "-1", str(foreign.pk)):
-        probe = condense.Probe("names", "one fact", "one", source=source)
-        receipt = condense.Receipt((condense.Finding(probe, "missing"),))
+        lost = condense.Finding("names", "one fact", "one", source=source)
+        receipt = condense.Receipt((lost,))
         attempt = condensed(conversation, "Well.", receipt=receipt)
         page = page_of(browser, attempt, **{"from": source})
         assert ("one fact" in page, "Foreign" in page) == (True, False)

@@ -14,10 +14,9 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.conversations import conversations, rewind
-from chatapp.models import Condensation, Conversation, Message, Rewind
+from chatapp.conversations import conversations
+from chatapp.models import Condensation, Conversation, Message
 from chatapp.views.condensations import HIDDEN_LISTED
-from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.records import append_many, put_on_record
 
@@ -109,45 +108,11 @@ def test_no_spreadsheet_takes_a_title_for_a_formula(
     assert (one["title"], one["cost"]) == ('=HYPERLINK("http://x")', None)
 
 
-def test_what_was_rewound_is_not_in_force(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """It hides nothing any more and saves no tokens, as what was undone; both stay on record."""
-    for text in ("One.", "Two.", "Three."):
-        say("user", text)
-        say("assistant", text)
-    kept = attempt(conversation, message=summarise(conversation, keep=4))
-    address = reverse("condensations")
-    assert browser.get(address).context["totals"]["tokens_saved"] == 8_000
-    rewind.rewind_conversation(conversation=conversation, to_seq=kept.message.seq)
-    totals = browser.get(address).context["totals"]
-    assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (1, 0, 0)
-    (line,) = lines(browser)
-    assert line.endswith("Rewound")
-    assert "Succeeded" not in line
-    rewind.undo_rewind(rewind=Rewind.objects.get())
-    assert lines(browser)[0].endswith("Succeeded")
-
-
 def lines(browser: Client, **query: str) -> list[str]:
     """Return the page's lines as they are read: without markup, on one line each."""
     page = browser.get(reverse("condensations"), query).text
     found = re.findall(r'(?s)<li class="attempt .*?</li>', page)
     return [" ".join(unescape(re.sub("<[^>]*>", " ", line)).split()) for line in found]
-
-
-def test_a_line_says_what_happened_and_how(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
-    say("user", "Where is the cut?")
-    kept = condense.Receipt((finding("make", "kept"), finding("make", "missing")))
-    made = {"message": summarise(conversation), "messages_hidden": 48, "receipt": kept}
-    attempt(conversation, strategy="keep_recent", **made)
-    (line,) = lines(browser)
-    words = ("Context condensed", "≈ 9,000 → 1,000 tokens", "89 %", "$0.004", "Succeeded")
-    for one in (*words, "keep recent by you 48 messages hidden Kept 1 of 2 facts"):
-        assert one in line
 
 
 def test_a_line_of_a_failed_attempt_says_what_happened_instead(

@@ -15,10 +15,9 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.condensation.cost_forecast import CACHED_FOR
+from chatapp.condensation.threshold import CACHED_FOR
 from chatapp.context import sizes
-from chatapp.context.turn_context import system_of
-from chatapp.conversations import pins, rewind
+from chatapp.conversations import pins
 from chatapp.inspector.next_request import NextRequest, read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.sent_call import read_call
@@ -152,19 +151,6 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
 
 
-def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
-    """As long as nothing was measured: what the counter says of it."""
-    conversation = session.conversation
-    conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
-    conversation.save()
-    session.say("user", condense.TextBlock("Begin"))
-    seen = upcoming(conversation)
-    assert conversation.profile is not None
-    tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
-    assert seen.cards[0].kind == "system"
-    assert seen.cards[0].tokens == pytest.approx(tokens, rel=0.01)
-
-
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     session: Session, browser: Client
 ) -> None:
@@ -188,17 +174,6 @@ def test_without_a_profile_there_is_no_next_request(session: Session, browser: C
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
     assert read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
     assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
-
-
-def test_only_rewinds_in_force_are_counted(session: Session) -> None:
-    """One that a later one has taken along was part of what that one set aside."""
-    for number in range(6):
-        session.say("user" if number % 2 == 0 else "assistant", condense.TextBlock("Go on"))
-    conversation = session.conversation
-    for to_seq in (5, 3):
-        rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = upcoming(conversation)
-    assert seen.rewound == "2 messages"
 
 
 def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session) -> None:
@@ -237,6 +212,24 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert read_record(attempt).ledger == SUMMARY[1]
     assert past.seen is not None
     assert past.seen.matches
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_what_was_recalled_is_a_card_of_its_own(session: Session, provider: str) -> None:
+    """Each passage leads to its message and has its rank, which was not sent."""
+    session.writer = FORMATS[provider](MODEL)
+    found = [condense.Passage("", seq, f"Fact {seq}.", fit) for seq, fit in ((7, 0.9), (3, 0.5))]
+    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=500)
+    assert block
+    session.say("user", block, condense.TextBlock("And now?"))
+    for cards in (
+        upcoming(session.conversation).cards,
+        read_call(answered(session, provider)).cards,
+    ):
+        assert kinds(cards)[2:] == ["recalled", "newest"]
+        told = [(one.seq, one.name, one.text) for one in cards[2].pieces]
+        assert told == [(3, "Rank 2", "Fact 3."), (7, "Rank 1", "Fact 7.")]
+        assert cards[2].tokens > 2 * cards[3].tokens
 
 
 @pytest.mark.parametrize("provider", FORMATS)

@@ -1,7 +1,5 @@
 """The pages beside the chat, over HTTP."""
 
-import sqlite3
-from contextlib import closing
 from ipaddress import ip_network
 from typing import Any, cast
 
@@ -44,22 +42,6 @@ def test_every_page_is_read_without_writing_and_kept_by_no_browser(
     assert answer.status_code == 200
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
     assert "no-store" in answer["Cache-Control"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_would_write_where_nothing_can_be_written_is_refused_in_words(
-    browser: Client, conversation: Conversation
-) -> None:
-    """While another process writes for ever, what only reads goes on."""
-    address, name = reverse("rename", args=[conversation.pk]), connection.settings_dict["NAME"]
-    with closing(sqlite3.connect(name, uri=True, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        with connection.cursor() as cursor:
-            # What is locked for ever need not be waited for.
-            cursor.execute("PRAGMA busy_timeout = 0")
-        answer = browser.post(address, {"title": "New"}, headers=HTMX)
-        assert (answer.status_code, browser.get(address).status_code) == (422, 200)
-    assert "could not save this; nothing changed. Something else is being saved" in answer.text
 
 
 def test_a_search_that_is_opened_by_itself_leads_to_a_page(browser: Client, alice: User) -> None:
@@ -223,23 +205,6 @@ def test_signing_out_ends_the_session(browser: Client, conversation: Conversatio
     renamed = browser.post(reverse("rename", args=[conversation.pk]), {"title": "Taken over"})
     assert renamed["Location"].startswith(reverse("sign_in"))
     assert Conversation.objects.get().title == ""
-
-
-def test_a_deleted_conversation_can_be_brought_back(
-    browser: Client, conversation: Conversation
-) -> None:
-    """The notice that says so has the button; asked again, each is answered as it was."""
-
-    def send(name: str) -> tuple[str, object]:
-        answer = browser.post(reverse(name, args=[conversation.pk]))
-        return answer["Location"], Conversation.objects.get().deleted_at
-
-    gone, restore = send("delete"), reverse("restore", args=[conversation.pk])
-    assert send("delete") == gone
-    assert browser.get(reverse("chat", args=[conversation.pk])).status_code == 404
-    assert f'action="{restore}"' in browser.get(gone[0]).text
-    assert send("restore") == send("restore") == (f"/c/{conversation.pk}/", None)
-    assert restore not in browser.get(gone[0]).text
 
 
 def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:

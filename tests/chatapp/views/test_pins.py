@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from chatapp.models import Conversation
 from chatapp.number_formats import number
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say
 
 HTMX = {"HX-Request": "true"}
 MARK = "Pinned: the model keeps this word for word"
@@ -34,19 +34,6 @@ def test_a_message_is_pinned_and_unpinned_from_its_actions(
     assert reverse("unpin_message", args=[conversation.pk, 2]) in shown
     record = browser.get(reverse("audit", args=[conversation.pk])).text
     assert record.count("Pin: message 1, taken off") == record.count("Pin: message 2") == 1
-
-
-def test_only_what_the_model_sees_can_be_pinned(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """There is no button where it would be refused."""
-    say("user", "Never push.")
-    summarise(conversation)
-    shown = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert reverse("pin_message", args=[conversation.pk, 1]) not in shown
-    status, said = press(browser, conversation, "pin_message")
-    assert status == 422
-    assert "hidden from the model, so it can't be pinned" in said
 
 
 def test_pins_are_listed_with_what_they_take(

@@ -7,7 +7,6 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.conversations import pins
-from chatapp.conversations.rewind import rewind_conversation, undo_rewind
 from chatapp.models import Condensation, Conversation, Message, message_store
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
 
@@ -99,18 +98,6 @@ def test_what_was_pinned_since_keeps_its_undo(
     assert visible(conversation) == [1, 2, 3, 4, 6, 7]
 
 
-def test_what_a_rewind_took_along_is_not_redone(
-    browser: Client, conversation: Conversation, first: Condensation
-) -> None:
-    """Undoing the rewind comes first; one in whose originals was rewound stays undone."""
-    press(browser, first, "undo")
-    rewind = rewind_conversation(conversation=conversation, to_seq=3)
-    status, said = press(browser, first, "redo")
-    assert (status, "Undo the rewind first" in said) == (422, True)
-    undo_rewind(rewind=rewind)
-    assert press(browser, first, "redo") == (204, "")
-
-
 @pytest.fixture
 def stacked(conversation: Conversation, first: Condensation) -> list[Condensation]:
     """Three condensations, each standing on the one before it."""
@@ -176,17 +163,3 @@ def test_what_would_not_fit_even_then_is_refused_with_the_numbers(
         assert (status, "don't fit: about" in said) == (422, True)
     assert visible(conversation) == before
     assert {one.status for one in Condensation.objects.all()} == {"succeeded"}
-
-
-def test_what_was_rewound_since_is_left_out_when_the_others_are_redone(
-    browser: Client, conversation: Conversation, stacked: list[Condensation]
-) -> None:
-    """It comes back with the rewind, and is redone then."""
-    before = visible(conversation)
-    press(browser, stacked[0], "undo", 2)
-    rewind = rewind_conversation(conversation=conversation, to_seq=9)
-    assert press(browser, stacked[0], "redo") == (204, "")
-    assert visible(conversation) == [8]
-    undo_rewind(rewind=rewind)
-    assert press(browser, stacked[2], "redo") == (204, "")
-    assert visible(conversation) == before

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import condense
-from condense.history.tags import replace_hidden
+from condense.history.effective_history import replace_hidden
 from condense.summaries.writer import PARALLEL
 from condense.testing import EchoSummarizer, RecordingLog, WordCounter
 from tests.condense.bench import WINDOW, Bench, talk

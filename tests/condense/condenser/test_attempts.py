@@ -10,9 +10,9 @@ import pytest
 
 import condense
 from condense.reduction.strategy import ByRule
-from condense.testing import RecordingLog, ScriptedSummarizer
-from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import situation
+from condense.testing import RecordingLog, ScriptedReviewer, ScriptedSummarizer, WordCounter
+from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.dialogues import situation, texts
 
 PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
@@ -62,6 +62,80 @@ async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
     assert "24000 → 937 tokens" in caplog.text
     assert isinstance(told[-1], condense.AttemptSucceeded)
     assert told[-1].reduction == made
+
+
+class Room:
+    """What is so around a conversation: another text each time it is gathered."""
+
+    def __init__(self, words: str = "words", fault: Exception | None = None) -> None:
+        """Nobody has looked yet."""
+        self.words, self.fault, self.looks = words, fault, 0
+
+    async def gather(self) -> str:
+        """Return what is so now."""
+        self.looks += 1
+        if self.fault:
+            raise self.fault
+        return f"look {self.looks} {self.words}"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rest", "looks"),
+    [
+        ("fresh_start", {}, 1),
+        ("ledger", {"trigger": condense.Trigger.FORCED}, 1),
+        # A message with its own follows what was asked for; a marker says what is gone.
+        ("fresh_start", {"trigger": condense.Trigger.MANUAL}, 0),
+        ("sliding_window", {"trigger": condense.Trigger.FORCED}, 0),
+        ("fresh_start", {"automatic": False}, 0),
+    ],
+)
+async def test_a_summary_that_nobody_asked_for_ends_with_the_environment(
+    strategy: str, rest: dict[str, Any], looks: int
+) -> None:
+    """Behind what hooks add; nothing is gathered for anything else."""
+    room, hooks = Room(), condense.Hooks(after=(condense.attach_ledger,))
+    bench = Bench("S", hooks=hooks, strategies=(strategy,))
+    made = await bench.fit(talk(11), environment=room.gather, **rest)
+    assert room.looks == looks
+    if made is None:
+        return
+    assert [text.startswith("look") for text in texts(made.message)][-1] is bool(looks)
+    assert bench.log.of("succeeded") == [made]
+    assert made.message.tokens == WordCounter().count(made.message.content)
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [(Room(fault=OSError("no terminal")), "no terminal"), (Room("word " * 19_000), "hardly get")],
+)
+async def test_an_environment_that_has_no_text_or_no_room_costs_no_summary(
+    room: Room, said: str
+) -> None:
+    """It is missing, and that is noted; without a summary nothing is gathered in vain."""
+    bench = Bench([OSError("no")], "S", strategies=("fresh_start",))
+    assert await bench.fit(talk(11), environment=room.gather) is None
+    assert room.looks == 0
+    made = await bench.fit(talk(11), environment=room.gather)
+    assert [one.startswith("look") for one in texts(made.message)] == [False]
+    (note,) = made.notes
+    assert note.startswith("The environment's details are missing: ")
+    assert said in note
+
+
+async def test_what_waited_is_applied_with_the_environment_as_it_is_then() -> None:
+    """Also in another process; what a person is shown has none of it."""
+    room, reviewer = Room(), ScriptedReviewer(condense.WriteAgain(), condense.Discarded("stopped"))
+    bench, now = Bench("One.", "Two.", reviewer=reviewer), {"environment": room.gather}
+    with pytest.raises(condense.Discarded):
+        await bench.fit(talk(11), **now)
+    assert room.looks == 0
+    draft = reviewer.proposals[-1].reduction
+    room.looks = 8
+    later = situation([*talk(11)], window=WINDOW, **now)
+    made = await Bench().condenser.resume(later, "the-attempt", draft)
+    assert texts(made.message) == [*texts(draft.message), "look 9 words"]
+    assert made.tokens_after.value == draft.tokens_after.value + 3
 
 
 class HangingSummarizer:
@@ -114,39 +188,6 @@ async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> 
         assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
         assert (error.details, error.calls, error.cost) == ("Error: database is gone", 1, cost)
     assert hanging.closed
-
-
-class SlowLog(RecordingLog):
-    """Needs some rounds of the event loop to say that an attempt was taken back."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.writing, self.written = asyncio.Event(), asyncio.Event()
-
-    async def cancelled(self, attempt: condense.Attempt) -> None:
-        """Write it down, slowly."""
-        self.writing.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        await super().cancelled(attempt)
-        self.written.set()
-
-
-async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> None:
-    """The caller sees the cancellation, and no further token is paid for."""
-    log, summarizer = SlowLog(), HangingSummarizer()
-    bench = Bench(summarizer=summarizer)
-    bench.condenser.log = log
-    running = asyncio.ensure_future(bench.fit(talk(12)))
-    await summarizer.began.wait()
-    running.cancel()
-    await log.writing.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    await asyncio.wait_for(log.written.wait(), 60)
-    assert log.names == ["started", "cancelled"]
-    assert summarizer.closed
 
 
 class Foreign(ByRule):

@@ -26,9 +26,10 @@ from condense import (
     Trigger,
     Veto,
     Vetoed,
+    attach_ledger,
 )
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import texts
+from tests.condense.dialogues import situation, texts
 
 EXTRA = TextBlock("Remember the house rules.")
 FLOOD = TextBlock("word " * 24_000)
@@ -128,6 +129,8 @@ async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
     flood = answering(Addition(blocks=(FLOOD,), notes=("I added a lot.",), what="the facts"))
     made = await Bench("S", hooks=Hooks(after=(flood,))).fit(talk(12))
     assert made.notes == ("For lack of room this was left out: the facts.",)
+    facts = await attach_ledger(situation(talk(12)), await Bench("S").fit(talk(12)))
+    assert facts.what == "the facts of the hidden messages, copied by rule"
 
 
 async def test_what_a_hook_folds_and_notes_stays_on_record() -> None:

@@ -104,16 +104,18 @@ def test_a_ledger_of_a_chat_takes_no_more_than_a_seventh() -> None:
 
 
 def test_of_a_long_request_beginning_and_end_stay() -> None:
-    """Where the question may be; a gap stands between, and nothing is cut that is no longer."""
-    plan = "".join(f"{number}. Change module{number}.\n" for number in range(70)).strip()
-    talk = Session().reads("/a", "x" * 40_000)
-    assert gather([*talk.says(plan).messages]).requests[0].text == plan
-    longer = f"{plan}\n" * 4 + "Does that make sense?"
-    (request,) = gather(Session().reads("/a", "x" * 90_000).says(longer).messages).requests
-    head, _, tail = request.text.partition(f"\n{GAP}\n")
-    assert longer.startswith(head)
-    assert longer.endswith(tail)
-    assert 0.4 * len(longer) < len(request.text) < 0.5 * len(longer)
+    """Where the question may be; a gap stands between. More stays of it where others need less."""
+    plan = "".join(f"{number}. Change module{number}.\n" for number in range(240)).strip()
+    text, sizes = f"{plan}\nDoes that make sense?", []
+    for read in (60_000, 500_000, 900_000):
+        talk = Session().reads("/a", "x" * read).says(text).says(plan[:1_700])
+        short, request = gather(talk.messages).requests
+        assert short.text == plan[:1_700]
+        head, _, tail = request.text.partition(f"\n{GAP}\n")
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        sizes.append(len(request.text))
+    assert 1_800 < sizes[0] < sizes[1] < sizes[2] == len(text)
 
 
 ROUNDS = st.tuples(st.sampled_from(["ledger", "sliding_window"]), sessions())

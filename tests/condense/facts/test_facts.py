@@ -3,6 +3,7 @@
 import pytest
 
 from condense.facts.ledger import FileUse, Ledger, Request, Run, Todo
+from condense.facts.markdown import render
 from condense.facts.notebook import gather, ledger
 from condense.facts.texts import GAP, plain_text
 from condense.messages import Message, TextBlock
@@ -87,11 +88,18 @@ def test_a_failed_try_changes_nothing_of_a_file() -> None:
 
 
 def test_commands_are_told_by_their_first_line_with_how_often_they_ran() -> None:
-    """Comments are none, and a long line is cut."""
+    """Comments are none, and a long line is cut where it could be run again, or left out."""
     session = Session().runs("make test").runs("ls").runs("# why\n\nmake   test").runs("# only")
     assert told(session).runs == (Run("make test", 2), Run("ls"))
-    facts = told(Session().runs("make " + "x" * 100 + "\nsecond line"))
-    assert facts.runs == (Run("make " + "x" * 61 + "…"),)
+    for line, run in (
+        ("make " + "x" * 100 + "\nsecond line", "make " + "x" * 100),
+        ("git add \\\n  a.py", "git add a.py"),
+        ("make " + "x" * 60 + " | tail -3 && " + "y" * 190, "make " + "x" * 60),
+        ("make a && echo 'b | c && " + "x" * 250 + "' && make d", "make a"),
+        ('make a; echo "' + "x;" * 150, "make a"),
+        ("make " + "x" * 250, ""),
+    ):
+        assert [one.head for one in told(Session().runs(line)).runs] == ([run] if run else [])
     for key in ("command", "cmd", "code", "query", "script", "sql"):
         facts = told(Session().calls("tool", **{key: "UPDATE t SET a = 1"}))
         assert facts.runs == (Run("UPDATE t SET a = 1"),)
@@ -110,7 +118,7 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
         session.runs("sed -n '1,200p' src/app/some/long/folder/module.py")
     heads = [run.head for run in told(session).runs]
     assert sum(head.startswith("grep") for head in heads) == 3
-    assert sum(head.startswith("kubectl") for head in heads) == 10
+    assert sum(head.startswith("kubectl") for head in heads) == 12
     assert heads[0].startswith("sed")
     assert heads[-2:] == ["git status", "make test"]
 
@@ -171,15 +179,6 @@ def test_the_todo_list_is_as_its_last_call_left_it() -> None:
     assert told(failed).todos == ()
 
 
-def test_an_item_that_an_earlier_ledger_counted_as_done_can_be_opened_again() -> None:
-    """By its number, where its words are hidden."""
-    first = Session().calls("TaskCreate", "Task #7 created", subject="one")
-    first.calls("TaskUpdate", taskId="7", status="completed")
-    later = Session().calls("TaskUpdate", taskId="7", status="pending")
-    facts = gather([summary(TextBlock("S"), *ledger(first.messages)), *later.messages])
-    assert (facts.todos, facts.done) == ((Todo("7", "#7"),), 0)
-
-
 def test_the_last_reply_that_ended_a_turn_is_there_shortened() -> None:
     """Not what was said on the way to a call."""
     session = Session().says("Do it").replies("All of it is done, and the branch is pushed.")
@@ -209,19 +208,22 @@ def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
     facts = gather(hidden)
     assert facts.requests == first
     assert facts.requests[0].text.startswith("Keep\nall\n- of this xxx")
-    assert 6_000 < len(facts.requests[0].text) < 8_000
+    assert 3_000 < len(facts.requests[0].text) < 4_000
     assert facts.files == (FileUse("/p/a.py", edited=True),)
     assert facts.runs == (Run("make test", 5),)
 
 
 def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
-    """And a to-do item is ticked off; an empty list ends none."""
+    """And a to-do item is ticked off, and opened again by its number; an empty list ends none."""
     first = Session().runs("npm run build", "error: no such thing", error=True)
     first.calls("TaskCreate", "Task #1", subject="one", description="d")
     made = summary(TextBlock("S"), *ledger(first.messages))
     later = Session().runs("npm run build").calls("TaskUpdate", taskId="1", status="completed")
     facts = gather([made, *later.messages])
     assert (facts.failures, facts.todos, facts.done) == ((), (), 1)
+    made = summary(TextBlock("S"), *ledger([made, *later.messages]))
+    again = gather([made, *Session().calls("TaskUpdate", taskId="1", status="pending").messages])
+    assert (again.todos, again.done) == ((Todo("1", "#1"),), 0)
     older, newer = Ledger(todos=(Todo("1", "mend it"),), done=2), Ledger(runs=(Run("ls"),))
     facts = carried(older, newer)
     assert (facts.todos, facts.done, facts.runs) == (older.todos, 2, newer.runs)
@@ -247,18 +249,24 @@ def test_names_that_recur_are_told_unless_they_stand_there_already() -> None:
 
 
 def test_names_used_often_and_lately_come_first() -> None:
-    """What a call says weighs more than what it printed; a short name takes less room."""
+    """What a call says weighs more than what it printed; what a ledger carried fades as well."""
     session = Session()
     for number in range(40):
         session.runs("x y", f"old_name_{number} old_name_{number}")
-    session.calls("Grep", pattern="new_name")
-    names = told(session).names
-    assert names[0] == "new_name"
-    assert names.index("old_name_39") < names.index("old_name_1")
-    assert (
-        "files_with_matches"
-        not in told(Session().calls("Grep", output_mode="files_with_matches")).names
-    )
+    session.calls("Grep", pattern="new_name", output_mode="files_with_matches")
+    made = marker(TextBlock(render(Ledger(names=("far_name",)))))
+    names = gather([made, *session.messages]).names
+    assert names[:3] == ("new_name", "far_name", "old_name_39")
+    assert names[-1] == "old_name_0"
+    assert "files_with_matches" not in names
+
+
+def test_the_longer_the_session_the_more_names() -> None:
+    """Up to a part of the ledger's usual size."""
+    said = " ".join(f"some_name_{number}" for number in range(500))
+    talks = [Session().reads("/a", "x" * size).replies(said) for size in (40_000, 90_000, 400_000)]
+    sizes = [len(" ".join(gather(talk.messages).names)) for talk in talks]
+    assert 900 < sizes[0] == sizes[1] < 1_200 < 1.2 * sizes[1] < sizes[2] < 1_600
 
 
 def test_all_that_messages_say_is_their_plain_text() -> None:

@@ -81,13 +81,6 @@ PATHS = st.tuples(ROOTS, st.lists(NAME, max_size=2), NAME).map(
 )
 
 
-def grouped(files: list[FileUse]) -> tuple[FileUse, ...]:
-    """Return the files as a ledger has them: each once, folder by folder."""
-    return parse_ledger(
-        render(Ledger(files=tuple({one.path: one for one in files}.values())))
-    ).files
-
-
 @st.composite
 def ledgers(draw: st.DrawFn) -> Ledger:
     """Return any ledger."""

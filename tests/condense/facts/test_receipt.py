@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given, settings
 
 from condense.facts.ledger import FileUse, Ledger
-from condense.facts.lookup import Shown, plain
 from condense.facts.markdown import render
 from condense.facts.notebook import ledger
-from condense.facts.probes import KINDS, MOST
-from condense.facts.receipt import Receipt, receipt
+from condense.facts.receipt import KINDS, MOST, Receipt, receipt
+from condense.facts.texts import Shown, plain
 from condense.messages import Message, TextBlock
 from condense.recall.memory import MemoryRecall
 from condense.recall.passages import Passage
@@ -28,13 +27,13 @@ def session() -> Session:
 
 def states(found: Receipt) -> dict[str, str]:
     """Return the state of each fact by its text."""
-    return {finding.probe.text: finding.state for finding in found.findings}
+    return {finding.text: finding.state for finding in found.findings}
 
 
 def test_every_kind_of_fact_is_looked_for() -> None:
     """Edited and read files, commands but no look-ups, errors, rules, and names with numbers."""
     found = receipt(session().messages, "")
-    kinds = {kind: [f.probe.text for f in found.findings if f.probe.kind == kind] for kind in KINDS}
+    kinds = {kind: [f.text for f in found.findings if f.kind == kind] for kind in KINDS}
     assert kinds == {
         "edited_files": ["/app/src/parser.py"],
         "read_files": ["/app/src/read_me.py"],
@@ -45,7 +44,7 @@ def test_every_kind_of_fact_is_looked_for() -> None:
         "results": [],
     }
     ids = [message.id for message in session().messages]
-    sources = {finding.probe.text: finding.probe.source for finding in found.findings}
+    sources = {finding.text: finding.source for finding in found.findings}
     assert sources["parser_core"] == ids[0]
     assert sources["error: a broken pipe"] == ids[8]
 
@@ -125,7 +124,7 @@ def test_how_something_is_written_is_no_loss(said: str, kept: str) -> None:
     """Case, quotes, emphasis, escapes, dashes, entities, spaces and line breaks."""
     talk = Session().says("This is what you and I want.").says(said)
     found = receipt(talk.messages, f"The user: {kept}.")
-    assert [one.state for one in found.findings if one.probe.kind == "constraints"] == ["kept"]
+    assert [one.state for one in found.findings if one.kind == "constraints"] == ["kept"]
 
 
 def test_a_name_is_no_part_of_a_longer_one() -> None:
@@ -176,10 +175,10 @@ def test_a_fact_that_was_put_back_is_kept() -> None:
     index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
     after = found.with_kept(index)
     assert after.findings[index].state == "kept"
-    assert after.findings[index].probe == found.findings[index].probe
+    assert after.findings[index].text == found.findings[index].text
     assert after.total.kept == found.total.kept + 1
     assert after.total.total == found.total.total
-    sources = {one.probe.source for one in found.with_sources({"m1": "x"}).findings}
+    sources = {one.source for one in found.with_sources({"m1": "x"}).findings}
     assert "x" in sources
     assert "m1" not in sources
 

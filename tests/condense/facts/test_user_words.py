@@ -132,9 +132,7 @@ async def test_what_others_write_never_becomes_the_users_words(carrier: str, tex
         assert not any(EVIL in one.text for one in facts.requests)
         assert facts.rules == ()
         told = receipt(effective, "").findings
-        assert not any(
-            EVIL in one.probe.text for one in told if one.probe.kind in ("constraints", "names")
-        )
+        assert not any(EVIL in one.text for one in told if one.kind in ("constraints", "names"))
         _, request = newest_request(effective)
         assert not any(EVIL in one.text for one in request if isinstance(one, TextBlock)) or (
             carrier == "attached"
@@ -164,7 +162,7 @@ def test_a_mark_says_what_of_a_result_the_user_said() -> None:
     facts = gather(talk)
     assert (facts.requests[0].text, facts.failures) == (words, ())
     found = receipt([Message("user", "It is what you and I want."), *talk], "").findings
-    assert [p.probe.text for p in found if p.probe.kind == "constraints"] == [words]
+    assert [p.text for p in found if p.kind == "constraints"] == [words]
 
 
 def test_a_mark_is_kept_in_a_messages_json() -> None:

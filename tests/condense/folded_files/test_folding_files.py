@@ -178,14 +178,3 @@ def test_the_cache_is_bounded() -> None:
     assert not calls
     cache.get("python", b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
     assert calls
-
-
-def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:
-    """Two processes on one pipe would read each other's answers."""
-    parser.parse("python", b"def f(): ...")
-    mine = parser._process
-    parser._owner -= 1
-    assert parser.parse("python", b"def f(): ...")[0]
-    assert parser._process is not mine
-    mine.kill()  # type: ignore[union-attr]
-    mine.communicate()  # type: ignore[union-attr]

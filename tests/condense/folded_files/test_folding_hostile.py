@@ -1,10 +1,6 @@
 """Sources that are broken, strange or meant to do harm."""
 
-import os
 import random
-import select
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,22 +76,6 @@ def test_a_parser_that_is_not_installed_is_told_from_a_crash(tmp_path: Path) -> 
     with pytest.raises(Unfoldable) as failure:
         ParserProcess(worker=worker).parse("python", b"def f(): ...")
     assert failure.value.reason is SkipReason.NO_PARSER
-
-
-def test_no_parser_is_left_behind_when_its_program_is_killed() -> None:
-    """It ends when nobody can ask it any more, so a shutdown need not end it."""
-    program = (
-        "from condense.folded_files.parser_process import parser;"
-        "parser.parse('python', b'def f(): ...');"
-        "print(parser._process.pid, flush=True);"
-        "import time; time.sleep(600)"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as started:
-        assert started.stdout
-        parser_process = os.pidfd_open(int(started.stdout.readline()))
-        started.kill()
-        assert select.select([parser_process], [], [], 30)[0]
-    os.close(parser_process)
 
 
 def test_a_worker_that_ended_itself_is_replaced_unnoticed() -> None:

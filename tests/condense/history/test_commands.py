@@ -2,8 +2,8 @@
 
 import pytest
 
-from condense.history.command_blocks import REMINDER, command_blocks, extract_command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
+from condense.reduction.carryover import REMINDER, command_blocks, extract_command_blocks
 
 
 def block(name: str, text: str = "1") -> str:

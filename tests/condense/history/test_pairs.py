@@ -70,7 +70,6 @@ def step(word: str) -> Message:
         ("u a u", (0, 1, 2, 3)),
         ("u a:x u:x a", (0, 1, 3, 4)),
         ("u a:xy u:x u:y a", (0, 1, 4, 5)),
-        ("u a:x u u:x a", (0, 1, 4, 5)),
         ("u a:x u a", (0, 1, 2, 3, 4)),
         ("u a:x u:x a u:x", (0, 1, 3, 4, 5)),
         ("a:x a:y u:x u:y", (0, 4)),

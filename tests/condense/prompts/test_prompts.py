@@ -70,11 +70,9 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
     ("text", "expected"),
     [
         ("Just text", ParsedSummary("Just text")),
-        ("<summary>S", ParsedSummary("S")),
         ("S</summary>", ParsedSummary("S")),
         ("<analysis>A</analysis>\n\n<summary>S</summary>", ParsedSummary("S", "A")),
         ("<analysis>A<summary>S</summary>", ParsedSummary("S", "A")),
-        ("<analysis>A</analysis> S", ParsedSummary("S", "A")),
         ("Sure: <analysis>A</analysis><summary>S</summary>", ParsedSummary("Sure:\n\nS", "A")),
         ("<summary>S</summary>\nPS: done", ParsedSummary("S\n\nPS: done")),
         ("<ANALYSIS>A</ANALYSIS><Summary>S</Summary>", ParsedSummary("S", "A")),
@@ -83,9 +81,7 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
             "<analysis>A</analysis><analysis>B</analysis><summary>S</summary>",
             ParsedSummary("S", "A\n\nB"),
         ),
-        ("<summary>S</summary><analysis>A</analysis>", ParsedSummary("S", "A")),
         ("<summary>S</summary><analysis>A", ParsedSummary("S", "A")),
-        ("<analysis>A</analysis>", ParsedSummary("", "A")),
         ("<analysis></analysis><summary> </summary>", ParsedSummary("")),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 import condense
 from condense.reduction.carryover import WORKFLOWS
+from tests.growth import assert_linear
 
 PARTS = {
     "## Conversation Summary\nThe lexer is done.": "summary",
@@ -37,6 +38,12 @@ def test_what_was_put_beside_words_is_told_from_them() -> None:
     for text in (f"{beside}\n\nFix it.", f"Fix it.\n\n{beside}"):
         found = dict(condense.split_beside(text))
         assert found == {None: "Fix it.", "environment": beside}
+    recalled = "<recalled>\nFound.\n\n[message 1]\nnoon\n</recalled>"
+    found = dict(condense.split_beside(f"{beside}\n\n{recalled}\n\nFix it."))
+    assert found == {None: "Fix it.", "environment": beside, "recalled": recalled}
+    unended = "Why?\n\n<recalled>\nnoon\n\n"
+    assert [kind for kind, _ in condense.split_beside(unended)] == [None, None]
+    assert_linear(condense.split_beside, lambda size: unended * (size // len(unended)), "beside")
     quoted = "What is <environment_details> for?"
     assert [*condense.split_beside(quoted)] == [(None, quoted)]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import condense
-from condense.summaries.summary_request import flatten
+from condense.summaries.writer import flatten
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import chat, reduce_with, situation
@@ -42,17 +42,6 @@ async def test_the_request_is_the_conversations_own_and_no_message_more() -> Non
     assert [one.text.strip() for one in asked.messages] == [one.text.strip() for one in chat(4)]
     assert asked.compaction == strategy.prompt_for(situation(chat(4)))
     assert "no <analysis> block" in asked.compaction
-
-
-async def test_an_earlier_block_is_compacted_with_what_came_after() -> None:
-    """It goes first there, too, and the new one takes its place."""
-    strategy = condense.load_strategy("provider")
-    first = await reduce_with(strategy, chat(4), able())
-    model = able()
-    second = await reduce_with(strategy, [first.message, *chat(4)], model)
-    assert model.requests[0].messages[0].blocks[0] == condense.OpaqueBlock(BLOCK)
-    assert second.hidden == ("m1", "m2", "m3", "m4", "m5")
-    assert "earlier" in model.requests[0].compaction
 
 
 async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:

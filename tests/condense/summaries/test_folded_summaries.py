@@ -1,6 +1,5 @@
 """The files that stand beside a summary as signatures."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from condense import (
     ToolUseBlock,
     Trigger,
 )
-from condense.summaries.attachments import PER_TOKEN_OF_WINDOW
+from condense.condenser.hooks import PER_TOKEN_OF_WINDOW
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import texts
 
@@ -151,21 +150,3 @@ async def test_what_would_be_too_much_is_left_out_with_a_reason(root: Path) -> N
         "With it, the context would not have become small enough.",
         "It no longer exists.",
     ]
-
-
-async def test_the_event_loop_goes_on_while_files_are_folded(root: Path) -> None:
-    """Reading waits for the disk, and parsing for another process."""
-    waiting, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    async def begin() -> None:
-        waiting.set()
-
-    def slow(_path: str) -> bool:
-        asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
-        return False
-
-    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=slow),))
-    running = asyncio.create_task(folding(root, hooks=hooks).fit(reading("first.py")))
-    await waiting.wait()
-    assert not running.done()
-    assert await running is not None

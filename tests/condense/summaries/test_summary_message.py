@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense import SummaryFailed, Tags, Trigger, load_prompt
+from condense import Tags, load_prompt
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import WORDS, chat, numbered, start_afresh, texts, user
 
@@ -42,40 +42,6 @@ async def test_directives_of_all_hidden_messages_survive_the_newest_of_each_name
         "The following directives must be maintained across all future condensings:\n"
         '<command name="a">new</command>\n<command name="b">b</command>\n</system-reminder>'
     )
-
-
-@pytest.mark.parametrize(
-    ("trigger", "gathered"), [(Trigger.AUTO, 1), (Trigger.FORCED, 1), (Trigger.MANUAL, 0)]
-)
-async def test_the_environment_is_gathered_only_where_it_is_used(
-    trigger: Trigger, gathered: int
-) -> None:
-    """Gathering has effects, and a manual run is followed by a new message anyway."""
-    calls: list[str] = []
-
-    async def gather() -> str:
-        calls.append("")
-        return " env "
-
-    made = await start_afresh(chat(10), trigger=trigger, environment=gather)
-    assert len(calls) == gathered
-    assert (" env " in texts(made.message)) is bool(gathered)
-
-
-async def test_an_environment_that_cannot_be_gathered_costs_no_summary() -> None:
-    """It is missing, and that is noted; without a summary nothing is gathered in vain."""
-    asked: list[str] = []
-
-    async def gather() -> str:
-        asked.append("")
-        raise OSError("no terminal")
-
-    with pytest.raises(SummaryFailed):
-        await start_afresh(chat(10), ScriptedSummarizer(ValueError("no")), environment=gather)
-    assert not asked
-
-    made = await start_afresh(chat(10), environment=gather)
-    assert made.notes == ("The environment's details are missing: no terminal",)
 
 
 async def test_sizes_are_of_the_whole_request() -> None:

@@ -123,17 +123,6 @@ async def test_an_image_of_a_tool_that_a_reply_describes_is_not_sent_again() -> 
     assert IMAGE in await shown([LOOK, call("t1"), result("t1"), marker, A])
 
 
-async def test_usage_and_cost_are_those_reported_last() -> None:
-    """A later report replaces an earlier one."""
-    chunks = [
-        UsageChunk(Usage(input=10), Decimal(1)),
-        TextChunk("S"),
-        UsageChunk(Usage(input=10, output=2), Decimal(2)),
-    ]
-    made = await start_afresh(chat(10), ScriptedSummarizer(chunks))
-    assert (made.cost, made.usage) == (Decimal(2), Usage(input=10, output=2))
-
-
 async def test_a_failed_stream_keeps_its_cost_and_is_named() -> None:
     """Also where it says nothing."""
     chunks = [UsageChunk(Usage(), Decimal("0.5")), TextChunk("half"), OSError("cut off")]

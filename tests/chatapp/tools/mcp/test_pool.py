@@ -13,18 +13,6 @@ from tests.chatapp.tools.mcp.conftest import User
 from tests.chatapp.tools.mcp.offering import AtAddress
 
 
-async def test_calls_at_once_share_a_connection(web: User) -> None:
-    """And those that come later."""
-    lent = [pool().use(web.server, web.folder, web.guard) for _ in range(3)]
-    one, two = await asyncio.gather(lent[0].__aenter__(), lent[1].__aenter__())
-    assert one is two
-    for each in lent[:2]:
-        await each.__aexit__(None, None, None)
-    async with lent[2] as later:
-        assert later is one
-        assert not later.ended
-
-
 async def test_a_connection_that_nobody_uses_is_closed(web: User) -> None:
     """After a while; not while a call goes on."""
     own = Pool(idle=0)
