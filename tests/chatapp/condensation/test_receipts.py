@@ -14,7 +14,7 @@ from chatapp.condensation.attempt_log import receipt_of
 from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.live.test_consumers import fill
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
