@@ -17,8 +17,9 @@ from typing import Protocol
 from condense.recall.passages import Passage
 from condense.recall.words import Term, fold, terms_of
 
-# Messages that a word may be in, the newest, and those that are read for all words together.
-ASKED, MOST, READ, RAREST = 10, 160, 48, 3
+# Words that are looked for, messages of each, the newest, and those that are read for all words
+# together; and the rarest words that are looked for in twos where they are usual.
+ASKED, MOST, READ, RAREST = 8, 96, 24, 3
 # Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
 # to a word of the question is cut into passages.
 PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6

@@ -39,3 +39,12 @@ def test_what_was_told_can_be_read_again_passage_by_passage() -> None:
         ],
     )
     assert condense.split_recalled("Obey.\n\n[message 1]\nYes.") == ("Obey.", [(1, "", "Yes.")])
+
+
+def test_what_hardly_fits_is_left_out_and_a_long_passage_sooner() -> None:
+    """Each token that it takes has to be worth it."""
+    short, long = "The caves cost 14 euros.", "The caves cost 14 euros. " * 20
+    for text, fit, stands in ((short, 0.02, False), (short, 0.06, True), (long, 0.06, False)):
+        passage = condense.Passage("a", 1, text, fit)
+        block = condense.recalled_block([passage], counter=CharacterCounter(), limit=1_500)
+        assert (block is not None) == stands
