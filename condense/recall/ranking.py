@@ -38,7 +38,7 @@ _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # How well passages fit what asks nothing, compared with a question, and its words at least.
-_TOLD, _TOLD_WORDS = 0.5, 2
+_TOLD, _TOLD_WORDS = 0.15, 2
 # Of what a word that only one message has tells: found, it is evidence.
 _EVIDENCE = 0.9
 
@@ -183,7 +183,9 @@ def _passages(
                 score = _said(places, weights, len(text)) if places else 0
                 score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
                 score *= _asking(text) * (1 + _LATER * seq / newest)
-                yield score, Passage(one.id, seq, text, question.fit(fits))
+                rarest = max(places, key=lambda number: weights[number], default=None)
+                at = 0 if rarest is None else places[rarest][0][0]
+                yield score, Passage(one.id, seq, text, question.fit(fits), at=at)
 
 
 def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
