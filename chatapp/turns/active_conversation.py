@@ -32,10 +32,10 @@ log = logging.getLogger(__name__)
 class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID, process: "ActiveConversations") -> None:
+    def __init__(self, conversation_id: uuid.UUID, registry: "ActiveConversations") -> None:
         """Begin with no watcher and nothing that runs."""
         self.conversation_id = conversation_id
-        self.process = process
+        self.registry = registry
         self.view = LiveView(conversation_id, on_wait=self._tell_others)
         self.watchers = self.view.watchers
         self.running: RunningTurn | None = None
@@ -55,8 +55,8 @@ class ActiveConversation:
         """Have the process forget the conversation, if nobody watches and nothing runs."""
         held = self._holders or self._changes or self.resting or self.running
         is_idle = not (held or self.watchers.count or self.starting.locked())
-        if is_idle and self.process.rooms.get(self.conversation_id) is self:
-            del self.process.rooms[self.conversation_id]
+        if is_idle and self.registry.conversations.get(self.conversation_id) is self:
+            del self.registry.conversations[self.conversation_id]
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Self]:
@@ -135,7 +135,7 @@ class ActiveConversation:
         """Let a run begin here."""
         self.stir()
         run = dataclasses.replace(run, zone=self.zone)
-        self.running = self.process.runner(run, self.view, functools.partial(self._vacate, run))
+        self.running = self.registry.runner(run, self.view, functools.partial(self._vacate, run))
 
     def _vacate(self, run: TurnContext, succeeded: bool) -> None:
         """Let begin what follows a turn; after a plain one that is nothing."""
@@ -144,7 +144,7 @@ class ActiveConversation:
             self.soon(follow_ups.condense(self, run.conversation, wish, succeeded))
         else:
             self.send_next(run.conversation, succeeded)
-        if succeeded and not self.process.closing:
+        if succeeded and not self.registry.closing:
             if run.asks_title:
                 self.soon(follow_ups.name(self, run))
             if run.condenses_idle and not run.turn.condenses:
@@ -222,7 +222,7 @@ class ActiveConversation:
     def _tell_others(self) -> None:
         """Have the owner's pages of other conversations say in their list what this one does."""
         if self.running:
-            self.soon(self.process.show_list(self.running.run.conversation.owner_id, but=self))
+            self.soon(self.registry.show_list(self.running.run.conversation.owner_id, but=self))
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside the turns; the conversation stays active meanwhile."""
