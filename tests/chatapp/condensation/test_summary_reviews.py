@@ -359,7 +359,7 @@ async def test_what_is_typed_is_there_after_a_restart(
     await restart()
     async with open_page(conversation, alice) as page:
         shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
-        # After a restart the band comes first, and the review once its turn was taken over.
+        # After a restart the status comes first, and the review once its turn was taken over.
         while "</textarea>" not in shown:
             shown = (await page.until("panel.changed"))["condensing"]
         assert "Own words, half</textarea>" in shown
