@@ -26,7 +26,7 @@ async def send_message(conversation: Conversation, command: incoming_frames.Send
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    async with registry.enter(conversation.pk) as active, active.starting:
+    async with registry.enter(conversation.pk) as active, active.start_lock:
         await active.send(conversation, command)
 
 
@@ -37,7 +37,7 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    async with registry.enter(conversation.pk) as active, active.starting:
+    async with registry.enter(conversation.pk) as active, active.start_lock:
         # What ran before it was not to be heard: from here on, nothing else begins.
         hearing = active.view.hear()
         try:
@@ -81,8 +81,8 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
         nonce=command.nonce,
         seq=command.seq,
     )
-    async with registry.enter(conversation.pk) as active, active.starting:
-        if await active.may_start(conversation, command.nonce):
+    async with registry.enter(conversation.pk) as active, active.start_lock:
+        if await active.prepare_start(conversation, command.nonce):
             await active.begin(store)
 
 
@@ -91,13 +91,13 @@ async def condense_now(conversation: Conversation, wish: CondenseRequest) -> Non
 
     A repeated nonce starts nothing.
     """
-    async with registry.enter(conversation.pk) as active, active.starting:
+    async with registry.enter(conversation.pk) as active, active.start_lock:
         if active.running and not active.running.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
         # The turn may have ended meanwhile.
         if active.running and not active.running.run.turn.condenses:
             active.running.condense_soon(wish)
-        elif await active.may_start(conversation, wish.nonce):
+        elif await active.prepare_start(conversation, wish.nonce):
             await active.begin(functools.partial(start_condensing, conversation, wish))
 
 
@@ -133,7 +133,7 @@ def close_left_over(conversation: Conversation) -> None:
     now = timezone.now()
     active = registry.conversations.get(conversation.pk)
     # What begins after this look is younger than ``now``.
-    if not (active and (active.running or active.starting.locked())):
+    if not (active and (active.running or active.start_lock.locked())):
         crash_recovery.close_interrupted(conversation, started_before=now)
 
 
@@ -147,12 +147,12 @@ def announce_answer(conversation_id: uuid.UUID) -> None:
     registry.tell(conversation_id, ActiveConversation.wake)
 
 
-def close(conversation_id: uuid.UUID) -> None:
+def close_deleted(conversation_id: uuid.UUID) -> None:
     """Stop what runs in a conversation that was deleted, and close its pages' sockets.
 
     Callable from any thread; returns at once.
     """
-    registry.tell(conversation_id, ActiveConversation.close)
+    registry.tell(conversation_id, ActiveConversation.close_deleted)
 
 
 def look_again(user_pk: int) -> None:

@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 # gone (``models/turns.py``), which is looked for at every second one.
 INTERVAL = 2.0
 
-
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
 
@@ -87,7 +86,7 @@ class ActiveConversations:
                     for conversation in await sync_to_async(crash_recovery.close_interrupted)():
                         self.show_change(conversation)
             except Exception:
-                # Others would take this process for gone if it ended here.
+                # Without signs of life, other processes would take this one for gone.
                 log.exception("a sign of life could not be given; the next one is tried")
 
     def let_go(self, turn_id: uuid.UUID) -> None:
@@ -245,11 +244,11 @@ class ActiveConversations:
         """Wait for what was about to begin, so that it is ended like the rest."""
         conversations = [*self.conversations.values()]
         for active in conversations:
-            active.stir()
+            active.cancel_idle_task()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 for active in conversations:
-                    async with active.starting:
+                    async with active.start_lock:
                         pass
 
     async def _until_ended(self, seconds: float) -> None:

@@ -36,7 +36,7 @@ async def condense(
     """Condense after a turn during which that was asked for; then what waits goes on."""
 
     async def begin() -> None:
-        async with active.starting:
+        async with active.start_lock:
             if active.running is None:
                 await active.begin(partial(start_condensing, conversation, wish))
             elif not active.running.run.turn.condenses:
@@ -77,8 +77,8 @@ async def name(active: "ActiveConversation", run: TurnContext) -> None:
 async def condense_idle(active: "ActiveConversation") -> None:
     """Condense if nothing is said for long."""
     await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
-    async with active.starting:
-        active.resting = None
+    async with active.start_lock:
+        active.idle_task = None
         if active.running or active.registry.closing:
             return
         try:
