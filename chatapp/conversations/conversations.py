@@ -117,7 +117,7 @@ def check_budget(conversation_id: uuid.UUID) -> None:
         raise Refused(str(spent)) from spent
 
 
-def entitle(conversation: Conversation, text: str) -> None:
+def set_title_from(conversation: Conversation, text: str) -> None:
     """Give a conversation without a title what its first message begins with."""
     if not conversation.title:
         Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))
