@@ -15,11 +15,11 @@ from chatapp.live import outgoing_frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
-from chatapp.models.budgets import read_spending
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
+from chatapp.models.spending import read_spending
 from chatapp.number_formats import number
-from chatapp.spending_limits import has_budget, say
+from chatapp.spending_limits import has_spending_limit, say
 
 
 @dataclass(slots=True)
@@ -68,8 +68,8 @@ async def panel_of(
     condensing: CondensingStatus | None,
     notice: Notice | None,
 ) -> outgoing_frames.Frame:
-    """Return the panel's frame as the run knows the context; only budgets are read."""
-    spent = await reading(read_spending)(run.conversation.pk) if has_budget(run) else ()
+    """Return the panel's frame as the run knows the context; only spending is read."""
+    spent = await reading(read_spending)(run.conversation.pk) if has_spending_limit(run) else ()
     state = state_of(run, context.history, context.tokens, spent)
     return render_panel(state, condensing, notice, run.profile.pk)
 

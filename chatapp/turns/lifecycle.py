@@ -20,7 +20,7 @@ from chatapp.composer.attachments import (
 )
 from chatapp.context import sizes
 from chatapp.context.recall import recall
-from chatapp.conversations.conversations import check_budget, check_message, set_title_from
+from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
@@ -122,7 +122,7 @@ def open_turn(
     unless it is of a condensation, which may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
-        check_budget(locked.pk)
+        check_spending(locked.pk)
     turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),

@@ -421,7 +421,7 @@ async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcr
             await background_drafts.drop(attempt.conversation_id, "It was not needed.")
 
 
-async def test_no_draft_is_begun_once_a_budget_is_spent(
+async def test_no_draft_is_begun_once_a_limit_is_reached(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
     """The turn took what was left; nothing of a draft is on record."""

@@ -19,7 +19,7 @@ from tests.chatapp.sockets import Page, open_page
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Two of those to answer keep what was sent: they find its head, and write the record.
-# One of those to answer is for budgets, which hold as they are when a call begins.
+# One of those to answer is for spending limits, which hold as they are when a call begins.
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
 # and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
 # whether there is an archive.
