@@ -119,11 +119,10 @@ def panel(
 ) -> Frame:
     """Replace what is shown of the context: bar, when it will condense, condensation, and notice.
 
-    A page that shows another ``profile`` as the chosen one fetches the choice again.
-
-    ``written`` says how far the summary is, and ``draft`` is its text where somebody is to review
-    it. Moments in the HTML are Unix seconds of the server's clock, which shows ``now``, so that a
-    condensing status that goes on is the same HTML, and stays in its place.
+    A page that shows another ``profile`` as the chosen one fetches the choice again. ``written``
+    says how far the summary is, and ``draft`` is its text where somebody is to review it. Moments
+    in the HTML are Unix seconds of the server's clock, which shows ``now``: so the status of a
+    condensation that goes on is the same HTML, and stays in its place.
     """
     return {
         "type": "panel.changed",

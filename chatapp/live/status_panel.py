@@ -57,8 +57,7 @@ def read_panel(
 ) -> outgoing_frames.Frame:
     """Return the panel's frame as the database has it."""
     conversation = message_store.read_conversation(conversation_id)
-    preferences = accounts.preferences_of(conversation.owner)
-    state = context_state(conversation, preferences)
+    state = context_state(conversation, accounts.preferences_of(conversation.owner))
     return render_panel(state, condensing, notice, conversation.profile_id)
 
 

@@ -150,11 +150,9 @@ class TurnView:
     @show.register
     async def _(self, event: events.TextStreamed) -> None:
         if self.streaming is None:
-            self.streaming = StreamedText()
+            streaming = self.streaming = StreamedText()
             if self.watchers:
-                article = outgoing_frames.article_upserted(
-                    self.streaming.id, self.streaming.render()
-                )
+                article = outgoing_frames.article_upserted(streaming.id, streaming.render())
                 self.watchers.send(article)
             self._show_status(_("Writing…"))
             if self.notice:
@@ -292,7 +290,6 @@ class TurnView:
         await self._set_waiting(_("Condensing context…"), waits=False)
 
     async def _set_waiting(self, status: str, *, waits: bool) -> None:
-        """Show whether the condensation waits for a person."""
         self.waits = waits
         self._show_status(status)
         self.on_wait()

@@ -221,9 +221,8 @@ class ActiveConversation:
 
     def _tell_others(self) -> None:
         """Have the owner's pages of other conversations say in their list what this one does."""
-        if self.running:
-            owner = self.running.run.conversation.owner_id
-            self.start_task(self.registry.show_list(owner, but=self))
+        if running := self.running:
+            self.start_task(self.registry.show_list(running.run.conversation.owner_id, but=self))
 
     def start_task(self, work: Coroutine[Any, Any, None]) -> None:
         """Run ``work`` as a task beside the turns, which keeps the conversation active."""

@@ -66,8 +66,7 @@ def start_turn(
         words = (condense.TextBlock(text),) if text.strip() else ()
         recalled = recall(locked, conversation.owner, text)
         around = (environment_block(surroundings), *recalled) if surroundings else recalled
-        content = (*around, *words, *brought.blocks, *blocks)
-        message = condense.Message(role="user", content=content)
+        message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
         tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])
         row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         set_title_from(locked, message.words or names_of(blocks))
@@ -118,8 +117,7 @@ def open_turn(
 ) -> Turn:
     """Store a running turn, owned by this process, and return it.
 
-    It answers the message ``question_seq``. Raises Refused where a spending limit is reached,
-    unless it is of a condensation, which may need no model.
+    It answers message ``question_seq``. Refused at a spending limit; condensing may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
