@@ -82,16 +82,17 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
 
 
 def test_what_is_found_is_told_with_who_said_it(conversation: Conversation, say: Say) -> None:
-    """The model is "you": it is the one who reads that."""
+    """The model is "you": it is the one who reads that. What stands beside is found, too."""
     say("user", "The cellar has two barrels.")
     say("assistant", "I noted the barrels in the cellar.")
     use_tools(conversation, 1, "Which barrels?")
+    say("assistant", "So be it.")
     conversation.messages.update(hidden=True)
     who = {
         one.seq: one.who
         for one in history_search.search(conversation.pk, "barrels cellar its text", 9)
     }
-    assert who == {1: "the user", 2: "you", 3: "you", 4: "a tool's result"}
+    assert who == {1: "the user", 2: "you", 3: "you", 4: "a tool's result", 5: "you"}
 
 
 def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:

@@ -22,6 +22,7 @@ def session() -> Session:
     )
     made.reads("/app/src/read_me.py").edits("/app/src/parser.py").reads("/app/src/parser.py")
     made.runs("make check", "error: a broken pipe", error=True).runs("grep -rn def src")
+    made.runs("git log --oneline").runs("git -C web show")
     return made
 
 
@@ -46,6 +47,8 @@ def test_every_kind_of_fact_is_looked_for() -> None:
     ids = [message.id for message in session().messages]
     sources = {finding.text: finding.source for finding in found.findings}
     assert sources["parser_core"] == ids[0]
+    contexts = [finding.context for finding in found.findings if finding.kind == "names"]
+    assert contexts[0] == "Fix parser_core in under 250 ms, that is it. Never touc"
     assert sources["error: a broken pipe"] == ids[8]
 
 
