@@ -55,7 +55,7 @@ def test_each_kind_has_its_part_of_a_scarce_budget() -> None:
 
 
 def test_standing_rules_of_a_long_chat_outlive_what_is_said_around_them() -> None:
-    """Said early, in messages that do not stay whole; and over two more rounds; all where there is room."""
+    """Said early, in messages that do not stay whole, over two more rounds; all if they fit."""
     many = [f"Never change module{number} or what the harbour has of it." for number in range(60)]
     talk = "This is what we are to do with you. " * 80
     said = Session().reads("/a", "x" * 80_000).says(f"{talk}{' '.join(many)} {talk}").messages

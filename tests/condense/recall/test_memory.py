@@ -119,6 +119,7 @@ def test_what_others_put_beside_a_message_and_summaries_are_not_found() -> None:
     )
     assert found(search, "zebra") == []
     assert "/giraffe" in found(search, "giraffe")[0]
+    assert search("giraffe", 1)[0].seq == len(OTHERS) + 3
     assert [found(search, word)[0] for word in ("okapi", "tapir")] == ["an okapi", "a tapir"]
 
 
