@@ -6,6 +6,7 @@ import uuid
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 import condense
@@ -138,7 +139,7 @@ def test_a_message_too_long_to_read_at_once_is_left_out(
     """Its neighbours are found."""
     say("user", "The vault's word is heliotrope.")
     say("assistant", "heliotrope " * 100)
-    conversation.messages.filter(seq=2).update(tokens=40_001)
+    conversation.messages.update(tokens=F("seq") + 39_999)
     summarise(conversation)
     assert [one.seq for one in history_search.recall(conversation.pk, "heliotrope?", 5)] == [1]
 

@@ -134,6 +134,7 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
         ("FAIL\nError Trace: a.go:7\nexpected one row but got two", "expected one row but got two"),
         ("Wir finden das nicht\nIt cannot be found here", "It cannot be found here"),
         ("FAIL\n1/2", None),
+        ("error: " + "it is so " * 20, "error: " + "it is so " * 12 + "it is…"),
     ],
 )
 def test_an_open_error_says_something(answer: str, line: str | None) -> None:
@@ -243,9 +244,11 @@ def test_names_that_recur_are_told_unless_they_stand_there_already() -> None:
     session = Session().says("Look at read_rows.")
     session.runs("grep parseDate src/read_rows.py", "\\tshortID parseDate \\nparseDate")
     session.reads("/p/a_b.py", "cafe1234 and cafe1234, ENT-109 ordinary Words ALLCAPS 12345678")
-    session.replies("I see `skip_space` in deadbeef01.").replies("So it is.")
+    session.replies("I see `skip_space` in deadbeef01.")
+    so = " so" * 10_000
+    session.replies(f"So{so} far_name{so} lost_name").replies("So it is.")
     names = set(told(session).names)
-    assert names == {"shortID", "cafe1234", "ENT-109", "skip_space", "deadbeef01"}
+    assert names == {"shortID", "cafe1234", "ENT-109", "skip_space", "deadbeef01", "far_name"}
 
 
 def test_names_used_often_and_lately_come_first() -> None:

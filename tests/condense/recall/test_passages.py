@@ -62,3 +62,4 @@ def test_of_a_passage_too_long_for_the_window_the_words_around_the_place_are_tol
         assert text.replace(told.text.strip("…"), "") != text
         assert CharacterCounter().count(block.text) <= limit
     assert condense.recalled_block([long], counter=CharacterCounter(), limit=50) is None
+    assert [condense.token_limit(window) for window in (5_000, 1_000_000)] == [100, 1_500]
