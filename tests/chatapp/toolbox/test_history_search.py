@@ -136,12 +136,12 @@ def test_the_engines_own_search_finds_the_same(alice: User) -> None:
 def test_a_message_too_long_to_read_at_once_is_left_out(
     conversation: Conversation, say: Say
 ) -> None:
-    """Its neighbours are found."""
+    """Its neighbours are found, by another form of the word."""
     say("user", "The vault's word is heliotrope.")
     say("assistant", "heliotrope " * 100)
     conversation.messages.update(tokens=F("seq") + 39_999)
     summarise(conversation)
-    assert [one.seq for one in history_search.recall(conversation.pk, "heliotrope?", 5)] == [1]
+    assert [one.seq for one in history_search.recall(conversation.pk, "heliotropic?", 5)] == [1]
 
 
 def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say, bob: User) -> None:
