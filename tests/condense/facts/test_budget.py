@@ -58,8 +58,8 @@ def test_standing_rules_of_a_long_chat_outlive_what_is_said_around_them() -> Non
     """Said early, in messages that do not stay whole, over two more rounds; all if they fit."""
     many = [f"Never change module{number} or what the harbour has of it." for number in range(60)]
     talk = "This is what we are to do with you. " * 80
-    said = Session().reads("/a", "x" * 80_000).says(f"{talk}{' '.join(many)} {talk}").messages
-    assert gather(said).rules == tuple(reversed(many))
+    hidden = Session().reads("/a", "x" * 80_000).says(f"{talk}{' '.join(many)} {talk}").messages
+    assert gather(hidden).rules == tuple(reversed(many))
     chance = random.Random(1)  # noqa: S311 - words of a made-up chat
     words = [f"word{number}" for number in range(400)]
     session = Session().says("This is what we are to do with you.")
