@@ -37,7 +37,10 @@ def rewind_conversation(request: Call, pk: Pk, wanted: schemas.GoingBack) -> Rew
     """Go back to before a message; what was said since is set aside, and nothing is deleted."""
     conversation = resting_conversation(request, pk)
     made = rewind_.rewind_conversation(
-        conversation=conversation, to_seq=wanted.to_seq, key=wanted.key, files=wanted.files
+        conversation=conversation,
+        first_hidden_seq=wanted.to_seq,
+        key=wanted.key,
+        files=wanted.files,
     )
     actions.announce_change(pk)
     return made

@@ -166,7 +166,8 @@ def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
     conversation, key = attempt.conversation, as_uuid(request.POST.get("key", ""))
-    rewind.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq, key=key)
+    first = attempt.message.seq
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=first, key=key)
     return announce(request, conversation)
 
 
