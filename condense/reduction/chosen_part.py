@@ -16,7 +16,7 @@ from condense.reduction.strategy import (
     instruction,
     make_reduction,
     opening,
-    stand_in,
+    reduction_with_carryover,
     with_written,
 )
 from condense.summaries.summarizer import Kit
@@ -118,7 +118,7 @@ def _stand_in(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary:
     if split.hidden[0].id != gauge.situation.effective[0].id:
         tags = Tags(truncation_id=tags.condense_id)
         head = opening(summary, "range_preface")
-    return stand_in(strategy, split, gauge, kit, (head,), tags=tags)
+    return reduction_with_carryover(strategy, split, gauge, kit, (head,), tags=tags)
 
 
 class ChosenResult(ByModel):

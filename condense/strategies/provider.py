@@ -7,8 +7,8 @@ from condense.reduction.strategy import (
     ByModel,
     instruction,
     opening,
+    reduction_with_carryover,
     split_at,
-    stand_in,
     with_written,
 )
 from condense.summaries.summarizer import Kit
@@ -44,5 +44,5 @@ class ProviderCompaction(ByModel):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = stand_in(self, split, gauge, kit, (block, opening()))
+        made = reduction_with_carryover(self, split, gauge, kit, (block, opening()))
         return with_written(made, written, prompt, kit)
