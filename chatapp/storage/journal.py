@@ -117,12 +117,9 @@ class ConversationJournal:
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         """Keep what a tool returned, until the message with all results is stored."""
-        await self.saver.save(self._close_tool, number, outcome)
-
-    def _close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        ToolRun.objects.filter(pk=number).update(
-            text=outcome.text, is_error=outcome.is_error, finished_at=timezone.now()
-        )
+        close, text = ToolRun.objects.filter(pk=number).update, outcome.text
+        finished = timezone.now()
+        await self.saver.save(close, text=text, is_error=outcome.is_error, finished_at=finished)
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
         """Return what the first calls of a reply have returned, as far as it was kept.

@@ -121,10 +121,6 @@ class Ladder:
         new = situation.trigger is Trigger.FORCED or self.has_enough_new()
         return [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
 
-    def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
-        """Return the rungs of a plan, without those that ask the model where it may not be asked."""
-        return [one for one in planned if self.situation.may_ask or not asks_model(one)]
-
     def after(self, rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
         """Return what to try after an error: nothing after a veto, or for what a person chose.
 

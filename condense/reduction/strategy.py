@@ -212,11 +212,11 @@ async def summarise(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) ->
     """Return the reduction that hides messages behind a summary of them by the model."""
     prompt = instruction(strategy, split, gauge, kit)
     written = await Writer(gauge, kit).write(split.hidden, prompt)
-    made = reduction_with_carryover(strategy, split, gauge, kit, (opening(written.summary),))
+    made = carrying_reduction(strategy, split, gauge, kit, (opening(written.summary),))
     return with_written(made, written, prompt, kit)
 
 
-def reduction_with_carryover(
+def carrying_reduction(
     strategy: Strategy,
     split: Split,
     gauge: Gauge,

@@ -5,9 +5,9 @@ from condense.errors import NothingToCondense
 from condense.prompts import load_prompt
 from condense.reduction.strategy import (
     ByModel,
+    carrying_reduction,
     instruction,
     opening,
-    reduction_with_carryover,
     split_at,
     with_written,
 )
@@ -44,5 +44,5 @@ class ProviderCompaction(ByModel):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = reduction_with_carryover(self, split, gauge, kit, (block, opening()))
+        made = carrying_reduction(self, split, gauge, kit, (block, opening()))
         return with_written(made, written, prompt, kit)
