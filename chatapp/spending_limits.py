@@ -1,53 +1,53 @@
-"""Budgets in words: a warning before they are spent, and no call to a model after that."""
+"""Spending limits: a warning before they are reached, and no call to a model after that."""
 
 import uuid
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.agent.errors import BudgetSpent
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context.turn_context import TurnSettings
-from chatapp.models import budgets
-from chatapp.models.budgets import Scope, Spending
+from chatapp.models import spending
+from chatapp.models.spending import Scope, Spending
 from chatapp.number_formats import money, number
 
 
-def check_budget(conversation: uuid.UUID) -> None:
-    """Raise BudgetSpent where no model may be called in a conversation any more."""
-    for one in budgets.read_spending(conversation):
+def check_spending(conversation: uuid.UUID) -> None:
+    """Raise SpendingLimitReached where no model may be called in a conversation any more."""
+    for one in spending.read_spending(conversation):
         if one.is_over:
-            raise BudgetSpent(say(one))
+            raise SpendingLimitReached(say(one))
 
 
-def keep_to_budget(terms: TurnSettings) -> None:
-    """Raise BudgetSpent where no model may be called on these terms any more.
+def check_spending_of(terms: TurnSettings) -> None:
+    """Raise SpendingLimitReached where no model may be called on these terms any more.
 
-    They take over the budgets as they are set now, also where none was set before.
+    They take over the limits as they are set now, also where none was set before.
     """
     conversation, preferences = terms.conversation, terms.preferences
-    _owner, conversation.budget, preferences.month_budget = budgets.read_budgets(conversation.pk)
+    _owner, conversation.budget, preferences.month_budget = spending.read_limits(conversation.pk)
     for one in spending_of(terms):
         if one.is_over:
-            raise BudgetSpent(say(one))
+            raise SpendingLimitReached(say(one))
 
 
-def has_budget(terms: TurnSettings) -> bool:
+def has_spending_limit(terms: TurnSettings) -> bool:
     """Whether anything limits what a conversation may cost."""
     return terms.conversation.budget is not None or terms.preferences.month_budget is not None
 
 
 def spending_of(terms: TurnSettings) -> list[Spending]:
-    """Return what was spent of the budgets that a conversation's terms have."""
-    return budgets.spending_of(
+    """Return what was spent of the limits that a conversation's terms have."""
+    return spending.spending_of(
         terms.conversation.pk,
         owner=terms.conversation.owner_id,
-        budget=terms.conversation.budget,
+        limit=terms.conversation.budget,
         monthly=terms.preferences.month_budget,
     )
 
 
 def say(one: Spending) -> str:
-    """Say what was spent of a budget, and what to do once that is all of it."""
+    """Say what was spent of a limit, and what to do once that is all of it."""
     spent, limit = money(one.spent), money(one.limit)
     said = _words(one) % {"percent": number(one.percent), "spent": spent, "limit": limit}
     if not one.unpriced:

@@ -8,7 +8,7 @@
     │   ├── UnreadablePdf     … because a PDF can't be read
     │   └── ServerFailed      … because an MCP server could not do what was asked
     ├── StepLimitReached      the turn used all the model calls it may make
-    ├── BudgetSpent           no model may be called any more, for the money's sake
+    ├── SpendingLimitReached  no model may be called any more: it would cost too much
     ├── CondensingCancelled   a person cancelled a condensation that the turn needs
     ├── CondensingDeclined    … or one that it can do without
     ├── LeftEarly             the turn was asked to end, and has come to a safe point
@@ -86,8 +86,8 @@ class StepLimitReached(AgentError):
         self.limit = limit
 
 
-class BudgetSpent(AgentError):
-    """What a user wanted to spend is spent; the text says what to do."""
+class SpendingLimitReached(AgentError):
+    """A spending limit is reached; the text says what to do."""
 
 
 class CondensingCancelled(AgentError):

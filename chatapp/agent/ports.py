@@ -91,8 +91,8 @@ class Journal(Protocol):
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises TurnEnded where somebody else has ended the turn, and BudgetSpent where no more may
-        be spent.
+        Raises TurnEnded where somebody else has ended the turn, and SpendingLimitReached where no
+        more may be spent.
         """
 
     async def withdraw_call(self, number: int) -> None:

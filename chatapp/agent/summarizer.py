@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import BudgetSpent
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
@@ -84,7 +84,7 @@ class ProviderSummarizer:
                             self.audience.publish(event)
                             spent, paid = spent + usage, paid + prices.cost(usage)
                             usage = condense.Usage()
-        except BudgetSpent as error:
+        except SpendingLimitReached as error:
             raise condense.Vetoed(str(error)) from error
         if call.reply and call.reply.is_cut:
             yield condense.CutChunk()

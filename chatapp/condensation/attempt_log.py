@@ -28,7 +28,7 @@ from chatapp.models import (
 from chatapp.models.condensations import Status
 from chatapp.models.database import reading
 from chatapp.models.errors import IndexDamaged
-from chatapp.spending_limits import keep_to_budget
+from chatapp.spending_limits import check_spending_of
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.history_search import StoredRecall
@@ -105,7 +105,7 @@ class AttemptLog:
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done.
 
-        Raises BudgetSpent where it would ask a model that may not be called any more.
+        Raises SpendingLimitReached where it would ask a model that may not be called any more.
         """
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
@@ -125,7 +125,7 @@ class AttemptLog:
             turn.go_on(Turn.Doing.CONDENSING)
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt:
-            keep_to_budget(run)
+            check_spending_of(run)
         # Who writes the summary, where it is not the profile that answers.
         writer = run.writer if attempt.prompt and run.writer != run.profile else None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)

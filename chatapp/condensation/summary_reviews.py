@@ -15,7 +15,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
 from chatapp.context import sizes
-from chatapp.conversations.conversations import check_budget
+from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Review, Turn
 from chatapp.models.database import reading
@@ -228,7 +228,7 @@ def _again(review: Review, focus: str) -> dict[str, str]:
     if not review.read_proposal().by_model:
         raise Refused(_("No model wrote this, so it can't be written again."))
     pk = review.condensation.conversation_id
-    check_budget(pk)
+    check_spending(pk)
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 

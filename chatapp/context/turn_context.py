@@ -135,7 +135,7 @@ class CondenseRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnContext(TurnSettings):
-    """What a turn works with; what is changed meanwhile comes too late, but for budgets.
+    """What a turn works with; what is changed meanwhile comes too late, but for spending limits.
 
     ``question`` is the message that began it, unless that took the place of another.
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from chatapp import spending_limits
 from chatapp.accounts.accounts import preferences_of
-from chatapp.agent.errors import BudgetSpent
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
@@ -109,15 +109,15 @@ def check_message(text: str, *, alone: bool = True) -> None:
         raise Refused(words % told)
 
 
-def check_budget(conversation_id: uuid.UUID) -> None:
+def check_spending(conversation_id: uuid.UUID) -> None:
     """Refuse what calls a model where no more may be spent."""
     try:
-        spending_limits.check_budget(conversation_id)
-    except BudgetSpent as spent:
+        spending_limits.check_spending(conversation_id)
+    except SpendingLimitReached as spent:
         raise Refused(str(spent)) from spent
 
 
-def entitle(conversation: Conversation, text: str) -> None:
+def set_title_from(conversation: Conversation, text: str) -> None:
     """Give a conversation without a title what its first message begins with."""
     if not conversation.title:
         Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))

@@ -13,7 +13,7 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview
 from chatapp.models import Conversation, Preferences, message_store
-from chatapp.models.budgets import Spending
+from chatapp.models.spending import Spending
 from chatapp.number_formats import number
 from chatapp.spending_limits import spending_of
 from chatapp.transcript.labels import seen_words
@@ -72,7 +72,7 @@ class ContextState:
 
     ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
     ``forecast`` what pressing the button would hide; ``due`` is there once it ``warn``s;
-    ``spending`` is what is left of budgets.
+    ``spending`` is what was spent of each limit.
     """
 
     used: int

@@ -117,13 +117,12 @@ def panel(
     now: float,
     profile: int | None = None,
 ) -> Frame:
-    """Replace what is shown of the context: bar, when it will condense, band, and notice.
+    """Replace what is shown of the context: bar, when it will condense, condensation, and notice.
 
-    A page that shows another ``profile`` as the chosen one fetches the choice again.
-
-    ``written`` says how far the summary is, and ``draft`` is its text where somebody is to review
-    it. Moments in the HTML are in Unix seconds of the server's
-    clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
+    A page that shows another ``profile`` as the chosen one fetches the choice again. ``written``
+    says how far the summary is, and ``draft`` is its text where somebody is to review it. Moments
+    in the HTML are Unix seconds of the server's clock, which shows ``now``: so the status of a
+    condensation that goes on is the same HTML, and stays in its place.
     """
     return {
         "type": "panel.changed",
@@ -144,12 +143,12 @@ def queue_changed(html: str) -> Frame:
 
 
 def condensing_progressed(written: str) -> Frame:
-    """Say in the band how far the summary is."""
+    """Say in the condensing status how far the summary is."""
     return {"type": "condensing.progressed", "written": written}
 
 
 def draft_streamed(draft: str) -> Frame:
-    """Show in the band what the model has written of a summary that somebody is to review."""
+    """Show what the model has written of a summary that somebody is to review."""
     return {"type": "draft.streamed", "draft": draft}
 
 

@@ -1,4 +1,4 @@
-"""The parts of the chat page around the transcript: context bar, condensing band, notice."""
+"""The parts of the chat page around the transcript: context bar, condensation, notice."""
 
 import asyncio
 import time
@@ -15,19 +15,19 @@ from chatapp.live import outgoing_frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
-from chatapp.models.budgets import read_spending
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
+from chatapp.models.spending import read_spending
 from chatapp.number_formats import number
-from chatapp.spending_limits import has_budget, say
+from chatapp.spending_limits import has_spending_limit, say
 
 
 @dataclass(slots=True)
-class Band:
-    """The "Condensing context…" band: why, since when (Unix seconds), how far.
+class CondensingStatus:
+    """What "Condensing context…" says: why, since when (Unix seconds), how far.
 
-    One that is ``awaited`` says that it begins after the step. ``draft`` is what is written
-    where somebody is to review it; ``review`` is its key once it is whole, and ``shown`` its HTML.
+    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far
+    where somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
     """
 
     trigger: str
@@ -53,58 +53,61 @@ class Notice:
 
 
 def read_panel(
-    conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
+    conversation_id: uuid.UUID, condensing: CondensingStatus | None, notice: Notice | None
 ) -> outgoing_frames.Frame:
     """Return the panel's frame as the database has it."""
     conversation = message_store.read_conversation(conversation_id)
-    preferences = accounts.preferences_of(conversation.owner)
-    state = context_state(conversation, preferences)
-    return render_panel(state, band, notice, conversation.profile_id)
+    state = context_state(conversation, accounts.preferences_of(conversation.owner))
+    return render_panel(state, condensing, notice, conversation.profile_id)
 
 
 async def panel_of(
-    run: TurnContext, context: events.ContextChanged, band: Band | None, notice: Notice | None
+    run: TurnContext,
+    context: events.ContextChanged,
+    condensing: CondensingStatus | None,
+    notice: Notice | None,
 ) -> outgoing_frames.Frame:
-    """Return the panel's frame as the run knows the context; only budgets are read."""
-    spent = await reading(read_spending)(run.conversation.pk) if has_budget(run) else ()
+    """Return the panel's frame as the run knows the context; only spending is read."""
+    spent = await reading(read_spending)(run.conversation.pk) if has_spending_limit(run) else ()
     state = state_of(run, context.history, context.tokens, spent)
-    return render_panel(state, band, notice, run.profile.pk)
+    return render_panel(state, condensing, notice, run.profile.pk)
 
 
 def render_panel(
     state: ContextState | None,
-    band: Band | None,
+    condensing: CondensingStatus | None,
     notice: Notice | None,
     profile: int | None = None,
 ) -> outgoing_frames.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
-    due = state.due if state and not band else None
+    due = state.due if state and not condensing else None
     notices = [notice] if notice else []
     if state:
         notices += [Notice("warning", say(one)) for one in state.spending if one.is_near]
     return outgoing_frames.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
-        condensing=_render_band(band) if band else "",
-        written=words_written(band) if band else "",
-        draft=(band.draft or "") if band else "",
+        condensing=_render_condensing(condensing) if condensing else "",
+        written=words_written(condensing) if condensing else "",
+        draft=(condensing.draft or "") if condensing else "",
         notice="".join([render_to_string("chat/_notice.html", {"notice": one}) for one in notices]),
         now=time.time(),
         profile=profile,
     )
 
 
-def _render_band(band: Band) -> str:
-    """Return the band, or the review that it has come to."""
-    context = {"band": band, "trigger_text": Condensation.Trigger(band.trigger).label}
-    return band.shown or render_to_string("chat/_condensing.html", context)
+def _render_condensing(condensing: CondensingStatus) -> str:
+    """Return the status as HTML, or the review that the condensation has come to."""
+    trigger = Condensation.Trigger(condensing.trigger).label
+    context = {"condensing": condensing, "trigger_text": trigger}
+    return condensing.shown or render_to_string("chat/_condensing.html", context)
 
 
-def words_written(band: Band) -> str:
+def words_written(condensing: CondensingStatus) -> str:
     """Say how far the summary is, "" before its first word."""
-    if not band.tokens_written:
+    if not condensing.tokens_written:
         return ""
-    return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
+    return _("≈ %(count)s tokens written") % {"count": number(condensing.tokens_written)}
 
 
 class QueueView:

@@ -18,7 +18,7 @@ from chatapp.agent import events
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
 from chatapp.live.status_panel import (
-    Band,
+    CondensingStatus,
     Notice,
     panel_of,
     read_panel,
@@ -38,7 +38,7 @@ ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 
 
 class TurnView:
-    """The present of one conversation, while something runs and while nothing does."""
+    """What pages show of a conversation's running turn: status, unfinished rows, panel, notice."""
 
     def __init__(
         self, conversation_id: uuid.UUID, watchers: Watchers, *, on_wait: Callable[[], None]
@@ -47,36 +47,36 @@ class TurnView:
         self.on_wait = on_wait
         self.conversation_id = conversation_id
         self.watchers = watchers
-        # The id of the one that runs, if any.
+        # The id of the turn that runs, or "".
         self.turn = ""
         self.status = ""
-        # Whether a person has to say something before it goes on.
+        # Whether the turn waits for a person's answer.
         self.waits = False
-        self.band: Band | None = None
+        self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
         self.streaming: StreamedText | None = None
-        # What the run told of the context; None where the database has to be asked.
+        # What the turn knows of the context; where one is None, the database is read instead.
         self._run: TurnContext | None = None
         self._context: events.ContextChanged | None = None
-        # The newest message, whose row may still change, with what its tools have told; 0 for none.
-        self._newest = 0
+        # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
+        self._newest_seq = 0
         self._tools: ToolEvents = {}
-        # Whether that message ends the turn, and is shown with its end.
-        self._ends = False
+        # Whether that message ends the turn; its row is shown when the turn has ended.
+        self._is_final_reply = False
         self._unsaved: list[tuple[str, str]] = []
-        # The panel that is shown last is the one that was read last.
+        # Panels are read and sent one at a time: an older one never replaces a newer one.
         self._panels = asyncio.Lock()
 
     def begin(self, run: TurnContext) -> None:
         """Show that something runs."""
-        self.turn, self.notice, self._ends = str(run.turn.pk), None, False
+        self.turn, self.notice, self._is_final_reply = str(run.turn.pk), None, False
         self._run, self._context = run, None
         self._unsaved.clear()
         self._show_status(_("Thinking…"))
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and what could not be stored."""
-        unsaved = None if self._ends else self.streaming
+        unsaved = None if self._is_final_reply else self.streaming
         self._remove_streaming()
         if unsaved:
             self._unsaved.append(await unsaved.render_unsaved())
@@ -85,9 +85,8 @@ class TurnView:
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
         """Show that nothing runs any more, and why; ``changed`` where a row of its own says so."""
-        # The last row changes no more.
-        self._newest, self._tools = 0, {}
-        self.band, self.notice = None, notice
+        self._newest_seq, self._tools = 0, {}
+        self.condensing, self.notice = None, notice
         if changed:
             await self._show_transcript()
         async with self._panels:
@@ -97,7 +96,7 @@ class TurnView:
                     panel = await self.panel()
                 except Exception:
                     log.exception("the context could not be shown")
-                    panel = render_panel(None, self.band, self.notice)
+                    panel = render_panel(None, self.condensing, self.notice)
             self.turn = ""
             waited, self.waits = self.waits, False
             self._show_status(status)
@@ -110,26 +109,25 @@ class TurnView:
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
         articles = []
-        if self._newest and not self._ends:
-            row = await reading(_render_row)(self.conversation_id, self._newest, dict(self._tools))
-            articles.append(row)
+        if self._newest_seq and not self._is_final_reply:
+            articles.append(await self._newest_row())
         if self.streaming:
             articles.append((self.streaming.id, self.streaming.render()))
         return [*articles, *self._unsaved]
 
     async def panel(self) -> outgoing_frames.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
-        # Whatever is read here, the run may have ended meanwhile.
-        if (band := self.band) and band.review:
-            # With what somebody has typed since.
-            band.shown = await reading(_render_review)(band.review)
+        # The condensation may end while the review is read, so it is kept in a variable.
+        if (condensing := self.condensing) and condensing.review:
+            # Read each time: somebody may have typed into it.
+            condensing.shown = await reading(_render_review)(condensing.review)
         if self._run and self._context:
-            return await panel_of(self._run, self._context, self.band, self.notice)
-        return await reading(read_panel)(self.conversation_id, self.band, self.notice)
+            return await panel_of(self._run, self._context, self.condensing, self.notice)
+        return await reading(read_panel)(self.conversation_id, self.condensing, self.notice)
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
-        # What the run knows of the context may be outdated from here on.
+        # What the turn knows of the context may be outdated now.
         self._run = None
         await self._show_transcript()
         await self.show_panel()
@@ -139,7 +137,7 @@ class TurnView:
         streaming = self.streaming
         if streaming is None or streaming.due is None:
             return
-        # Not due any more, also where it fails: more will come, and the whole text in the end.
+        # Not due any more, even where sending fails: the row brings the whole text in the end.
         streaming.due = None
         if self.watchers:
             self.watchers.send(await streaming.read())
@@ -152,38 +150,36 @@ class TurnView:
     @show.register
     async def _(self, event: events.TextStreamed) -> None:
         if self.streaming is None:
-            self.streaming = StreamedText()
+            streaming = self.streaming = StreamedText()
             if self.watchers:
-                article = outgoing_frames.article_upserted(
-                    self.streaming.id, self.streaming.render()
-                )
+                article = outgoing_frames.article_upserted(streaming.id, streaming.render())
                 self.watchers.send(article)
             self._show_status(_("Writing…"))
             if self.notice:
-                await self._end_wait()
+                await self._clear_retry_notice()
         self.streaming.feed(event.text)
 
     @show.register
     async def _(self, _event: events.StepStarted) -> None:
         self._show_status(_("Thinking…"))
-        # An attempt may have been cancelled before it could say so.
-        if (self.band and not self.band.awaited) or self.notice:
-            self.band = self.notice = None
+        # A cancelled attempt may not have said that it ended.
+        if (self.condensing and not self.condensing.awaited) or self.notice:
+            self.condensing = self.notice = None
             await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingAwaited) -> None:
-        if event.awaited and self.band is None:
-            self.band = Band("manual", awaited=True)
-        elif self.band and self.band.awaited and not event.awaited:
-            self.band = None
+        if event.awaited and self.condensing is None:
+            self.condensing = CondensingStatus("manual", awaited=True)
+        elif self.condensing and self.condensing.awaited and not event.awaited:
+            self.condensing = None
         await self.show_panel()
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
         if self.notice:
-            await self._end_wait()
+            await self._clear_retry_notice()
 
     @show.register(events.ToolStarted)
     @show.register(events.ToolFinished)
@@ -191,9 +187,9 @@ class TurnView:
         self._tools[event.id] = event
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running %(tool)s…") % {"tool": event.name})
-        if self._newest and self.watchers:
-            # Its card alone: a row of hundreds would be sent for each of them.
-            seq, tools = self._newest, dict(self._tools)
+        if self._newest_seq and self.watchers:
+            # Only the call's card is sent: the row may have hundreds of them.
+            seq, tools = self._newest_seq, dict(self._tools)
             card = await reading(_render_card)(self.conversation_id, seq, tools, event.id)
             self.watchers.send(outgoing_frames.article_upserted(*card))
 
@@ -216,27 +212,27 @@ class TurnView:
         started = self._tools.get(event.id)
         if isinstance(started, events.ToolStarted):
             self._tools[event.id] = replace(started, output=event.output)
-            frame = outgoing_frames.tool_progressed(self._newest, event.id, event.output)
+            frame = outgoing_frames.tool_progressed(self._newest_seq, event.id, event.output)
             self.watchers.send(frame)
 
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
         message = event.message
-        # Results belong to the message that called for them, and the next one's calls may have
-        # the same ids.
+        # Results are shown in the row of the message that called for them. Another message forgets
+        # the events of calls before it, whose ids may come again.
         if not message.tool_results:
-            self._newest, self._tools = message.seq, {}
-        self._ends = message.role == "assistant" and not message.tool_uses
-        # What it took is known in a moment, and until then its text is there.
-        if not self._ends:
+            self._newest_seq, self._tools = message.seq, {}
+        self._is_final_reply = message.role == "assistant" and not message.tool_uses
+        # The final reply's row needs the turn's figures; until then its streamed text is shown.
+        if not self._is_final_reply:
             self._remove_streaming()
             await self._show_row()
 
     @show.register
     async def _(self, event: events.ContextChanged) -> None:
         self._context = event
-        if not self._ends:
+        if not self._is_final_reply:
             await self.show_panel()
 
     @show.register
@@ -254,27 +250,27 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.CondensingStarted) -> None:
-        # One attempt after the other is one wait for people.
-        if self.band is None or self.band.awaited:
-            self.band = Band(event.trigger)
+        # Several attempts in a row are shown as one condensation, with one start.
+        if self.condensing is None or self.condensing.awaited:
+            self.condensing = CondensingStatus(event.trigger)
         self._show_status(_("Condensing context…"))
         await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingProgressed) -> None:
-        if not self.band:
+        if not self.condensing:
             return
         if self.notice:
             self._show_status(_("Condensing context…"))
-            await self._end_wait()
-        self.band.tokens_written = event.tokens_written
-        self.watchers.send(outgoing_frames.condensing_progressed(words_written(self.band)))
+            await self._clear_retry_notice()
+        self.condensing.tokens_written = event.tokens_written
+        self.watchers.send(outgoing_frames.condensing_progressed(words_written(self.condensing)))
 
     @show.register
     async def _(self, event: events.SummaryStreamed) -> None:
-        if not self.band:
+        if not self.condensing:
             return
-        begins, self.band.draft = self.band.draft is None, event.text
+        begins, self.condensing.draft = self.condensing.draft is None, event.text
         if begins:
             await self.show_panel()
         else:
@@ -282,18 +278,18 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
-        # After a restart no attempt has begun here.
-        self.band = self.band or Band(await reading(_trigger_of)(event.id))
-        self.band.review = event.id
-        await self._wait_for_person(_("Waiting for you."), waits=True)
+        # After a restart the attempt began in another process.
+        self.condensing = self.condensing or CondensingStatus(await reading(_trigger_of)(event.id))
+        self.condensing.review = event.id
+        await self._set_waiting(_("Waiting for you."), waits=True)
 
     @show.register
     async def _(self, _event: events.ReviewAnswered) -> None:
-        if self.band:
-            self.band = Band(self.band.trigger, self.band.started)
-        await self._wait_for_person(_("Condensing context…"), waits=False)
+        if self.condensing:
+            self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
+        await self._set_waiting(_("Condensing context…"), waits=False)
 
-    async def _wait_for_person(self, status: str, *, waits: bool) -> None:
+    async def _set_waiting(self, status: str, *, waits: bool) -> None:
         self.waits = waits
         self._show_status(status)
         self.on_wait()
@@ -302,20 +298,20 @@ class TurnView:
     @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:
         self.notice = None
-        if self.band:
-            self.band.tokens_written, self.band.draft = 0, None
+        if self.condensing:
+            self.condensing.tokens_written, self.condensing.draft = 0, None
         await self._show_transcript()
         await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
-        self.band = self.notice = None
+        self.condensing = self.notice = None
         self.waits = False
         self._show_status(labels.outcome_name(event.kind, event.status))
         await self._show_transcript()
         await self.show_panel()
 
-    async def _end_wait(self) -> None:
+    async def _clear_retry_notice(self) -> None:
         """Take back the notice of a retry that worked."""
         self.notice = None
         await self.show_panel()
@@ -327,9 +323,11 @@ class TurnView:
 
     async def _show_row(self) -> None:
         """Show the newest message as it is now."""
-        if self._newest and self.watchers:
-            row = await reading(_render_row)(self.conversation_id, self._newest, dict(self._tools))
-            self.watchers.send(outgoing_frames.article_upserted(*row))
+        if self._newest_seq and self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(*await self._newest_row()))
+
+    async def _newest_row(self) -> tuple[str, str]:
+        return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
 
     def _show_status(self, text: str) -> None:
         self.status = text

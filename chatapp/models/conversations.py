@@ -106,7 +106,7 @@ class Conversation(models.Model):
     revision = models.PositiveIntegerField(default=0)
     tool_policies = models.JSONField(default=dict)
     system_prompt = fields.TextField(_("system prompt"), blank=True)
-    budget = fields.budget(_("budget"))
+    budget = fields.spending_limit(_("budget"))
     auto_recall = models.BooleanField(_("recall automatically"), null=True)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)

@@ -124,7 +124,7 @@ class UsdSum(models.Sum):
         return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
 
 
-def budget(
+def spending_limit(
     label: "_StrPromise", *, help_text: "_StrPromise | str" = ""
 ) -> "models.DecimalField[Any, Any]":
     """Return a column for the USD that may be spent; null is as much as one likes."""

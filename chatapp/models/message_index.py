@@ -5,7 +5,7 @@ Triggers keep it (see the migration that makes it), with a function that each co
 
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +69,14 @@ _LIST = """
         SELECT i.rowid FROM chatapp_message_index i {among}
         WHERE chatapp_message_index MATCH %s AND i.rowid BETWEEN %s AND %s
         ORDER BY i.rowid DESC LIMIT %s
+    )
+"""
+# Whether a word as it is written is in more messages than are wanted.
+_PROBE = """
+    SELECT {place} FROM (
+        SELECT rowid FROM chatapp_message_index
+        WHERE chatapp_message_index MATCH %s AND rowid BETWEEN %s AND %s
+        ORDER BY rowid DESC LIMIT 1 OFFSET {most}
     )
 """
 # The index of conversations says which of the messages are theirs, without a look at these.
@@ -148,18 +156,37 @@ def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
     return Span(conversation_id, first[0], last[0], last[0] - first[0] == last[1] - first[1])
 
 
-def look_up(span: Span, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozenset[condense.Term]:
+    """Return those that a span has so often as they are written that their endings are no matter.
+
+    All that begins like a word is collected before the first of it is found. Raises IndexDamaged.
+    """
+    stems = [term for term in terms if term.word]
+    probes = [_PROBE.format(place=place, most=most) for place in range(len(stems))]
+    parameters: list[int | str] = []
+    for term in stems:
+        parameters += (f'"{term.word}"', span.first, span.last)
+    if not stems:
+        return frozenset()
+    with _reading() as cursor:
+        cursor.execute(" UNION ALL ".join(probes), parameters)
+        return frozenset([stems[place] for (place,) in cursor.fetchall()])
+
+
+def look_up(
+    span: Span, wanted: Sequence[condense.Terms], usual: Container[condense.Term], most: int
+) -> list[list[int]]:
     """Return for each group of terms the messages of a span that have all of them, newest first.
 
-    It is one statement, and costs as much as it finds, but for words that begin alike and are in
-    many messages. Raises IndexDamaged.
+    It is one statement, and costs as much as it finds; of ``usual`` terms the word is looked for
+    as it is written. Raises IndexDamaged.
     """
     found: list[list[int]] = [[] for _ in wanted]
     among = "" if span.alone else _AMONG.format(key=span.conversation_id.hex)
     lists = [_LIST.format(place=place, among=among) for place in range(len(wanted))]
     parameters: list[int | str] = []
     for terms in wanted:
-        parameters += (_expression(terms), span.first, span.last, most)
+        parameters += (_expression(terms, usual), span.first, span.last, most)
     with _reading() as cursor:
         cursor.execute(" UNION ALL ".join(lists), parameters)
         for place, number in cursor.fetchall():
@@ -167,13 +194,12 @@ def look_up(span: Span, wanted: Sequence[condense.Terms], most: int) -> list[lis
     return found
 
 
-def _expression(terms: condense.Terms) -> str:
+def _expression(terms: condense.Terms, usual: Container[condense.Term]) -> str:
     """Return what finds messages with all of these terms, in the language of SQLite's FTS5."""
     said = []
     for term in terms:
-        forms = [
-            f'"{condense.space_out(form).strip()}"{"*" * goes_on}' for form, goes_on in term.forms
-        ]
+        wanted = [(term.word, False)] if term in usual else term.forms
+        forms = [f'"{condense.space_out(form).strip()}"{"*" * goes_on}' for form, goes_on in wanted]
         said.append(f"({' OR '.join(forms)})")
     return " AND ".join(said)
 

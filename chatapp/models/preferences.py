@@ -136,7 +136,7 @@ class Preferences(models.Model):
             "A turn ends after this many model calls, so that a task gone astray stops by itself."
         ),
     )
-    month_budget = fields.budget(
+    month_budget = fields.spending_limit(
         _("budget per month (USD)"),
         help_text=_(
             "What all your conversations together may cost in a calendar month (UTC). From 80 % on "

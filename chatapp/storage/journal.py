@@ -21,7 +21,7 @@ from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
 from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import insert, reading
-from chatapp.spending_limits import keep_to_budget
+from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
@@ -85,7 +85,7 @@ class ConversationJournal:
                 run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
             elif self.goes_on:
                 run.turn.go_on(Turn.Doing.CONDENSING)
-            keep_to_budget(run)
+            check_spending_of(run)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn if self.in_turn else None,

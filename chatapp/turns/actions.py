@@ -14,11 +14,11 @@ from chatapp.live import incoming_frames
 from chatapp.models import Conversation, message_store
 from chatapp.turns import crash_recovery, message_queue, turn_retries
 from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from chatapp.turns.condensation_turns import check_condensing, start_condensing
 from chatapp.turns.ports import LiveService
 
-front: LiveService = active
+front: LiveService = registry
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
@@ -26,8 +26,8 @@ async def send_message(conversation: Conversation, command: incoming_frames.Send
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    async with active.enter(conversation.pk) as room, room.starting:
-        await room.send(conversation, command)
+    async with registry.enter(conversation.pk) as active, active.start_lock:
+        await active.send(conversation, command)
 
 
 async def send_and_hear(
@@ -37,22 +37,22 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    async with active.enter(conversation.pk) as room, room.starting:
+    async with registry.enter(conversation.pk) as active, active.start_lock:
         # What ran before it was not to be heard: from here on, nothing else begins.
-        hearing = room.view.hear()
+        hearing = active.view.hear()
         try:
-            await room.send(conversation, command)
+            await active.send(conversation, command)
         except BaseException:
-            room.view.forget(hearing)
+            active.view.forget(hearing)
             raise
-        if not room.running or room.running.run.turn.nonce != command.nonce:
+        if not active.running or active.running.run.turn.nonce != command.nonce:
             hearing.put_nowait(None)
-    return room.view.listen(hearing)
+    return active.view.listen(hearing)
 
 
 async def change_queued(conversation: Conversation, command: incoming_frames.ChangeQueued) -> None:
     """Change or remove a message that waits; raise Refused once it does not."""
-    async with active.enter(conversation.pk) as room:
+    async with registry.enter(conversation.pk) as active:
         if command.text is None:
             remove = sync_to_async(message_queue.remove_queued)
             await remove(conversation=conversation, nonce=command.nonce)
@@ -60,13 +60,13 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
             await bring(conversation, command.text, strict=not command.literal)
             change = sync_to_async(message_queue.change_queued)
             await change(conversation=conversation, nonce=command.nonce, text=command.text)
-        room.show_queue()
+        active.show_queue()
 
 
 async def send_queued(conversation: Conversation, command: incoming_frames.SendQueued) -> None:
     """Send a message that waits, once what runs is stopped; raise Refused."""
-    async with active.enter(conversation.pk) as room:
-        await room.send_queued(conversation, command.nonce)
+    async with registry.enter(conversation.pk) as active:
+        await active.send_queued(conversation, command.nonce)
 
 
 async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> None:
@@ -81,9 +81,9 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
         nonce=command.nonce,
         seq=command.seq,
     )
-    async with active.enter(conversation.pk) as room, room.starting:
-        if await room.may_start(conversation, command.nonce):
-            await room.begin(store)
+    async with registry.enter(conversation.pk) as active, active.start_lock:
+        if await active.prepare_start(conversation, command.nonce):
+            await active.begin(store)
 
 
 async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
@@ -91,37 +91,37 @@ async def condense_now(conversation: Conversation, wish: CondenseRequest) -> Non
 
     A repeated nonce starts nothing.
     """
-    async with active.enter(conversation.pk) as room, room.starting:
-        if room.running and not room.running.run.turn.condenses:
+    async with registry.enter(conversation.pk) as active, active.start_lock:
+        if active.running and not active.running.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
         # The turn may have ended meanwhile.
-        if room.running and not room.running.run.turn.condenses:
-            room.running.condense_soon(wish)
-        elif await room.may_start(conversation, wish.nonce):
-            await room.begin(functools.partial(start_condensing, conversation, wish))
+        if active.running and not active.running.run.turn.condenses:
+            active.running.condense_soon(wish)
+        elif await active.prepare_start(conversation, wish.nonce):
+            await active.begin(functools.partial(start_condensing, conversation, wish))
 
 
 async def put_off_condensing(conversation: Conversation) -> None:
     """Have the next condensation that would begin by itself wait for one turn."""
     await sync_to_async(message_store.put_off)(conversation, True)
-    async with active.enter(conversation.pk) as room:
-        room.show_change()
+    async with registry.enter(conversation.pk) as active:
+        active.show_change()
 
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Stop a turn, unless it has ended; without a name, whichever runs."""
-    if running := active.running(conversation_id, turn):
+    if running := registry.running(conversation_id, turn):
         running.stop()
 
 
 def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
     """Stop a turn, unless it has ended; callable from any thread, returns at once."""
-    active.tell(conversation_id, lambda _room: stop(conversation_id, turn))
+    registry.tell(conversation_id, lambda _active: stop(conversation_id, turn))
 
 
 def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Cancel the condensation that runs; a turn that only waits for it goes on."""
-    if running := active.running(conversation_id, turn):
+    if running := registry.running(conversation_id, turn):
         running.cancel_condensing()
 
 
@@ -131,43 +131,43 @@ def close_left_over(conversation: Conversation) -> None:
     That is what a full disk kept from being closed.
     """
     now = timezone.now()
-    room = active.rooms.get(conversation.pk)
+    active = registry.conversations.get(conversation.pk)
     # What begins after this look is younger than ``now``.
-    if not (room and (room.running or room.starting.locked())):
+    if not (active and (active.running or active.start_lock.locked())):
         crash_recovery.close_interrupted(conversation, started_before=now)
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
-    active.tell(conversation_id, ActiveConversation.show_change)
+    registry.tell(conversation_id, ActiveConversation.show_change)
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
     """Have the turn that waits look at what a person answered; callable from any thread."""
-    active.tell(conversation_id, ActiveConversation.wake)
+    registry.tell(conversation_id, ActiveConversation.wake)
 
 
-def close(conversation_id: uuid.UUID) -> None:
+def close_deleted(conversation_id: uuid.UUID) -> None:
     """Stop what runs in a conversation that was deleted, and close its pages' sockets.
 
     Callable from any thread; returns at once.
     """
-    active.tell(conversation_id, ActiveConversation.close)
+    registry.tell(conversation_id, ActiveConversation.close_deleted)
 
 
 def look_again(user_pk: int) -> None:
     """Have each open page of a user's come back, if it still may; callable from any thread."""
-    for conversation_id in active.rooms_of(user_pk):
-        active.tell(conversation_id, lambda room: room.watchers.dismiss())
+    for conversation_id in registry.conversations_of(user_pk):
+        registry.tell(conversation_id, lambda active: active.watchers.dismiss())
 
 
 def announce_changes(user_pk: int) -> None:
     """Have all open pages of a user's show what they depend on; callable from any thread."""
-    for conversation_id in active.rooms_of(user_pk):
+    for conversation_id in registry.conversations_of(user_pk):
         announce_change(conversation_id)
 
 
 def announce_list(user_pk: int) -> None:
     """Have all open pages of a user's fetch their list of conversations again."""
-    for conversation_id in active.rooms_of(user_pk):
-        active.tell(conversation_id, lambda room: room.view.show_list())
+    for conversation_id in registry.conversations_of(user_pk):
+        registry.tell(conversation_id, lambda active: active.view.show_list())

@@ -32,31 +32,31 @@ log = logging.getLogger(__name__)
 class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID, process: "ActiveConversations") -> None:
+    def __init__(self, conversation_id: uuid.UUID, registry: "ActiveConversations") -> None:
         """Begin with no watcher and nothing that runs."""
         self.conversation_id = conversation_id
-        self.process = process
+        self.registry = registry
         self.view = LiveView(conversation_id, on_wait=self._tell_others)
         self.watchers = self.view.watchers
         self.running: RunningTurn | None = None
-        # Held from the check that nothing runs until something does.
-        self.starting = asyncio.Lock()
-        # The time zone of whoever said something here last.
+        # Held from the check that no turn runs until one does.
+        self.start_lock = asyncio.Lock()
+        # The time zone of whoever sent the last message.
         self.zone = ""
-        # The queued message that goes next, whatever becomes of what runs.
-        self.wanted: uuid.UUID | None = None
+        # Of the queued message to send next, even after a failed turn; None for the usual one.
+        self.next_nonce: uuid.UUID | None = None
         # Waits until the provider's cache is about to expire.
-        self.resting: asyncio.Task[None] | None = None
-        # How many are about to do something here.
+        self.idle_task: asyncio.Task[None] | None = None
+        # How many pages and requests use this object now.
         self._holders = 0
         self._changes: set[asyncio.Task[None]] = set()
 
     def close_idle(self) -> None:
         """Have the process forget the conversation, if nobody watches and nothing runs."""
-        held = self._holders or self._changes or self.resting or self.running
-        is_idle = not (held or self.watchers.count or self.starting.locked())
-        if is_idle and self.process.rooms.get(self.conversation_id) is self:
-            del self.process.rooms[self.conversation_id]
+        held = self._holders or self._changes or self.idle_task or self.running
+        is_idle = not (held or self.watchers.count or self.start_lock.locked())
+        if is_idle and self.registry.conversations.get(self.conversation_id) is self:
+            del self.registry.conversations[self.conversation_id]
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Self]:
@@ -71,23 +71,23 @@ class ActiveConversation:
     async def send(self, conversation: Conversation, command: SendMessage) -> None:
         """Store a message and start its turn, or put it into the queue; raise Refused.
 
-        Who calls this holds ``starting``. A message that was sent before starts nothing.
+        Who calls this holds ``start_lock``. A message that was sent before starts nothing.
         """
         self.zone = command.zone
-        if command.queued and await self._waits(conversation, command):
+        if command.queued and await self._queue_if_busy(conversation, command):
             return
-        if await self.may_start(conversation, command.nonce):
+        if await self.prepare_start(conversation, command.nonce):
             brought = await bring(conversation, command.text, strict=not command.literal)
             store = functools.partial(message_queue.start_message, conversation, command, brought)
             await self.begin(store)
 
-    async def _waits(self, conversation: Conversation, command: SendMessage) -> bool:
-        """Whether a message is in the queue, or was: it is put there while something runs."""
+    async def _queue_if_busy(self, conversation: Conversation, command: SendMessage) -> bool:
+        """Queue the message while a turn runs; return True where it is in the queue, or was."""
         if await reading(message_queue.was_queued)(conversation, command.nonce):
             return True
         if not self.running or await self._is_known(conversation, command.nonce):
             return False
-        # What is not understood is said now, while somebody looks.
+        # An unclear command is refused now, while its sender is there.
         await bring(conversation, command.text, strict=not command.literal)
         await sync_to_async(message_queue.queue_message)(
             conversation=conversation,
@@ -98,15 +98,15 @@ class ActiveConversation:
         self.show_queue()
         return True
 
-    async def may_start(self, conversation: Conversation, nonce: uuid.UUID) -> bool:
-        """Whether a turn may start now; raise Refused while another one runs."""
+    async def prepare_start(self, conversation: Conversation, nonce: uuid.UUID) -> bool:
+        """Close what was left open; False for a known nonce; raise Refused while a turn runs."""
         while running := self.running:
             if await self._is_known(conversation, nonce):
                 return False
             # It may have ended meanwhile.
             if self.running is running:
                 raise lifecycle.busy_with(running.run.turn)
-        # What a full disk kept from being closed would be in the way for ever.
+        # A turn that a full disk kept from being closed would block every later one.
         if await reading(lifecycle.has_unfinished)(conversation.pk):
             await sync_to_async(crash_recovery.close_interrupted)(conversation)
         return True
@@ -117,7 +117,7 @@ class ActiveConversation:
     async def begin(self, store: Callable[[], TurnContext | None]) -> TurnContext | None:
         """Begin the turn that ``store`` puts on record, and return it; None where it does not.
 
-        Who calls this holds ``starting``, and nothing runs.
+        Who calls this holds ``start_lock``, and nothing runs.
         """
         # What is on record has to run, whether or not somebody still waits for it.
         return await finish(self._begin(store))
@@ -127,91 +127,91 @@ class ActiveConversation:
         if run:
             self.start(run)
             if not (run.question or run.turn.condenses):
-                # What it does again is set aside.
+                # An edit or a retry may have set messages aside.
                 self.show_change()
         return run
 
     def start(self, run: TurnContext) -> None:
         """Let a run begin here."""
-        self.stir()
+        self.cancel_idle_task()
         run = dataclasses.replace(run, zone=self.zone)
-        self.running = self.process.runner(run, self.view, functools.partial(self._vacate, run))
+        self.running = self.registry.runner(run, self.view, functools.partial(self._vacate, run))
 
     def _vacate(self, run: TurnContext, succeeded: bool) -> None:
-        """Let begin what follows a turn; after a plain one that is nothing."""
+        """Start what follows a turn: a condensation or the queue, a title, the wait while idle."""
         self.running = None
         if wish := run.wishes.take():
-            self.soon(follow_ups.condense(self, run.conversation, wish, succeeded))
+            self.start_task(follow_ups.condense(self, run.conversation, wish, succeeded))
         else:
             self.send_next(run.conversation, succeeded)
-        if succeeded and not self.process.closing:
+        if succeeded and not self.registry.closing:
             if run.asks_title:
-                self.soon(follow_ups.name(self, run))
+                self.start_task(follow_ups.name(self, run))
             if run.condenses_idle and not run.turn.condenses:
-                self.resting = asyncio.create_task(follow_ups.condense_idle(self))
-                self.resting.add_done_callback(lambda _task: self.close_idle())
+                self.idle_task = asyncio.create_task(follow_ups.condense_idle(self))
+                self.idle_task.add_done_callback(lambda _task: self.close_idle())
         if background_drafts.is_being_written(self.conversation_id):
-            self.soon(follow_ups.show_draft(self))
+            self.start_task(follow_ups.show_draft(self))
         self.close_idle()
 
-    def stir(self) -> None:
+    def cancel_idle_task(self) -> None:
         """Stop waiting for the moment to condense while idle."""
-        if self.resting:
-            self.resting.cancel()
-            self.resting = None
+        if self.idle_task:
+            self.idle_task.cancel()
+            self.idle_task = None
 
     def send_next(self, conversation: Conversation, succeeded: bool) -> None:
-        """Send the message that is wanted now, or else after a success the next that waits."""
-        wanted, self.wanted = self.wanted, None
-        # Whoever is about to begin something may put it into the queue, since this ran.
-        may_wait = self.view.queue.may_wait or self.starting.locked()
-        if wanted or (succeeded and may_wait):
-            work = functools.partial(self.send_queued, conversation, wanted)
-            self.soon(follow_ups.until_stored(self, work))
+        """Send the message asked for next or, after a success, the oldest in the queue."""
+        nonce, self.next_nonce = self.next_nonce, None
+        # Who holds the lock may be about to queue a message, having seen a turn run.
+        may_wait = self.view.queue.may_wait or self.start_lock.locked()
+        if nonce or (succeeded and may_wait):
+            work = functools.partial(self.send_queued, conversation, nonce)
+            self.start_task(follow_ups.until_stored(self, work))
 
     async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
         """Send a message that waits, the next one unless named; what runs is stopped first."""
-        async with self.starting:
+        async with self.start_lock:
             row = await reading(message_queue.find_queued)(conversation, nonce)
             if self.running:
-                # Asked for twice, it may be what runs by now.
+                # Without a row it was sent already, and may be what runs.
                 if nonce and row:
-                    self.wanted = nonce
+                    self.next_nonce = nonce
                     self.running.stop()
                 return
             run = None
             if row:
                 brought = await bring(conversation, row.text, strict=False)
-                run = await self.begin(
-                    functools.partial(
-                        message_queue.start_queued, conversation, nonce, brought, self.zone
-                    )
+                store = functools.partial(
+                    message_queue.start_queued, conversation, nonce, brought, self.zone
                 )
+                run = await self.begin(store)
         if run or nonce:
             await self.view.show_queue()
 
     def show_queue(self) -> None:
         """Show all watchers the messages that wait, which have changed."""
         self.view.queue.note_change()
-        self.soon(self.view.show_queue())
+        self.start_task(self.view.show_queue())
 
     def show_change(self) -> None:
         """Have all watchers fetch the transcript and the panel again."""
-        self.soon(self._show_change())
+        self.start_task(self._show_change())
 
     async def _show_change(self) -> None:
         try:
-            # What it makes useless costs nothing more.
+            # A draft that the change made useless is dropped before it costs more.
             await background_drafts.check(self.conversation_id)
         finally:
             await self.view.show_change()
 
-    def close(self) -> None:
-        """Stop what runs, and send everybody away."""
+    def close_deleted(self) -> None:
+        """Stop the turn, drop the draft and disconnect all pages: the conversation was deleted."""
         if self.running:
             self.running.stop()
-        self.stir()
-        self.soon(background_drafts.drop(self.conversation_id, _("The conversation was deleted.")))
+        self.cancel_idle_task()
+        reason = _("The conversation was deleted.")
+        self.start_task(background_drafts.drop(self.conversation_id, reason))
         self.watchers.dismiss()
 
     def wake(self) -> None:
@@ -221,11 +221,11 @@ class ActiveConversation:
 
     def _tell_others(self) -> None:
         """Have the owner's pages of other conversations say in their list what this one does."""
-        if self.running:
-            self.soon(self.process.show_list(self.running.run.conversation.owner_id, but=self))
+        if running := self.running:
+            self.start_task(self.registry.show_list(running.run.conversation.owner_id, but=self))
 
-    def soon(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside the turns; the conversation stays active meanwhile."""
+    def start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run ``work`` as a task beside the turns, which keeps the conversation active."""
         task = asyncio.create_task(work)
         self._changes.add(task)
         task.add_done_callback(self._settle)

@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 # gone (``models/turns.py``), which is looked for at every second one.
 INTERVAL = 2.0
 
-
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
 
@@ -43,13 +42,13 @@ STORING = 20
 
 
 class ActiveConversations:
-    """The active conversations of this process, by id in ``rooms``."""
+    """The active conversations of this process, by id in ``conversations``."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.rooms: dict[uuid.UUID, ActiveConversation] = {}
+        self.conversations: dict[uuid.UUID, ActiveConversation] = {}
         self.runner: Runner = TurnTask
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
@@ -62,7 +61,7 @@ class ActiveConversations:
     def running_turns(self) -> list[RunningTurn]:
         """What runs."""
         # Counted from another thread, while conversations begin and end.
-        return [running for room in [*self.rooms.values()] if (running := room.running)]
+        return [running for active in [*self.conversations.values()] if (running := active.running)]
 
     def start_heartbeat(self) -> None:
         """Give signs of life from now on, and look for processes that are gone; once is enough."""
@@ -87,53 +86,53 @@ class ActiveConversations:
                     for conversation in await sync_to_async(crash_recovery.close_interrupted)():
                         self.show_change(conversation)
             except Exception:
-                # Others would take this process for gone if it ended here.
+                # Without signs of life, other processes would take this one for gone.
                 log.exception("a sign of life could not be given; the next one is tried")
 
     def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
-        for room in self.rooms.values():
-            if (running := room.running) and running.run.turn.pk == turn_id:
-                if room.view.turn_view.waits:
+        for active in self.conversations.values():
+            if (running := active.running) and running.run.turn.pk == turn_id:
+                if active.view.turn_view.waits:
                     running.leave("")
                 else:
                     running.stop()
 
     def show_change(self, conversation_id: uuid.UUID) -> None:
         """Have the pages of a conversation fetch it again."""
-        if room := self.rooms.get(conversation_id):
-            room.show_change()
+        if active := self.conversations.get(conversation_id):
+            active.show_change()
 
-    def room(self, conversation_id: uuid.UUID) -> ActiveConversation:
+    def activate(self, conversation_id: uuid.UUID) -> ActiveConversation:
         """Return the active conversation, made where it is not active yet."""
         self.loop = asyncio.get_running_loop()
-        if conversation_id not in self.rooms:
-            self.rooms[conversation_id] = ActiveConversation(conversation_id, self)
-        return self.rooms[conversation_id]
+        if conversation_id not in self.conversations:
+            self.conversations[conversation_id] = ActiveConversation(conversation_id, self)
+        return self.conversations[conversation_id]
 
-    def rooms_of(self, user_pk: int) -> list[uuid.UUID]:
+    def conversations_of(self, user_pk: int) -> list[uuid.UUID]:
         """Return the ids of a user's active conversations; reads the database."""
-        own = Conversation.objects.filter(owner=user_pk, pk__in=[*self.rooms])
+        own = Conversation.objects.filter(owner=user_pk, pk__in=[*self.conversations])
         return list(own.values_list("pk", flat=True))
 
     async def show_list(self, user_pk: int, *, but: ActiveConversation) -> None:
         """Have a user's pages, ``but`` those of one conversation, fetch their list again."""
-        for conversation_id in await reading(self.rooms_of)(user_pk):
-            room = self.rooms.get(conversation_id)
-            if room and room is not but:
-                room.view.show_list()
+        for conversation_id in await reading(self.conversations_of)(user_pk):
+            active = self.conversations.get(conversation_id)
+            if active and active is not but:
+                active.view.show_list()
 
     def tell(self, conversation_id: uuid.UUID, what: Callable[[ActiveConversation], None]) -> None:
         """Do something to an active conversation soon; callable from any thread."""
-        room = self.rooms.get(conversation_id)
-        if room and self.loop:
+        active = self.conversations.get(conversation_id)
+        if active and self.loop:
             # A request's own context ends with it, and takes the threads for its queries along.
-            self.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
+            self.loop.call_soon_threadsafe(what, active, context=contextvars.Context())
 
     def running(self, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
         """Return the turn of this id or nonce if it runs; without a name, whichever runs."""
-        room = self.rooms.get(conversation_id)
-        if room and (running := room.running):
+        active = self.conversations.get(conversation_id)
+        if active and (running := active.running):
             names = {None, running.run.turn.pk, running.run.turn.nonce}
             return running if turn in names else None
         return None
@@ -146,21 +145,21 @@ class ActiveConversations:
         They end when the page falls too far behind.
         """
         await self._try_to_clear_up()
-        return self._watch(self.room(conversation_id), since)
+        return self._watch(self.activate(conversation_id), since)
 
     async def _watch(
-        self, room: ActiveConversation, since: outgoing_frames.Place | None
+        self, active: ActiveConversation, since: outgoing_frames.Place | None
     ) -> AsyncIterator[str]:
-        with room.held():
-            watching = room.watchers.watch(room.view.snapshot, since)
+        with active.held():
+            watching = active.watchers.watch(active.view.snapshot, since)
             async with contextlib.aclosing(watching) as texts:
                 async for text in texts:
                     yield text
 
     def newest(self, conversation_id: uuid.UUID) -> int:
         """Return the number of the last change that pages of a conversation were told of."""
-        room = self.rooms.get(conversation_id)
-        return room.watchers.change if room else 0
+        active = self.conversations.get(conversation_id)
+        return active.watchers.change if active else 0
 
     @contextlib.asynccontextmanager
     async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[ActiveConversation]:
@@ -172,8 +171,8 @@ class ActiveConversations:
             await self.clear_up()
         if self.closing:
             raise errors.Refused(_("The server is being stopped. Send it again in a moment."))
-        with self.room(conversation_id).held() as room:
-            yield room
+        with self.activate(conversation_id).held() as active:
+            yield active
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
@@ -201,10 +200,10 @@ class ActiveConversations:
         for run in await sync_to_async(crash_recovery.take_over)():
             # The next process takes over what this one takes too late.
             if not self.closing:
-                self.room(run.conversation.pk).start(run)
-        for room in self.rooms.values():
-            if room.view.turn_view.waits:
-                room.wake()
+                self.activate(run.conversation.pk).start(run)
+        for active in self.conversations.values():
+            if active.view.turn_view.waits:
+                active.wake()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
@@ -243,13 +242,13 @@ class ActiveConversations:
 
     async def _until_begun(self, seconds: float) -> None:
         """Wait for what was about to begin, so that it is ended like the rest."""
-        rooms = [*self.rooms.values()]
-        for room in rooms:
-            room.stir()
+        conversations = [*self.conversations.values()]
+        for active in conversations:
+            active.cancel_idle_task()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                for room in rooms:
-                    async with room.starting:
+                for active in conversations:
+                    async with active.start_lock:
                         pass
 
     async def _until_ended(self, seconds: float) -> None:
@@ -259,7 +258,7 @@ class ActiveConversations:
 
     def load(self) -> Load:
         """Return how busy this process is; callable from any thread but the event loop's."""
-        watchers = sum(room.watchers.count for room in [*self.rooms.values()])
+        watchers = sum(active.watchers.count for active in [*self.conversations.values()])
         lag = None
         if self.loop and not self.loop.is_closed():
             reached, asked = threading.Event(), time.monotonic()
@@ -269,4 +268,4 @@ class ActiveConversations:
         return Load(len(self.running_turns), watchers, lag)
 
 
-active = ActiveConversations()
+registry = ActiveConversations()

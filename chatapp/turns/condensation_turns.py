@@ -11,7 +11,7 @@ from chatapp.context.condense_requests import CondenseRequest, Scope, find_chose
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.live.context_bar import forecast
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.turns.lifecycle import one_turn, open_turn
+from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 
 @transaction.atomic
@@ -60,7 +60,7 @@ def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | N
 
     Refused while another runs.
     """
-    with one_turn(conversation, nonce) as locked:
+    with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
         return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)

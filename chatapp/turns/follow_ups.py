@@ -31,26 +31,26 @@ AGAIN = 5.0
 
 
 async def condense(
-    room: "ActiveConversation", conversation: Conversation, wish: CondenseRequest, succeeded: bool
+    active: "ActiveConversation", conversation: Conversation, wish: CondenseRequest, succeeded: bool
 ) -> None:
     """Condense after a turn during which that was asked for; then what waits goes on."""
 
     async def begin() -> None:
-        async with room.starting:
-            if room.running is None:
-                await room.begin(partial(start_condensing, conversation, wish))
-            elif not room.running.run.turn.condenses:
-                room.running.condense_soon(wish)
+        async with active.start_lock:
+            if active.running is None:
+                await active.begin(partial(start_condensing, conversation, wish))
+            elif not active.running.run.turn.condenses:
+                active.running.condense_soon(wish)
 
-    await until_stored(room, begin)
-    if not room.running:
-        room.send_next(conversation, succeeded)
+    await until_stored(active, begin)
+    if not active.running:
+        active.send_next(conversation, succeeded)
 
 
-async def until_stored(room: "ActiveConversation", begin: Callable[[], Awaitable[None]]) -> None:
+async def until_stored(active: "ActiveConversation", begin: Callable[[], Awaitable[None]]) -> None:
     """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
     failed = False
-    while not room.process.closing:
+    while not active.registry.closing:
         try:
             await begin()
             break
@@ -61,35 +61,35 @@ async def until_stored(room: "ActiveConversation", begin: Callable[[], Awaitable
             log.warning("what follows a turn could not be stored yet: %s", error)
         failed = True
         words, until = _("The server could not save what comes next."), time.time() + AGAIN
-        await room.view.show_notice(Notice("retry", words, until=until))
+        await active.view.show_notice(Notice("retry", words, until=until))
         await asyncio.sleep(AGAIN)
     if failed:
-        await room.view.show_notice(None)
+        await active.view.show_notice(None)
 
 
-async def name(room: "ActiveConversation", run: TurnContext) -> None:
+async def name(active: "ActiveConversation", run: TurnContext) -> None:
     """Show everybody the name that a conversation has got after its first answer."""
     if await name_conversation(run):
-        room.watchers.send(outgoing_frames.title_changed())
-        await room.process.show_list(run.conversation.owner_id, but=room)
+        active.watchers.send(outgoing_frames.title_changed())
+        await active.registry.show_list(run.conversation.owner_id, but=active)
 
 
-async def condense_idle(room: "ActiveConversation") -> None:
+async def condense_idle(active: "ActiveConversation") -> None:
     """Condense if nothing is said for long."""
     await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
-    async with room.starting:
-        room.resting = None
-        if room.running or room.process.closing:
+    async with active.start_lock:
+        active.idle_task = None
+        if active.running or active.registry.closing:
             return
         try:
-            await room.begin(partial(start_idle, room.conversation_id))
+            await active.begin(partial(start_idle, active.conversation_id))
         except errors.Refused as reason:
             log.info("nothing was condensed while idle: %s", reason)
         except Exception:
             log.exception("nothing could be condensed while idle")
 
 
-async def show_draft(room: "ActiveConversation") -> None:
+async def show_draft(active: "ActiveConversation") -> None:
     """Have the line at the composer say so as soon as a draft is written."""
-    await background_drafts.settled(room.conversation_id)
-    await room.view.show_panel()
+    await background_drafts.settled(active.conversation_id)
+    await active.view.show_panel()

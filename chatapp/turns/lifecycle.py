@@ -20,7 +20,7 @@ from chatapp.composer.attachments import (
 )
 from chatapp.context import sizes
 from chatapp.context.recall import recall
-from chatapp.conversations.conversations import check_budget, check_message, entitle
+from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
@@ -42,7 +42,7 @@ def start_turn(
     brought: Brought = NOTHING,
     surroundings: str = "",
 ) -> tuple[Turn, condense.Message] | None:
-    """Store the user's message and open its turn; None when this nonce was here before.
+    """Store the user's message and its turn; return both, None where this nonce has a turn.
 
     ``tokens`` are those of the text and of what it has ``brought``, which becomes part of the
     message; so do ``attachments``, ``surroundings`` and what is recalled of the hidden messages.
@@ -50,7 +50,7 @@ def start_turn(
     whose attachments are kept but for the blocks that the edit ``drops``, by their places. The
     title comes from the first message.
     """
-    with one_turn(conversation, nonce) as locked:
+    with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
         if brought.blocks:
@@ -66,11 +66,10 @@ def start_turn(
         words = (condense.TextBlock(text),) if text.strip() else ()
         recalled = recall(locked, conversation.owner, text)
         around = (environment_block(surroundings), *recalled) if surroundings else recalled
-        content = (*around, *words, *brought.blocks, *blocks)
-        message = condense.Message(role="user", content=content)
+        message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
         tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])
         row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
-        entitle(locked, message.words or names_of(blocks))
+        set_title_from(locked, message.words or names_of(blocks))
     return turn, message_store.to_engine(row)
 
 
@@ -94,10 +93,12 @@ def busy_with(turn: Turn | None) -> Refused:
 
 
 @contextmanager
-def one_turn(conversation: Conversation, nonce: uuid.UUID) -> Iterator[Conversation | None]:
-    """Lock the conversation for a transaction that opens a turn; refused while another runs.
+def locked_for_new_turn(
+    conversation: Conversation, nonce: uuid.UUID
+) -> Iterator[Conversation | None]:
+    """Yield the locked conversation, or None where this nonce has a turn.
 
-    None where a turn with this nonce has begun already: nothing is to be opened.
+    Raises Refused while another turn is unfinished.
     """
     try:
         with transaction.atomic():
@@ -114,12 +115,12 @@ def open_turn(
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
 ) -> Turn:
-    """Return a turn of this process, which answers the message ``question_seq``.
+    """Store a running turn, owned by this process, and return it.
 
-    Refused where what it would cost may not be spent any more; a condensation may need no model.
+    It answers message ``question_seq``. Refused at a spending limit; condensing may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
-        check_budget(locked.pk)
+        check_spending(locked.pk)
     turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),

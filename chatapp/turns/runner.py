@@ -14,10 +14,10 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import (
     AgentError,
-    BudgetSpent,
     CondensingCancelled,
     LeftEarly,
     LeftWaiting,
+    SpendingLimitReached,
     StepLimitReached,
 )
 from chatapp.context.condense_requests import CondenseRequest
@@ -85,7 +85,7 @@ def _foreseen(error: Exception) -> Ending:
         case StepLimitReached():
             said = _("Stopped.")
             return Ending(Turn.Status.SUCCEEDED, said, str(error), reached_limit=True)
-        case CondensingCancelled() | BudgetSpent():
+        case CondensingCancelled() | SpendingLimitReached():
             return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
     in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))
     return Ending(

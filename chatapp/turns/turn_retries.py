@@ -12,7 +12,7 @@ from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
-from chatapp.turns.lifecycle import one_turn, open_turn
+from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 
 @transaction.atomic
@@ -23,7 +23,7 @@ def take_up(
 
     What it begins with is taken off the rows that offered it.
     """
-    with one_turn(conversation, nonce) as locked:
+    with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
         match how:

@@ -16,7 +16,7 @@ from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
 from chatapp.models import Conversation, ModelCall
-from chatapp.models.budgets import spending_of
+from chatapp.models.spending import spending_of
 from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page, zone_of
 
 DAYS = 30
@@ -104,7 +104,7 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
         "totals": _add_up(branches),
         "most": TURNS,
         "spending": spending_of(
-            conversation.pk, owner=request.user.pk, budget=conversation.budget, monthly=monthly
+            conversation.pk, owner=request.user.pk, limit=conversation.budget, monthly=monthly
         ),
     }
     return render(request, "costs/conversation.html", context)

@@ -125,7 +125,7 @@ def rename_conversation(request: Request, conversation: Conversation) -> HttpRes
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
     conversations.delete_conversation(conversation=present_or_deleted(request, pk))
-    actions.close(pk)
+    actions.close_deleted(pk)
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
 

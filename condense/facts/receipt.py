@@ -135,7 +135,7 @@ def receipt(
 
     @cache
     def text_of(id_: str) -> str:
-        return " ".join(plain_text([said[id_]]).split()) if id_ in said else ""
+        return " ".join(plain_text([said[id_].lasting]).split()) if id_ in said else ""
 
     found: list[Finding] = []
     for fact, state in zip(facts, states, strict=True):

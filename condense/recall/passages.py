@@ -14,7 +14,10 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 MOST_PASSAGES = 5
 # How well a passage must fit to stand there unasked, and how much better for each token it takes.
-LEAST_FIT, FIT_OF_TOKEN = 0.03, 0.0006
+LEAST_FIT, FIT_OF_TOKEN = 0.01, 0.0004
+# Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
+# the least say nothing.
+CAUTION, LEAST = 0.8, 80
 OPENING, CLOSING = "<recalled>", "</recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
@@ -31,7 +34,8 @@ class Passage:
     """A part of a hidden message, found by some words.
 
     ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
-    how well it fits: 1 is an answer as good as certain, 0 nothing at all.
+    how well it fits: 1 is an answer as good as certain, 0 nothing at all. The word that tells most
+    stands ``at`` so many characters of the text.
     """
 
     id: str
@@ -39,6 +43,7 @@ class Passage:
     text: str
     fit: float
     said_on: date | None = None
+    at: int = 0
 
 
 class Told(NamedTuple):
@@ -67,16 +72,21 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    Those that hardly fit the words are left out, long ones first; None where nothing is left. Under
-    ``BESIDE`` the block says for the page which they are: ``passages`` has the seq, the rank, the
-    fit and the tokens of each, in the order of the text.
+    Those that hardly fit the words are left out, long ones first; None where nothing is left. Where
+    the best is too long, what stands around its word is told. Under ``BESIDE`` the block says for
+    the page which they are: ``passages`` has the seq, the rank, the fit and the tokens of each, in
+    the order of the text.
     """
     kept: list[tuple[str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
     for passage in found:
-        said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], passage.text.strip())
-        told = f"[{_place(passage)}]\n{said}"
+        told = _told(passage, passage.text)
         tokens = counter.count(told) + 1
+        if tokens > free and not kept:
+            most = int(CAUTION * len(passage.text) * free / tokens)
+            if most >= LEAST:
+                told = _told(passage, _around(passage.text, passage.at, most))
+                tokens = counter.count(told) + 1
         if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
             free -= tokens
             fit = round(passage.fit, 2)
@@ -99,6 +109,17 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
     before, *found = _HEADING.split(said)
     passages = batched(found, 3)
     return before.strip(), [Told(int(seq), day or "", told.strip()) for seq, day, told in passages]
+
+
+def _told(passage: Passage, text: str) -> str:
+    said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], text.strip())
+    return f"[{_place(passage)}]\n{said}"
+
+
+def _around(text: str, at: int, most: int) -> str:
+    """Return so many characters of a text around a place, with whole words."""
+    start = max(0, min(at - most // 2, len(text) - most))
+    return f"…{text[start : start + most].partition(' ')[2].rpartition(' ')[0]}…"
 
 
 def _place(passage: Passage) -> str:

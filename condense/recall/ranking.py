@@ -17,8 +17,9 @@ from typing import Protocol
 from condense.recall.passages import Passage
 from condense.recall.words import Term, fold, terms_of
 
-# Messages that a word may be in, the newest, and those that are read for all words together.
-ASKED, MOST, READ, RAREST = 10, 160, 48, 3
+# Words that are looked for, messages of each, the newest, and those that are read for all words
+# together; and the rarest words that are looked for in twos where they are usual.
+ASKED, MOST, READ, RAREST = 8, 96, 24, 3
 # Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
 # to a word of the question is cut into passages.
 PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
@@ -37,7 +38,7 @@ _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # How well passages fit what asks nothing, compared with a question, and its words at least.
-_TOLD, _TOLD_WORDS = 0.5, 2
+_TOLD, _TOLD_WORDS = 0.15, 2
 # Of what a word that only one message has tells: found, it is evidence.
 _EVIDENCE = 0.9
 
@@ -182,7 +183,9 @@ def _passages(
                 score = _said(places, weights, len(text)) if places else 0
                 score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
                 score *= _asking(text) * (1 + _LATER * seq / newest)
-                yield score, Passage(one.id, seq, text, question.fit(fits))
+                rarest = max(places, key=lambda number: weights[number], default=None)
+                at = 0 if rarest is None else places[rarest][0][0]
+                yield score, Passage(one.id, seq, text, question.fit(fits), at=at)
 
 
 def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:

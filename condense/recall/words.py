@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -39,10 +39,14 @@ Forms = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something to look for: a word, how words begin, two signs, one sign, or a common word."""
+    """Something to look for: a word, how words begin, two signs, one sign, or a common word.
+
+    ``word`` is the whole of what only begins like that.
+    """
 
     text: str
     kind: Kind
+    word: str = field(default="", compare=False)
 
     @property
     def forms(self) -> Forms:
@@ -111,7 +115,7 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
         if len(word) < shortest or not word.isalpha():
             yield Term(word, "word")
         else:
-            yield Term(word[: max(shortest - 1, math.ceil(STEM * len(word)))], "stem")
+            yield Term(word[: max(shortest - 1, math.ceil(STEM * len(word)))], "stem", word)
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.toolbox import history_search
 from tests.bench.clock import beside, many
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
@@ -37,7 +38,9 @@ def measure_storage() -> Iterator[Row]:
     make = partial(make_conversation, owner, profile)
     long, longest = make(LONG), make(LONGEST)
     yield from measure_appending(long, longest)
-    yield measure_reading(make(LONGEST, VISIBLE))
+    condensed = make(LONGEST, VISIBLE)
+    yield measure_reading(condensed)
+    yield measure_recalling(make(LONG, VISIBLE), condensed)
     yield measure_rewinding(longest)
     yield measure_condensing(longest, profile)
 
@@ -85,6 +88,19 @@ def measure_reading(longest: Conversation) -> Row:
     here, bare = beside(many(shape, 10), many(read, 10))
     work = f"read and shape {VISIBLE} visible of {LONGEST:,}"
     return Row(work, here / 10, "ms", 30, READ, bare / 10)
+
+
+def measure_recalling(long: Conversation, longest: Conversation) -> Row:
+    """Search what is hidden of conversations of different lengths with a message's words."""
+
+    def recall(conversation: Conversation) -> None:
+        history_search.recall(conversation.pk, "Why did the lazy fox jump?", condense.MOST_PASSAGES)
+
+    work, other = (many(partial(recall, one)) for one in (longest, long))
+    here, there = beside(work, other)
+    return Row(
+        f"recall of {LONGEST:,}", here / 40, "ms", ALIKE, f"the same of {LONG:,}", there / 40
+    )
 
 
 def _update(conversation: Conversation, column: str, *, since: int) -> Callable[[], None]:

@@ -138,7 +138,7 @@ async def test_an_orderly_stop_lets_an_answer_end_or_keeps_what_was_written_of_i
     """As long as the operator allows; all that was shown is stored."""
     conversation = await sync_to_async(converse)(alice, standin)
     settings.SAFE_POINT, gate, stopping = seconds, Gate(), ActiveConversations()
-    monkeypatch.setattr(actions, "active", stopping)
+    monkeypatch.setattr(actions, "registry", stopping)
     monkeypatch.setattr(actions, "front", stopping)
     standin.then(Reply("One two three four five six.", gate=gate))
     async with open_page(conversation, alice) as page:

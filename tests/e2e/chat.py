@@ -46,7 +46,7 @@ class Chat:
         return self.page.get_by_role("button", name=name, exact=True)
 
     def status(self, text: str) -> Locator:
-        """What is announced as going on, where it says ``text``; the band says it too."""
+        """What is announced as going on, where it says ``text``; the panel says it too."""
         return self.page.get_by_role("status").filter(has_text=text).first
 
     def rows(self, name: str) -> Locator:

@@ -23,7 +23,7 @@ def due(chat: Chat) -> Locator:
 def test_a_long_conversation_condenses_by_itself_and_goes_on(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """The band shows while it runs, a row with its figures remains, and the summary is sent."""
+    """The status shows while it runs, a row with its figures remains, and the summary is sent."""
     chat, gate = open_chat(**SMALL), Gate()
     standin.then(Reply("Noted."), summary(gate), Reply("It is heliotrope-42."))
     chat.ask(long(PASSWORD))
@@ -146,8 +146,8 @@ def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_
     expect(chat.rows("Agent").last).to_contain_text("All")
     expect(chat.button("Now")).to_be_hidden()
     chat.button("After this step").click()
-    band = chat.page.locator("#condensing")
-    expect(band).to_contain_text("Condenses after this step.")
+    condensing = chat.page.locator("#condensing")
+    expect(condensing).to_contain_text("Condenses after this step.")
     expect(due(chat)).to_have_count(0)
     gate.open()
     expect(chat.rows("Context condensed")).to_contain_text("by you")

@@ -12,8 +12,17 @@ from django.contrib.auth.models import User
 import condense
 from chatapp.accounts.accounts import probe_profile
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, message_store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Preferences,
+    Profile,
+    message_store,
+)
 from tests.chatapp.claude import answered_by
+from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
 from tests.real.conftest import WINDOW
 
@@ -121,3 +130,31 @@ async def test_a_full_context_is_condensed_by_itself(
     assert done.tokens_after
     assert done.tokens_after < done.tokens_before
     assert (await last_of(conversation)).role == "assistant"
+
+
+async def test_a_question_is_answered_from_what_was_hidden_long_ago(
+    profile: Profile, alice: User
+) -> None:
+    """The passage, 150 messages back, stands beside the question; so small a model can read it."""
+    await Preferences.objects.filter(owner=alice).aupdate(auto_recall=True)
+    conversation = await start(profile)
+    await sync_to_async(hide_long_talk)(conversation)
+    async with open_page(conversation, alice) as page:
+        await page.say("How many steps does the tower of Lund have? Answer with the number.")
+        await page.until_idle()
+    assert "386" in message_store.to_engine(await last_of(conversation)).text
+
+
+def hide_long_talk(conversation: Conversation) -> None:
+    """Store a fact with 150 messages of other talk after it, and hide all of it."""
+    places = ("harbour", "market", "library", "station", "garden", "museum")
+    said = [
+        (f"What is new at the {places[n % 6]}, day {n}?", f"Day {n}: {n * 7} visitors came.")
+        for n in range(90)
+    ]
+    said.insert(15, ("We went to Lund.", "The tower of Lund has 386 steps, the guide told you."))
+    for pair in said:
+        for role, text in zip(("user", "assistant"), pair, strict=True):
+            message = condense.Message(role, text)  # type: ignore[arg-type]
+            message_store.append_message(conversation.pk, message, tokens=15)
+    summarise(conversation)

@@ -20,7 +20,7 @@ from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import answered_by
 from tests.chatapp.queries import statements
 from tests.standin.server import Standin
@@ -41,7 +41,7 @@ def digest(conversation: Conversation) -> str:
 
 async def ended(conversation: Conversation) -> None:
     """Return when nothing runs in the conversation any more."""
-    if running := active.room(conversation.pk).running:
+    if running := registry.activate(conversation.pk).running:
         await running.ended()
 
 

@@ -26,7 +26,7 @@ from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
 from chatapp.turns import crash_recovery
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
 if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
@@ -60,17 +60,17 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
         loop = asyncio.get_running_loop()
-        if active.running_turns:
+        if registry.running_turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             seconds = settings.SAFE_POINT
             self.tell(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
-        ended = Deferred.fromFuture(loop.create_task(active.close()))
+        ended = Deferred.fromFuture(loop.create_task(registry.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
         """Wait no longer for what runs: somebody wants it to stop now."""
         self.tell("Stopping now: what was written so far is kept.")
-        active.stop_all()
+        registry.stop_all()
 
 
 class Command(BaseCommand):
@@ -120,7 +120,7 @@ class Command(BaseCommand):
             crash_recovery.close_left()
             sizes.warm_up()
             # It needs the loop, which runs only after this.
-            asyncio.get_event_loop().call_soon(active.open)
+            asyncio.get_event_loop().call_soon(registry.open)
             start_clearing()
             user = accounts.prepare_owner()
             token = credentials.create_sign_in_token(user=user)

@@ -12,7 +12,7 @@ from django.test import AsyncClient
 
 from chatapp.accounts import accounts
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.api.programs import LONG, Manager, Sender, act, bearer, read
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
@@ -81,7 +81,7 @@ async def test_a_condensation_is_begun_once(
     assert (await act(sender, "condense")).status_code == 409
     again = (await act(sender, "condense", nonce=nonce)).json()
     assert again["id"] == turn["id"]
-    running = active.rooms[conversation.pk].running
+    running = registry.conversations[conversation.pk].running
     assert running
     gate.open()
     await running.ended()

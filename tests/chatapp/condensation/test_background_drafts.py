@@ -29,7 +29,7 @@ from chatapp.storage.request_reader import find_changed
 from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
@@ -309,8 +309,9 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
 ) -> None:
     """What they look at before the commit is as it was, and nothing tells them again."""
     loop, before = Looking(), Looking.look()
-    monkeypatch.setattr(active, "loop", loop)
-    monkeypatch.setitem(active.rooms, conversation.pk, ActiveConversation(conversation.pk, active))
+    monkeypatch.setattr(registry, "loop", loop)
+    active = ActiveConversation(conversation.pk, registry)
+    monkeypatch.setitem(registry.conversations, conversation.pk, active)
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
@@ -378,8 +379,8 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
         return attempt
 
     attempt = await sync_to_async(leave)()
-    active.cleared_up = False
-    await active.clear_up()
+    registry.cleared_up = False
+    await registry.clear_up()
     await attempt.arefresh_from_db()
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)
@@ -420,7 +421,7 @@ async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcr
             await background_drafts.drop(attempt.conversation_id, "It was not needed.")
 
 
-async def test_no_draft_is_begun_once_a_budget_is_spent(
+async def test_no_draft_is_begun_once_a_limit_is_reached(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
     """The turn took what was left; nothing of a draft is on record."""

@@ -1,16 +1,20 @@
 """What a condensation kept of the hidden facts, on its row, and putting a lost one back."""
 
+import uuid
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 import condense
 from chatapp.condensation import undo
+from chatapp.condensation.attempt_log import receipt_of
 from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.live.test_consumers import fill
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
@@ -125,3 +129,27 @@ async def test_a_condensation_stores_its_receipt(
     record = await Condensation.objects.aget(conversation=conversation)
     texts = {one.text: one.state for one in record.receipt.findings}
     assert texts["The port must be 4711."] == "kept"
+
+
+def test_what_the_agents_search_finds_is_not_missing(conversation: Conversation, say: Say) -> None:
+    """Among all that is hidden then; a damaged index finds nothing, and says so elsewhere."""
+    say("user", "Please never deploy on a Friday, that is it.")
+    say("assistant", "Noted.")
+    summarise(conversation)
+    for _ in range(6):
+        say("user", "The port of host_17 and the budget are fine with you.")
+    say("assistant", "Good.")
+    effective = message_store.read_effective(conversation.pk)
+    hidden = [one for one in effective if not one.is_summary]
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("Nothing."),), tags=tags, tokens=1)
+    reduction = reduction_of(summary, tuple(one.id for one in hidden))
+
+    def found() -> set[str]:
+        receipt = receipt_of(conversation.pk, reduction, effective, None)
+        return {one.state for one in receipt.findings if one.text == "host_17"}
+
+    assert found() == {"recoverable"}
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE chatapp_message_index")
+    assert found() == {"missing"}

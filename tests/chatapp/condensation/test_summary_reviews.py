@@ -24,7 +24,7 @@ from chatapp.models import (
 )
 from chatapp.toolbox import toolbox
 from chatapp.transcript import condensation_page
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
@@ -75,7 +75,7 @@ async def go_on(page: Page, standin: Standin) -> Review:
 
 async def until_nothing_runs() -> None:
     """Wait for what runs in this process, whoever began it."""
-    for running in active.running_turns:
+    for running in registry.running_turns:
         await running.ended()
 
 
@@ -359,7 +359,7 @@ async def test_what_is_typed_is_there_after_a_restart(
     await restart()
     async with open_page(conversation, alice) as page:
         shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
-        # After a restart the band comes first, and the review once its turn was taken over.
+        # After a restart the status comes first, and the review once its turn was taken over.
         while "</textarea>" not in shown:
             shown = (await page.until("panel.changed"))["condensing"]
         assert "Own words, half</textarea>" in shown
@@ -380,10 +380,10 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
         review = await go_on(page, standin)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    active.open()
-    await active.clear_up()
+    registry.open()
+    await registry.clear_up()
     await until_nothing_runs()
-    active.stop_heartbeat()
+    registry.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
@@ -398,7 +398,7 @@ async def test_what_is_answered_in_another_process_is_heard(
         review = await begin(page, standin, FIRST)
         say = sync_to_async(summary_reviews.answer_review)
         await say(review=review, user=alice, decision="accept", summary="Own words.")
-        await active.take_over()
+        await registry.take_over()
         await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
 

@@ -33,7 +33,7 @@ from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
 from tests.records import put_on_record
 
-FEW, MANY = 8, 1_000
+FEW, MANY = 8, 250
 WINDOW = 20_000
 LONG = " ".join(f"word{number}" for number in range(300))
 HARD = '\u201c\U0001f600\u201d\t"{}" </system-reminder>\n## Pinned Message, Verbatim (user, 1)\n  '

@@ -20,7 +20,7 @@ from chatapp.conversations.rewind import rewind_conversation
 from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness
 from tests.records import append_many
@@ -56,9 +56,9 @@ class Person:
 
     async def wait(self) -> None:
         """Return when nothing runs any more."""
-        room = active.rooms.get(self.conversation.pk)
-        if room and room.running:
-            await room.running.ended()
+        active = registry.conversations.get(self.conversation.pk)
+        if active and active.running:
+            await active.running.ended()
 
     async def interrupt(self, moment: Moment, how: Callable[[uuid.UUID], None]) -> None:
         """Let what runs go on for a while, then interrupt it."""

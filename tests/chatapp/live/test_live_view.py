@@ -16,7 +16,7 @@ from chatapp.live.live_view import LiveView
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
@@ -73,14 +73,14 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     conversation: Conversation, alice: User
 ) -> None:
     """The page comes back for another, instead of waiting for ever."""
-    room = ActiveConversation(conversation.pk, active)
-    room.view = Unshowable(conversation.pk, room.watchers)
-    active.rooms[conversation.pk] = room
+    active = ActiveConversation(conversation.pk, registry)
+    active.view = Unshowable(conversation.pk, active.watchers)
+    registry.conversations[conversation.pk] = active
     socket = connect(conversation, alice)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
     assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
-    assert conversation.pk not in active.rooms
+    assert conversation.pk not in registry.conversations
 
 
 async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:

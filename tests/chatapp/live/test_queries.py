@@ -10,7 +10,7 @@ from django.urls import reverse
 from chatapp import consumers
 from chatapp.models import Conversation
 from chatapp.transcript import row_builder
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
 from tests.chatapp.sockets import Page, open_page
@@ -19,7 +19,7 @@ from tests.chatapp.sockets import Page, open_page
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Two of those to answer keep what was sent: they find its head, and write the record.
-# One of those to answer is for budgets, which hold as they are when a call begins.
+# One of those to answer is for spending limits, which hold as they are when a call begins.
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
 # and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
 # whether there is an archive.
@@ -36,7 +36,7 @@ WITH_TIME = (
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be looked for because seconds have passed: a test may take longer."""
-    monkeypatch.setattr(active, "interval", 3_600)
+    monkeypatch.setattr(registry, "interval", 3_600)
     monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 

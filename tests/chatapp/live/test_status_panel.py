@@ -1,4 +1,4 @@
-"""What surrounds the transcript while something runs: the band, the notice, what is announced."""
+"""What surrounds the transcript while something runs: condensation, notice, what is announced."""
 
 import re
 from typing import Any
@@ -40,7 +40,7 @@ def moment(html: str, name: str) -> float:
 async def test_a_retry_of_the_summary_is_counted_down_until_its_first_words(
     anthropic_standin: Standin, page: Page
 ) -> None:
-    """The band stays beside the notice."""
+    """The condensing status stays beside the notice."""
     gate = Gate()
     anthropic_standin.then(Reply("Noted."), rate_limited(0), Reply(SUMMARY, gate=gate))
     await page.ask(LONG)
@@ -63,7 +63,7 @@ async def test_a_retry_of_the_summary_is_counted_down_until_its_first_words(
     ]
 
 
-async def test_the_next_step_takes_away_the_band_of_an_attempt_that_never_ended(
+async def test_the_next_step_takes_away_the_status_of_an_attempt_that_never_ended(
     conversation: Conversation,
 ) -> None:
     """One can be cancelled before its record begins; no spinner sticks."""

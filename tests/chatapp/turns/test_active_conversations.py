@@ -37,7 +37,7 @@ async def test_what_could_not_be_cleared_up_is_cleared_up_later(conversation: Co
 async def test_whoever_asks_for_the_newest_change_opens_no_room() -> None:
     """Nobody would close it."""
     process = ActiveConversations()
-    assert (process.newest(uuid.uuid4()), process.rooms) == (0, {})
+    assert (process.newest(uuid.uuid4()), process.conversations) == (0, {})
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:
@@ -50,7 +50,7 @@ async def test_nothing_begins_while_the_server_stops() -> None:
 
 
 class Resting(ActiveConversation):
-    """A room that remembers how often it was about to begin something."""
+    """One that remembers how often it was about to begin something."""
 
     begun = 0
 
@@ -65,8 +65,8 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
 ) -> None:
     """It looks again when its time is over."""
     settings.CONDENSE_IDLE_AFTER = 0
-    room = Resting(uuid.uuid4(), conversations := ActiveConversations())
+    active = Resting(uuid.uuid4(), conversations := ActiveConversations())
     conversations.closing = bool(closing)
-    room.running = cast(RunningTurn, object()) if running else None
-    await follow_ups.condense_idle(room)
-    assert room.begun == begun
+    active.running = cast(RunningTurn, object()) if running else None
+    await follow_ups.condense_idle(active)
+    assert active.begun == begun

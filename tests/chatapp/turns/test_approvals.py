@@ -21,7 +21,7 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns.active_conversations import active
+from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -273,13 +273,13 @@ async def test_stop_ends_the_wait_and_withdraws_the_question(
 
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
-    active.closing = False
+    registry.closing = False
     # Or it would take over what waits, whenever that may be.
-    active.stop_heartbeat()
-    for running in active.running_turns:
+    registry.stop_heartbeat()
+    for running in registry.running_turns:
         running.leave("The server was stopped.")
         await running.ended()
-    active.cleared_up = False
+    registry.cleared_up = False
     await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
 
 
@@ -352,12 +352,12 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     await page.say("Write it.")
     question = await until_asked(page)
     await hand_over()
-    active.stop_heartbeat()
+    registry.stop_heartbeat()
     await asyncio.sleep(0)
-    monkeypatch.setattr(active, "interval", 0)
-    active.start_heartbeat()
+    monkeypatch.setattr(registry, "interval", 0)
+    registry.start_heartbeat()
     await page.until_idle()
-    active.stop_heartbeat()
+    registry.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING

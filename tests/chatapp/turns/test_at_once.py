@@ -21,7 +21,7 @@ from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.turns import actions, lifecycle
-from chatapp.turns.active_conversations import ActiveConversations, active
+from chatapp.turns.active_conversations import ActiveConversations, registry
 from chatapp.turns.ports import EventChannel, RunningTurn
 from tests.chatapp.sockets import open_page
 
@@ -85,10 +85,10 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """What holds turns in the place of what runs them."""
     runner = Runner()
-    monkeypatch.setattr(active, "runner", runner.start)
+    monkeypatch.setattr(registry, "runner", runner.start)
     yield runner
     # What a test that failed left running would be waited for in the next one.
-    active.rooms.clear()
+    registry.conversations.clear()
 
 
 async def say(conversation: Conversation, text: str, *, queued: bool = False) -> None:
@@ -99,7 +99,7 @@ async def say(conversation: Conversation, text: str, *, queued: bool = False) ->
 
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
-    while (room := active.rooms.get(conversation.pk)) and not room.running:
+    while (active := registry.conversations.get(conversation.pk)) and not active.running:
         await reading(list_queued)(conversation=conversation.pk)
 
 
@@ -174,11 +174,11 @@ async def test_what_is_stored_runs_though_who_sent_it_has_gone(
     conversation: Conversation,
 ) -> None:
     """A program may hang up as soon as its message is on its way."""
-    await active.clear_up()
+    await registry.clear_up()
     sending = asyncio.ensure_future(say(conversation, "First"))
     with meanwhile(post_init, Turn, sending.cancel), pytest.raises(asyncio.CancelledError):
         await sending
-    for running in active.running_turns:
+    for running in registry.running_turns:
         await running.ended()
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
@@ -189,7 +189,7 @@ async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
     """Whoever stops it waits for all of it, and nothing is left on record as running."""
     stopping = ActiveConversations()
     await stopping.clear_up()
-    monkeypatch.setattr(actions, "active", stopping)
+    monkeypatch.setattr(actions, "registry", stopping)
     await asyncio.gather(say(conversation, "First"), stopping.close())
     assert stopping.running_turns == []
     assert (await Turn.objects.aget()).is_over
@@ -211,11 +211,11 @@ async def test_a_room_is_closed_whichever_way_its_last_page_goes(
     conversation: Conversation,
 ) -> None:
     """Also one that goes while it is sent something."""
-    watching = await active.watch(conversation.pk, None)
+    watching = await registry.watch(conversation.pk, None)
     await anext(watching)
-    assert conversation.pk in active.rooms
+    assert conversation.pk in registry.conversations
     await watching.aclose()
-    assert conversation.pk not in active.rooms
+    assert conversation.pk not in registry.conversations
 
 
 async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
@@ -223,4 +223,4 @@ async def test_nothing_stays_open_for_what_was_refused(conversation: Conversatio
     command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
     with pytest.raises(errors.Refused):
         await actions.send_message(conversation, command)
-    assert conversation.pk not in active.rooms
+    assert conversation.pk not in registry.conversations

@@ -10,11 +10,11 @@ from django.db import OperationalError
 
 import condense
 from chatapp.agent.errors import (
-    BudgetSpent,
     CondensingCancelled,
     LeftEarly,
     LeftWaiting,
     ProviderError,
+    SpendingLimitReached,
     StepLimitReached,
 )
 from chatapp.errors import Refused
@@ -52,7 +52,7 @@ DONE, STOPPED, FAILED = Turn.Status.SUCCEEDED, Turn.Status.STOPPED, Turn.Status.
         ),
         # The user did it: that is no failure.
         (CondensingCancelled("Too large."), Ending(STOPPED, "Stopped.", "Too large.")),
-        (BudgetSpent("It is spent."), Ending(STOPPED, "Stopped.", "It is spent.")),
+        (SpendingLimitReached("It is spent."), Ending(STOPPED, "Stopped.", "It is spent.")),
         # What an attempt's row says is not said again.
         (
             condense.NothingToCondense("Too few."),

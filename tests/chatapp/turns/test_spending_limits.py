@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatapp import errors
-from chatapp.agent.errors import BudgetSpent
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
-from chatapp.models.budgets import Scope, Spending, month_start, read_spending
-from chatapp.spending_limits import check_budget, say
+from chatapp.models.spending import Scope, Spending, month_start, read_spending
+from chatapp.spending_limits import check_spending, say
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
@@ -67,7 +67,7 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
 
 
 @pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])
-def test_a_budget_is_near_from_80_percent_and_spent_at_100(
+def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     spent: str, near: bool, over: bool
 ) -> None:
     """To the cent."""
@@ -75,10 +75,10 @@ def test_a_budget_is_near_from_80_percent_and_spent_at_100(
     assert (one.is_near, one.is_over) == (near, over)
 
 
-def test_without_a_budget_nothing_is_limited(conversation: Conversation) -> None:
+def test_without_a_limit_nothing_is_limited(conversation: Conversation) -> None:
     """However much was spent."""
     spend(conversation, "1000000")
-    check_budget(conversation.pk)
+    check_spending(conversation.pk)
     assert read_spending(conversation.pk) == []
 
 
@@ -98,7 +98,7 @@ STARTS: dict[str, Start] = {
         ("regenerate", "1", None, "Tools"),
     ],
 )
-def test_no_turn_begins_once_a_budget_is_spent(
+def test_no_turn_begins_once_a_limit_is_reached(
     conversation: Conversation, how: str, budget: str, month: str, where: str
 ) -> None:
     """It is refused with what to do, and nothing of it is stored."""
@@ -137,7 +137,7 @@ async def test_a_turn_stops_between_its_steps(
     assert len(anthropic_standin.requests) == 2
 
 
-async def test_a_budget_where_none_was_holds_from_the_next_step(
+async def test_a_limit_where_none_was_holds_from_the_next_step(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """The turn that runs knows of it before it calls the model again, and its page shows it."""
@@ -156,7 +156,7 @@ async def test_a_budget_where_none_was_holds_from_the_next_step(
     assert len(anthropic_standin.requests) == 1
 
 
-async def test_no_summary_is_asked_for_once_a_budget_is_spent(
+async def test_no_summary_is_asked_for_once_a_limit_is_reached(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """A condensation by hand says so and leaves nothing on record; without a model it goes on."""
@@ -174,7 +174,7 @@ async def test_no_summary_is_asked_for_once_a_budget_is_spent(
     assert anthropic_standin.requests == []
 
 
-async def test_a_summary_in_parts_ends_where_the_budget_does(
+async def test_a_summary_in_parts_ends_where_the_limit_does(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
     """Nothing stands in for it: nothing is hidden, and the record says why."""
@@ -193,7 +193,7 @@ async def test_a_summary_in_parts_ends_where_the_budget_does(
     assert 0 < len(anthropic_standin.requests) < 9
 
 
-async def test_no_title_is_asked_for_once_a_budget_is_spent(
+async def test_no_title_is_asked_for_once_a_limit_is_reached(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
     """The answer took what was left, and the first words stay."""
@@ -205,11 +205,11 @@ async def test_no_title_is_asked_for_once_a_budget_is_spent(
         await page.ask(LONG)
     async with open_page(conversation, alice):
         assert len(anthropic_standin.requests) == 1
-    with pytest.raises(BudgetSpent):
-        await sync_to_async(check_budget)(conversation.pk)
+    with pytest.raises(SpendingLimitReached):
+        await sync_to_async(check_spending)(conversation.pk)
 
 
-def test_budgets_are_set_where_they_hold(
+def test_limits_are_set_where_they_hold(
     conversation: Conversation, browser: Client, bob: User
 ) -> None:
     """In Settings and in a conversation's own; what is no amount is not taken."""

@@ -73,7 +73,7 @@ async def purposes(conversation: Conversation) -> list[str]:
 async def test_condensing_asked_for_while_a_step_runs_follows_it_within_the_turn(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
-    """The band says so at once; the turn's next call comes after the summary, and reads it."""
+    """The status says so at once; the turn's next call comes after the summary, and reads it."""
     step = Reply("Let me look.", tools=(LIST,), gate=Gate())
     async with answering(conversation, alice, anthropic_standin, step) as page:
         await page.send("condense.start", focus="the port")
@@ -92,7 +92,7 @@ async def test_condensing_asked_for_while_a_step_runs_follows_it_within_the_turn
 async def test_what_was_asked_for_can_be_taken_back_before_it_begins(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
-    """The band goes, and nothing is condensed."""
+    """The status goes, and nothing is condensed."""
     answer = Reply("Done.", gate=Gate())
     async with answering(conversation, alice, anthropic_standin, answer) as page:
         await page.send("condense.start")

@@ -260,7 +260,7 @@ def test_a_writer_of_its_own_is_not_sent_what_the_conversation_begins_with(
     assert abs(grown[str(other.pk)]) < 200
 
 
-def test_a_spent_budget_stops_it_as_well(
+def test_a_spending_limit_stops_it_as_well(
     claude: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
     """It is said on the card, and nobody is asked."""

@@ -80,6 +80,10 @@ def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -
     assert ("make check", 5) in seen
     assert {one.kind for one in first.of("recoverable")} == {"constraints", "names"}
     assert set(states(receipt(hidden, "")).values()) == {"missing"}
+    beside = TextBlock(hidden[0].text, {"beside": {"kind": "recalled"}})
+    brought = [hidden[0], Message("user", (beside, TextBlock("Go on.")), id="brought")]
+    again = receipt(brought, "", search=lambda _words, _limit: [Passage("brought", 2, "", 1)])
+    assert set(states(again).values()) == {"missing"}
     on_disk = receipt(hidden, "", on_disk=lambda path: "parser" in path)
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
 

@@ -9,7 +9,10 @@ import pytest
 
 from condense import (
     ENVIRONMENT,
+    RECALLED,
+    CharacterCounter,
     Message,
+    Passage,
     Situation,
     TextBlock,
     ToolResultBlock,
@@ -18,6 +21,7 @@ from condense import (
     carried_pin_ids,
     command_blocks,
     load_strategy,
+    recalled_block,
     replace_hidden,
 )
 from condense.facts.ledger import Request
@@ -78,6 +82,14 @@ def beside(text: str, extra: dict[str, object]) -> list[Message]:
     return [Message("user", (TextBlock("Go on."), TextBlock(text, extra)))]
 
 
+def _recalled(text: str) -> TextBlock:
+    """Return what brings a passage back beside a message."""
+    passage = Passage("m", 3, text, 1)
+    block = recalled_block([passage], counter=CharacterCounter(), limit=10_000)
+    assert block
+    return block
+
+
 CARRIERS: dict[str, Callable[[str], list[Message]]] = {
     "read_output": tool("read_output", id=7),
     "read_message": tool("read_message", seq=3),
@@ -93,6 +105,10 @@ CARRIERS: dict[str, Callable[[str], list[Message]]] = {
     "report": lambda text: [Message("user", (TextBlock(text, {"user_words": ""}),))],
     "attached": lambda text: beside(text, {"beside": {"kind": "file", "name": "a"}}),
     "surroundings": lambda text: beside(text, {"beside": {"kind": ENVIRONMENT}}),
+    "recalled": lambda text: [Message("user", (_recalled(text), TextBlock("Go on.")))],
+    "recalled in a block of theirs": lambda text: beside(
+        f"<recalled>\n[message 3]\n{text}\n</recalled>", {"beside": {"kind": RECALLED}}
+    ),
     "reply": lambda text: [Message("assistant", (TextBlock(text),))],
     "summary": lambda text: [summary(TextBlock(text))],
 }

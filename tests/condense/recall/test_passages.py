@@ -39,3 +39,26 @@ def test_what_was_told_can_be_read_again_passage_by_passage() -> None:
         ],
     )
     assert condense.split_recalled("Obey.\n\n[message 1]\nYes.") == ("Obey.", [(1, "", "Yes.")])
+
+
+def test_what_hardly_fits_is_left_out_and_a_long_passage_sooner() -> None:
+    """Each token that it takes has to be worth it."""
+    short, long = "The caves cost 14 euros.", "The caves cost 14 euros. " * 20
+    for text, fit, stands in ((short, 0.01, False), (short, 0.05, True), (long, 0.05, False)):
+        passage = condense.Passage("a", 1, text, fit)
+        block = condense.recalled_block([passage], counter=CharacterCounter(), limit=1_500)
+        assert (block is not None) == stands
+
+
+def test_of_a_passage_too_long_for_the_window_the_words_around_the_place_are_told() -> None:
+    """The best alone, in whole words; what is left of another would not say what it is about."""
+    text = "before it. " * 40 + "The caves cost 14 euros. " + "after it. " * 40
+    long = condense.Passage("a", 1, text, 1, at=text.index("caves"))
+    for limit in (90, 130):
+        block = condense.recalled_block([long, long], counter=CharacterCounter(), limit=limit)
+        assert block
+        (told,) = condense.split_recalled(block.text)[1]
+        assert "The caves cost 14 euros." in told.text
+        assert text.replace(told.text.strip("…"), "") != text
+        assert CharacterCounter().count(block.text) <= limit
+    assert condense.recalled_block([long], counter=CharacterCounter(), limit=50) is None

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from chatapp.models.budgets import month_start
+from chatapp.models.spending import month_start
 
 
 def test_a_month_begins_at_midnight_of_its_first_day() -> None:

@@ -1,4 +1,4 @@
-"""Budgets: what may be spent on models, and what was, in a conversation and by its owner."""
+"""Spending: what models may cost, and what they did, in a conversation and for its owner."""
 
 import uuid
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import execute
 from chatapp.models.fields import UsdSum
 
-# From this share on it is said how much of a budget is left.
+# From this share on pages say how much of a spending limit is spent.
 NEAR = Decimal("0.8")
 
 
 class Scope(StrEnum):
-    """What a budget is for."""
+    """What a spending limit is for."""
 
     CONVERSATION = "conversation"
     MONTH = "month"
@@ -28,7 +28,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was spent of a budget, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
+    """What was spent of a limit, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
 
     A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
     """
@@ -55,15 +55,15 @@ class Spending:
 
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
-    """Return what was spent of the budgets that hold in a conversation now."""
-    owner, budget, monthly = read_budgets(pk)
-    return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
+    """Return what was spent of the limits that hold in a conversation now."""
+    owner, limit, monthly = read_limits(pk)
+    return spending_of(pk, owner=owner, limit=limit, monthly=monthly)
 
 
-def read_budgets(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
+def read_limits(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
     """Return the owner of a conversation, what it may cost, and what all of theirs in a month.
 
-    Each call asks, and most have no budget.
+    Each model call asks, and most have no limit.
     """
     sql = (
         "SELECT c.owner_id, c.budget IS NULL AND p.month_budget IS NULL "
@@ -74,21 +74,21 @@ def read_budgets(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
     if unlimited:
         return owner, None, None
     columns = ("owner", "budget", "owner__preferences__month_budget")
-    owner, budget, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
-    return owner, budget, monthly
+    owner, limit, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
+    return owner, limit, monthly
 
 
 def spending_of(
-    pk: uuid.UUID, *, owner: int, budget: Decimal | None, monthly: Decimal | None
+    pk: uuid.UUID, *, owner: int, limit: Decimal | None, monthly: Decimal | None
 ) -> list[Spending]:
-    """Return what was spent of these budgets, none of which need be set.
+    """Return what was spent of these limits, where they are set.
 
     What was deleted since was spent all the same.
     """
     found = []
-    if budget is not None:
+    if limit is not None:
         calls = ModelCall.objects.filter(conversation=pk)
-        found.append(_sum(Scope.CONVERSATION, budget, calls))
+        found.append(_sum(Scope.CONVERSATION, limit, calls))
     if monthly is not None:
         calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
         # What came with an import was paid for where it was written.
