@@ -51,7 +51,6 @@ class PartialReply:
         return any(block["type"] == "tool_use" or block["text"].strip() for block in self.blocks)
 
 
-# Returns what a call has written by now.
 ReplyReader = Callable[[], PartialReply]
 
 

@@ -209,9 +209,8 @@ class Turn(models.Model):
             "WHERE id = chatapp_turn.conversation_id) "
             "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
         )
-        said = (condense.well_formed_json(error), condense.well_formed_json(details))
-        values = (status, *said, profile_at_fault, timezone.now(), self.pk, self.owner)
-        return bool(execute(sql, *values))
+        said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
+        return bool(execute(sql, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
 
     def wait(self) -> None:
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""

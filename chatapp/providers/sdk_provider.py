@@ -155,8 +155,7 @@ class SdkProvider(ABC):
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield each request before it is sent, its id, what is streamed, and last the whole reply.
 
-        What the server refuses and a request can do without is left out of another one. Raises
-        ProviderError: ContextOverflow where the prompt, or the reply, does not fit the window.
+        What the server refuses and is not needed, the next one leaves out. Raises ProviderError.
         """
         self._check_key()
         left_out: set[str] = set()

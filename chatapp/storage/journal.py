@@ -67,7 +67,7 @@ class ConversationJournal:
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises what ``Journal.open_call`` says; TurnEnded only where the turn goes on with it.
+        Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
         """
         estimate, media = self._estimate(opening.purpose, opening.sent)
         columns = {"tokens_estimated": estimate, "tokens_media": media}
@@ -218,10 +218,8 @@ class ConversationJournal:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
         usage, written = call.usage, call.draft.written
         # What broke off has used more than was reported, unless nothing had come.
-        if call.is_whole:
-            measured = bool(usage.output) or not written
-        else:
-            measured = not usage.total and not written
+        nothing = not (written or usage.total)
+        measured = (bool(usage.output) or not written) if call.is_whole else nothing
         if not measured and written:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))

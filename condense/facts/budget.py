@@ -14,8 +14,7 @@ from condense.facts.texts import GAP, estimate, shortened
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
 WHOLE_TOKENS, REST_SHARE = 450, 0.1
 NAMES_TOKENS, NAMES_SHARE = 300, 0.3  # the share is of the ledger's usual size; the larger holds
-# Commands that act, and that only look. Older ones are kept where they are likely to come again:
-# since they are short, or came so many times.
+# Commands that act, and that only look; of older ones those that are short, or came so often.
 NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 12, 4, 20
 SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 12, 3
 NEWEST_FAILURES = 5

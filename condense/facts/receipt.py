@@ -127,7 +127,10 @@ def receipt(
     ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
     tells whether a file still exists. What neither is there for is not recoverable.
     """
-    facts = _facts_in(hidden)
+    # Kind by kind, each fact once, where it was said last.
+    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}.values()
+    by_kind = [[fact for fact in told if fact.kind == kind] for kind in KINDS]
+    facts = [fact for alike in by_kind for fact in alike[-MOST_FACTS:]]
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = _files_of(kept)
     states = [_state(fact, shown, files) for fact in facts]
@@ -147,13 +150,6 @@ def receipt(
                 now = "recoverable"
         found.append(replace(fact, state=now))
     return Receipt(tuple(found))
-
-
-def _facts_in(hidden: Sequence[Message]) -> list[Finding]:
-    """Return the facts, kind by kind, each once and where it was said last."""
-    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}
-    by_kind = {kind: [fact for fact in told.values() if fact.kind == kind] for kind in KINDS}
-    return [fact for facts in by_kind.values() for fact in facts[-MOST_FACTS:]]
 
 
 def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:

@@ -102,10 +102,9 @@ def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     """Take back what ``made_id`` names; what it hid or cleared is visible again.
 
-    Thinking that was written since is not sent any more.
-
-    Raises UnknownMessage when nothing here has that id, and UndoRefused when it was already
-    taken back or when something later that is in force hides its summary or marker.
+    Thinking that was written since is not sent any more. Raises UnknownMessage when nothing here
+    has that id, and UndoRefused when it was already taken back or when something later that is in
+    force hides its summary or marker.
     """
     made = next((message for message in messages if made_id in _names(message.tags)), None)
     if made is None:

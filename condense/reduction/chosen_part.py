@@ -65,7 +65,7 @@ class ChosenMessages(ByModel):
         split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
         prompt = instruction(self, split, gauge, kit)
         written = await Writer(gauge, kit).write(hidden, prompt)
-        made = _part_reduction(self, split, gauge, kit, written.summary)
+        made = _hide_part(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -96,7 +96,7 @@ class FromOriginals(ByModel):
         gauge = Gauge(situation, kit.counter)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
         written = await Writer(gauge, kit).write(situation.picked, prompt)
-        made = _part_reduction(self, split, gauge, kit, written.summary)
+        made = _hide_part(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -112,9 +112,7 @@ def alone(situation: Situation) -> Situation:
     return replace(situation, tokens=TokenCount(tokens))
 
 
-def _part_reduction(
-    strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str
-) -> Reduction:
+def _hide_part(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str) -> Reduction:
     """Return the reduction in which a summary stands for a part from the midst of a history."""
     tags, head = Tags(condense_id=kit.new_id()), opening(summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:

@@ -153,10 +153,9 @@ def make_reduction(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What to hide, and what stays after the summary.
+    """What to hide, what stays after the summary, and what of both the model has not read.
 
-    ``unread`` is what of both the model has not read, the newest part. With ``keeps_first`` the
-    summary carries the conversation's first message, word for word.
+    With ``keeps_first`` the summary carries the conversation's first message, word for word.
     """
 
     hidden: tuple[Message, ...]
@@ -228,8 +227,7 @@ def carrying_reduction(
 ) -> Reduction:
     """Return the reduction in which ``head``, and what is carried over, stand for what is hidden.
 
-    That is directives, requests word for word, and pins. ``facts`` are the blocks of ``head`` that
-    give requests as the user's own: what they hold is not carried once more.
+    A request that ``facts``, blocks of the ``head``, give as the user's own is not carried again.
     """
     situation, effective = gauge.situation, gauge.situation.effective
     tags = tags or Tags(condense_id=kit.new_id())
