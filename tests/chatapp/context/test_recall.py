@@ -213,7 +213,7 @@ def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) ->
     hidden_messages.undo_reduction(made)
     assert sent() == plain
     hidden_messages.redo_reduction(made)
-    hidden_messages.rewind(conversation.pk, to_seq=made.seq)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=made.seq)
     assert sent() == plain
 
 
