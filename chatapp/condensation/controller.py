@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,10 +17,9 @@ from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
-from chatapp.context.environment_details import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -268,16 +268,11 @@ class ContextController:
             history=await reading(with_unpinned)(self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
-            environment=reading(self._describe_surroundings),
+            environment=reading(partial(surroundings_now, self.run)),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
         )
-
-    def _describe_surroundings(self) -> str:
-        """Return what would go beside a message that is sent now."""
-        now = message_store.read_conversation(self.run.conversation.pk)
-        return describe_surroundings(now, self.run.zone)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, counted by the provider where that may matter."""
