@@ -84,7 +84,7 @@ def render(ledger: Ledger) -> str:
     sections: dict[str, Iterable[str]] = {
         "Standing rules": lists.pop("Standing rules"),
         "User messages": lists.pop("User messages"),
-        f"To do, {ledger.done} done": todos or [""] * bool(ledger.done),
+        f"To do, {ledger.done} done": todos or ["none left"] * bool(ledger.done),
         f"{FILES}{BELOW}{root}" if root else FILES: _folders(ledger.files, root),
         **lists,
         NAMES: [" ".join(ledger.names)] if ledger.names else [],

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 from typing import Protocol
 
 from condense.recall.passages import Passage
-from condense.recall.words import Term, fold, terms_of
+from condense.recall.words import Term, fold, terms_of, words_of
 
 # Words that are looked for, messages of each, the newest, and those that are read for all words
 # together; and the rarest words that are looked for in twos where they are usual.
@@ -37,6 +37,8 @@ _ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 _MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
+# Of the words of two passages: with so many in common they say the same.
+_SAME = 0.8
 # How well passages fit what asks nothing, compared with a question, and its words at least.
 _TOLD, _TOLD_WORDS = 0.15, 2
 # Of what a word that only one message has tells: found, it is evidence.
@@ -73,7 +75,10 @@ class Index(Protocol):
 
 
 def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
-    """Return the passages that fit a question best, each of another message, the best first."""
+    """Return the passages that fit a question best, the best first.
+
+    Each is of another message, and says something else.
+    """
     terms = terms_of(question)
     telling = [term for term in terms if term.kind != "common"]
     # The longest are the rarest, mostly. Where all words are common, those are looked for.
@@ -94,10 +99,22 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
             evidence=_EVIDENCE * math.log(1 + 2 * (last - first + 1)),
         ),
     )
-    best: dict[int, Passage] = {}
-    for _score, passage in sorted(passages, key=lambda one: -one[0]):
-        best.setdefault(passage.seq, passage)
-    return list(best.values())[:limit]
+    return _different([one for _, one in sorted(passages, key=lambda one: -one[0])], limit)
+
+
+def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+    """Return the first passages, without those of the same message or with the same words."""
+    best: list[Passage] = []
+    seen: list[frozenset[str]] = []
+    for passage in passages:
+        if len(best) == limit:
+            break
+        words = frozenset(words_of(passage.text))
+        is_new = all(len(words & other) < _SAME * len(words | other) for other in seen)
+        if is_new and passage.seq not in [one.seq for one in best]:
+            best.append(passage)
+            seen.append(words)
+    return best
 
 
 def _promise(term: Term) -> tuple[bool, int]:

@@ -83,6 +83,15 @@ def test_the_best_comes_first(best: str, worse: str, words: str) -> None:
     assert found(recall(worse, "And so on.", best), words)[0] == best
 
 
+def test_what_is_said_again_is_told_once() -> None:
+    """Of messages with the same words the best is enough; one with another word is another."""
+    search = recall("The crane lifts nine tons.", "The crane lifts nine tons!", "A crane sleeps.")
+    assert found(search, "What does the crane lift?")[:2] == [
+        "The crane lifts nine tons!",
+        "A crane sleeps.",
+    ]
+
+
 def test_a_reply_is_found_by_what_it_answers() -> None:
     """It need not have a word of it."""
     search = recall("Which hotel has a lift, Anna asks?", Message("assistant", "The Slonček."))
