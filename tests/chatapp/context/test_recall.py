@@ -237,6 +237,14 @@ def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
     assert asked(conversation, replaces=turn.question_seq) == ""
 
 
+def test_what_was_erased_is_not_recalled(conversation: Conversation) -> None:
+    """An operator empties what a message says (docs/audit.md)."""
+    hide(conversation, FACT)
+    assert FACT in asked(conversation)
+    conversation.messages.filter(content__icontains="heliotrope").update(content="")
+    assert asked(conversation) == ""
+
+
 def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> None:
     """The question stays as it was sent."""
     hide(conversation, FACT)

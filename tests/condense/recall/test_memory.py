@@ -55,6 +55,18 @@ def test_a_question_is_asked_in_other_forms_than_its_answer(said: str, words: st
     assert found(recall(said), words)[0] == said
 
 
+@pytest.mark.parametrize("size", [10, 200, 9_000])
+@pytest.mark.parametrize(
+    "words", ["How is the vault opened? {}", "{} How is the vault opened?\nOK"]
+)
+def test_of_a_long_message_the_question_is_looked_for(words: str, size: int) -> None:
+    """Wherever it stands, not the longer words beside it; "Right?" alone asks for too little."""
+    said = "Ada opens the vault in Lisbon."
+    talk = " ".join([f"Colleague{number} discusses arrangements." for number in range(size)])
+    assert found(recall(said), words.format(talk))[0] == said
+    assert found(recall(said), f"Open the vault in Lisbon. {'So. ' * size} Right?")[0] == said
+
+
 @pytest.mark.parametrize("words", ["", "?!", "zebra", "x" * 9_000, "\ud800"])
 def test_what_nobody_said_is_not_found(words: str) -> None:
     """Nothing is an error."""
