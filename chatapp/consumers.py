@@ -26,7 +26,7 @@ from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import reading, run
+from chatapp.models.database import execute, reading
 from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
@@ -112,7 +112,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
         sql = "SELECT 1 FROM django_session WHERE session_key = %s"
-        if session is not None and not run(sql, session.session_key):
+        if session is not None and not execute(sql, session.session_key):
             return incoming_frames.SIGN_IN_REQUIRED
         then = self.conversation.owner
         conversation = message_store.find_own(self.conversation.pk, then.pk)

@@ -273,7 +273,7 @@ class Message:
         """The message without what held only at its moment, and is not to be carried on."""
         passing = {ENVIRONMENT, RECALLED}
         kept = [one for one in self.blocks if beside_of(one).get("kind") not in passing]
-        return self if isinstance(self.content, str) else self.with_content(tuple(kept))
+        return self if len(kept) == len(self.blocks) else self.with_content(tuple(kept))
 
     @property
     def is_summary(self) -> bool:

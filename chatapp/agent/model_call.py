@@ -132,7 +132,7 @@ class StreamedCall:
             if begins := bool(names) or type_ != last:
                 self._written.append(_Block(type_, names))
             self._written[-1].pieces.append(text)
-            self.journal.keep_draft(self.number, self.draft, at_once=begins)
+            self.journal.keep_partial_reply(self.number, self.draft, at_once=begins)
 
     def draft(self) -> PartialReply:
         """Return what was written so far, as it can be stored."""

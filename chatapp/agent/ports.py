@@ -51,6 +51,9 @@ class PartialReply:
         return any(block["type"] == "tool_use" or block["text"].strip() for block in self.blocks)
 
 
+ReplyReader = Callable[[], PartialReply]
+
+
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One model call that is over, successful or not, for the accounts.
@@ -94,7 +97,7 @@ class Journal(Protocol):
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
 
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
 
     async def append(

@@ -35,9 +35,11 @@ def list_rewinds(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 @router.post("/rewinds", response={201: schemas.RewindShape}, summary="Go back")
 def rewind_conversation(request: Call, pk: Pk, wanted: schemas.GoingBack) -> Rewind:
     """Go back to before a message; what was said since is set aside, and nothing is deleted."""
-    conversation = resting_conversation(request, pk)
     made = rewind_.rewind_conversation(
-        conversation=conversation, to_seq=wanted.to_seq, key=wanted.key, files=wanted.files
+        conversation=resting_conversation(request, pk),
+        first_hidden_seq=wanted.to_seq,
+        key=wanted.key,
+        files=wanted.files,
     )
     actions.announce_change(pk)
     return made

@@ -25,7 +25,6 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.condensations import Status
 from chatapp.models.database import reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.spending_limits import check_spending_of
@@ -172,11 +171,11 @@ class AttemptLog:
         self, draft: str, situation: condense.Situation
     ) -> tuple[int, datetime | None] | None:
         self.run.turn.go_on(Turn.Doing.CONDENSING)
-        rows = Condensation.objects.filter(pk=draft, status=Status.DRAFTED)
+        rows = Condensation.objects.filter(pk=draft, status=Condensation.Status.DRAFTED)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         row, at_seq = rows.first(), last_seq.get(pk=self.run.conversation.pk)
         taken = rows.change(
-            status=Status.RUNNING,
+            status=Condensation.Status.RUNNING,
             turn=self.run.turn,
             at_seq=at_seq,
             threshold=situation.budget.threshold,
@@ -208,7 +207,7 @@ class AttemptLog:
         receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
-        self._announce(attempt, Status.SUCCEEDED)
+        self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 
     @transaction.atomic
@@ -231,7 +230,7 @@ class AttemptLog:
             counted = hidden_messages.hidden_by(pk, [message]).count_seen()
         self._finish(
             attempt,
-            Status.SUCCEEDED,
+            Condensation.Status.SUCCEEDED,
             message=message,
             tokens_after=size.value,
             receipt=receipt,
@@ -252,31 +251,29 @@ class AttemptLog:
         unasked = attempt.kind == "cleared" and self.scope is None
         declined = isinstance(error, condense.NothingToCondense) or unasked
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
-        status = Status.DECLINED if declined else Status.FAILED
+        status = Condensation.Status.DECLINED if declined else Condensation.Status.FAILED
         await finish(self._end(attempt, status, **said))
 
     async def cancelled(self, attempt: condense.Attempt) -> None:
         """Complete the record of an attempt that was taken back."""
-        await self._end(attempt, Status.CANCELLED, fell_back_to="")
+        await self._end(attempt, Condensation.Status.CANCELLED, fell_back_to="")
 
-    async def _end(self, attempt: condense.Attempt, status: Status, **said: str) -> None:
+    async def _end(self, attempt: condense.Attempt, status: str, **said: str) -> None:
         await self.saver.save(self._give_up, attempt, status, **said)
         self._announce(attempt, status, fell_back=bool(said["fell_back_to"]))
 
-    def _announce(
-        self, attempt: condense.Attempt, status: Status, *, fell_back: bool = False
-    ) -> None:
+    def _announce(self, attempt: condense.Attempt, status: str, *, fell_back: bool = False) -> None:
         note_condensation(self._trigger(attempt), attempt.kind, status)
         ended = events.CondensingEnded(attempt.kind, status)
         self.audience.publish(events.CondensingFellBack() if fell_back else ended)
 
     @transaction.atomic
-    def _give_up(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
+    def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)
 
-    def _finish(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
+    def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
         Condensation.objects.filter(pk=attempt.id).change(

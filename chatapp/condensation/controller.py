@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,10 +17,9 @@ from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
-from chatapp.context.environment_details import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -28,8 +28,8 @@ from chatapp.tools import WorkspaceToolbox
 
 log = logging.getLogger(__name__)
 
-# From this share of the point where condensing starts, the vendor is asked for the size: before
-# its first report an estimate may be wrong by half, and above it the answer may decide something.
+# A share of the size at which condensing starts. Before its first report the provider is asked for
+# the size from here on: an estimate may be wrong by half, and below this that changes nothing.
 CLOSE = 0.5
 
 
@@ -59,7 +59,6 @@ class ContextController:
         self.toolbox = toolbox
         self.provider = provider
         self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
-        # The size of a history, as far as it is known here.
         self.weigh = journal.scale.weigh
         self.focus = self.run.focus
         self._parts: Condensing | None = None
@@ -67,7 +66,7 @@ class ContextController:
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
-        # Whether what would condense by itself waits for the next turn.
+        # Whether an automatic condensation was put off until the next turn.
         self.puts_off = False
 
     def build(self) -> Condensing:
@@ -95,7 +94,7 @@ class ContextController:
             self._parts.reviewer.leave()
 
     def wake(self) -> None:
-        """Look at what a person said to a summary."""
+        """Have a review that waits look for the person's answer."""
         if self._parts:
             self._parts.reviewer.wake()
 
@@ -122,25 +121,25 @@ class ContextController:
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)
+        made = None
         try:
-            if (
-                await self._waits(parts, situation)
-                or await self._cancellable(self._fit(parts, situation)) is None
-            ):
-                await background_drafts.begin(self.journal, situation)
-                return history
+            if not await self._can_wait(parts, situation):
+                made = await self._cancellable(self._fit(parts, situation))
         except CondensingDeclined:
             history = await self.journal.effective_history()
-            # It may have been applied at that very moment.
+            # It is smaller where the condensation was applied just before it was cancelled.
             if situation.is_over and self.weigh(history).value >= situation.tokens.value:
                 raise CondensingCancelled(
                     _("Condensing was cancelled, and the context is too large to go on without it.")
                 ) from None
             return history
+        if made is None:
+            await background_drafts.begin(self.journal, situation)
+            return history
         return await self.journal.effective_history()
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
-        """Condense because the user asked for it, and return what was made of it.
+        """Condense because the user asked for it, and return what was applied.
 
         Raises a condense.CondenseError where it fails; None where it was cancelled.
         """
@@ -165,7 +164,7 @@ class ContextController:
             parts.log.scope = None
 
     async def _fulfil(self, wish: CondenseRequest) -> Sequence[condense.Message]:
-        """Condense as the user asked, and return what is left; the record says what came of it."""
+        """Condense as the user asked, and return the history then; a failure is only on record."""
         reviewer = (await self._condensing()).reviewer
         self.focus, reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
@@ -174,11 +173,11 @@ class ContextController:
         self.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
-    async def _waits(self, parts: Condensing, situation: condense.Situation) -> bool:
-        """Whether a condensation is due that can wait, since the request fits without it.
+    async def _can_wait(self, parts: Condensing, situation: condense.Situation) -> bool:
+        """Whether a condensation is due, but the request fits without it, and it may come later.
 
-        So it does where the user put it off, and while its summary is drafted; but not where it
-        has begun, and its summary was shown to the user before a restart.
+        It may where the user put it off, and while a background draft of it is written; but not
+        where the user was asked to review its summary before a restart.
         """
         if not (situation.reason and situation.fits) or await parts.reviewer.left_open():
             return False
@@ -189,9 +188,9 @@ class ContextController:
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
     ) -> condense.Reduction | None:
-        """Go on with what this turn was waiting for in another process, or see what is due.
+        """Take up the review that another process left open, apply a draft, or see what is due.
 
-        What was drafted is swapped in, as if it had been written now, where that is enough.
+        Returns None where nothing is. A background draft is applied only where it is enough.
         """
         if review := await parts.reviewer.left_open():
             return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
@@ -209,7 +208,7 @@ class ContextController:
         return await parts.condenser.fit(situation)
 
     async def draft_ahead(self) -> None:
-        """Have a summary drafted while nobody waits for it, where it may soon be needed."""
+        """Have a summary drafted after the turn's answer, where it may soon be needed."""
         measured = self.scale.measured_tokens or 0
         if not background_drafts.is_near(self.run, measured, self.run.budget()):
             return
@@ -220,7 +219,7 @@ class ContextController:
             situation = await self._situation(parts, history, condense.Trigger.AUTO, size)
             await background_drafts.begin(self.journal, situation)
         except Exception:
-            # The answer is there, and nothing waits for this.
+            # The user has the answer: the turn must not fail for this.
             log.exception("no draft could be begun")
 
     def cancel(self) -> bool:
@@ -233,9 +232,9 @@ class ContextController:
     async def _cancellable(
         self, work: Coroutine[Any, Any, condense.Reduction | None]
     ) -> condense.Reduction | None:
-        """Return what comes of a condensation; raise CondensingDeclined where it is not wanted.
+        """Return what a condensation applies; raise CondensingDeclined where a person wants none.
 
-        It can be from here on, also while nothing is on record yet.
+        While this runs, ``cancel`` ends it, also before the attempt is on record.
         """
         self._reducing = asyncio.create_task(work)
         try:
@@ -265,23 +264,18 @@ class ContextController:
             history,
             size,
             self.toolbox,
-            # What says more about pins than what is visible; mostly there is nothing.
+            # With the messages whose words a summary still carries, but that were unpinned since.
             history=await reading(with_unpinned)(self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
-            environment=reading(self._describe_surroundings),
+            environment=reading(partial(surroundings_now, self.run)),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
         )
 
-    def _describe_surroundings(self) -> str:
-        """Return what would go beside a message that is sent now."""
-        now = message_store.read_conversation(self.run.conversation.pk)
-        return describe_surroundings(now, self.run.zone)
-
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        """Return the size of the next request, at the vendor's word where that may matter."""
+        """Return the size of the next request, counted by the provider where that may matter."""
         size, run, scale = self.weigh(history), self.run, self.scale
         close = size.value >= CLOSE * run.budget(history).condenses_at
         if scale.measured_tokens is not None or not (self._may_count and history and close):

@@ -86,7 +86,7 @@ def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
     _bring_back(origin, Rewind.objects.get(pk=rewind_pk).rewind_parent)
     rewind = Rewind.objects.select_related("conversation").get(pk=rewind_pk)
     if rewind.root_seq is None:
-        hidden_messages.rewind(origin.pk, to_seq=rewind.to_seq)
+        hidden_messages.rewind(origin.pk, first_hidden_seq=rewind.to_seq)
         hidden_messages.undo_rewind(rewind)
     else:
         show_version(origin, rewind)

@@ -28,14 +28,16 @@ class Preview:
     condensations_hidden: int
 
 
-def preview_rewind(*, conversation: Conversation, to_seq: int) -> Preview:
-    """Count what a rewind to before message ``to_seq`` would hide."""
-    return Preview(**hidden_messages.rewindable(conversation.pk, to_seq).count_seen())
+def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Preview:
+    """Count what a rewind would hide that hides message ``first_hidden_seq`` and all since."""
+    return Preview(**hidden_messages.rewindable(conversation.pk, first_hidden_seq).count_seen())
 
 
-def files_to_bring_back(*, conversation: Conversation, to_seq: int) -> tuple[list[Change], str]:
-    """Return what would change in the workspace if it went back as well: files, and the lines."""
-    name = _checkpoint_before(conversation, to_seq)
+def files_to_bring_back(
+    *, conversation: Conversation, first_hidden_seq: int
+) -> tuple[list[Change], str]:
+    """Return which files of the workspace would change with a rewind, and a diff of them."""
+    name = _checkpoint_before(conversation, first_hidden_seq)
     if not name:
         return [], ""
     try:
@@ -45,16 +47,16 @@ def files_to_bring_back(*, conversation: Conversation, to_seq: int) -> tuple[lis
         return [], ""
 
 
-def _checkpoint_before(conversation: Conversation, to_seq: int) -> str:
-    """Return how the files were before the first change since a message, "" without any."""
-    since = Checkpoint.objects.filter(turn__conversation=conversation, seq__gte=to_seq)
-    present = conversation.messages.filter(seq__gte=to_seq, rewind_parent=None).values("seq")
+def _checkpoint_before(conversation: Conversation, seq: int) -> str:
+    """Return the name of the checkpoint before the first change since a message, "" without."""
+    since = Checkpoint.objects.filter(turn__conversation=conversation, seq__gte=seq)
+    present = conversation.messages.filter(seq__gte=seq, rewind_parent=None).values("seq")
     first = since.filter(seq__in=present).order_by("seq").first()
     return first.name if first else ""
 
 
 def _bring_back(conversation: Conversation, name: str) -> str:
-    """Make the files what they were; return what they were until now."""
+    """Make the files what a checkpoint has; return the name of one with the files until now."""
     try:
         return Checkpoints(workspace_of(conversation)).bring_back(name)
     except CheckpointFailed as error:
@@ -63,13 +65,16 @@ def _bring_back(conversation: Conversation, name: str) -> str:
 
 
 def rewind_conversation(
-    *, conversation: Conversation, to_seq: int, key: uuid.UUID | None = None, files: bool = False
+    *,
+    conversation: Conversation,
+    first_hidden_seq: int,
+    key: uuid.UUID | None = None,
+    files: bool = False,
 ) -> Rewind:
-    """Go back to before message ``to_seq``; refused while a turn runs or without such a message.
+    """Hide message ``first_hidden_seq`` and all since, and return the record of it.
 
-    With ``files`` those of the workspace are what they were then, too.
-
-    The record is known by the client's ``key``: for one that was here before, nothing happens.
+    Refused while a turn runs, and without such a message. With ``files`` those of the workspace
+    are what they were then, too. Where the client's ``key`` is known, nothing happens.
     """
     with lock(conversation) as locked:
         key = key or uuid.uuid4()
@@ -78,12 +83,12 @@ def rewind_conversation(
                 raise Refused(_("This was done in another conversation. Reload the page."))
             return known
         refuse_while_running(locked)
-        if not locked.messages.filter(seq=to_seq, rewind_parent=None).exists():
+        if not locked.messages.filter(seq=first_hidden_seq, rewind_parent=None).exists():
             raise Refused(_("This message was rewound already. Reload the page."))
-        name = _checkpoint_before(locked, to_seq) if files else ""
+        name = _checkpoint_before(locked, first_hidden_seq) if files else ""
         # The last thing that can fail comes first: it takes nothing else along.
         before = _bring_back(locked, name) if name else ""
-        return hidden_messages.rewind(locked.pk, to_seq=to_seq, id=key, files_before=before)
+        return hidden_messages.rewind(locked.pk, first_hidden_seq, id=key, files_before=before)
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
@@ -129,22 +134,17 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
     present = conversation.messages.in_force()
     answers = present.written().filter(role=Message.Role.ASSISTANT)
     answer = answers.select_related("turn").filter(seq=seq).first()
-    question_seq = answer and _question_of(answer)
+    if answer and answer.turn:
+        question_seq = answer.turn.question_seq
+    else:
+        question = present.questions().filter(seq__lt=seq).newest() if answer else None
+        question_seq = question.seq if question else 0
     if not question_seq:
         raise Refused(_("This answer can't be asked for again. Reload the page."))
     first = answers.filter(seq__gt=question_seq).earliest("seq")
     cause = Rewind.Cause.REGENERATED
     _set_aside(conversation, cause, root_seq=question_seq, first_seq=first.seq)
     return question_seq
-
-
-def _question_of(answer: Message) -> int:
-    """Return the seq of the message that an answer is for, 0 where there is none."""
-    if answer.turn:
-        return answer.turn.question_seq
-    present = Message.objects.filter(conversation=answer.conversation_id).in_force()
-    question = present.questions().filter(seq__lt=answer.seq).newest()
-    return question.seq if question else 0
 
 
 def _set_aside(
@@ -154,7 +154,7 @@ def _set_aside(
     versions = read_versions(conversation.pk).get((cause, root_seq))
     hidden_messages.rewind(
         conversation.pk,
-        to_seq=versions.start if versions else first_seq,
+        first_hidden_seq=versions.start if versions else first_seq,
         cause=cause,
         root_seq=root_seq,
         version=versions.shown if versions else 1,
@@ -169,7 +169,7 @@ def show_version(conversation: Conversation, rewind: Rewind) -> None:
         raise Refused(_("This version can't be shown from here any more. Reload the page."))
     hidden_messages.rewind(
         conversation.pk,
-        to_seq=versions.start,
+        first_hidden_seq=versions.start,
         cause=rewind.cause,
         root_seq=rewind.root_seq,
         version=versions.shown,

@@ -14,7 +14,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import run, select
+from chatapp.models.database import execute, select
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
@@ -180,7 +180,7 @@ def measured_prompts(
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return run(sql, conversation_id, model, most)
+    return execute(sql, conversation_id, model, most)
 
 
 class ToolRun(models.Model):

@@ -95,7 +95,7 @@ def _readers(
     return readers, range(begin, len(columns))
 
 
-def run(sql: str, *values: Any) -> list[Any]:
+def execute(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:

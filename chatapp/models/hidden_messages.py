@@ -18,7 +18,7 @@ from chatapp.models.messages import MessageQuerySet
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:
-    """Insert the summary or marker and hide what it stands for, in one transaction.
+    """Insert the summary or marker, hide what it stands for in one transaction, and return its row.
 
     A clearing's marker touches no other row: the lines that replace results are its own.
     """
@@ -44,13 +44,13 @@ def apply_reduction(
             cleared=dict(tags.cleared),
             hides=hides,
         )
-        _behind(first).exclude(named_by([message])).unbind()
+        _behind(first).exclude(named_by([message])).stop_sending_thinking()
         mark_changed(conversation_id)
     return message
 
 
 def _hide(rows: models.QuerySet[Message], tags: Message | condense.Tags) -> None:
-    """Have messages name what hides them; what only clears results hides none."""
+    """Hide messages by the tag that names their summary or marker; a clearing hides none."""
     if tags.condense_id:
         rows.update(hidden=True, condense_parent=tags.condense_id)
     elif tags.truncation_id:
@@ -69,7 +69,7 @@ def runs_of(seqs: Iterable[int]) -> list[list[int]]:
 
 
 def _behind(first: Message) -> MessageQuerySet:
-    """Return what stands behind a message."""
+    """Return the messages of the same conversation that stand behind this one."""
     same_place = Q(position=first.position, seq__gt=first.seq)
     there = Message.objects.filter(conversation=first.conversation_id)
     return there.filter(same_place | Q(position__gt=first.position))
@@ -97,29 +97,29 @@ def undo_reduction(message: Message) -> None:
         Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
         hidden_by(message.conversation_id, [message]).refresh_hidden()
         since = Message.objects.filter(conversation=message.conversation_id, seq__gt=message.seq)
-        since.unbind()
+        since.stop_sending_thinking()
         mark_changed(message.conversation_id)
 
 
 def redo_reduction(message: Message) -> bool:
     """Have what was undone stand again for what it hid or cleared; False where it can't.
 
-    It can where all of that is visible again, and nothing else has come to stand between.
+    It can where all of that is visible again, and nothing else stands between any more.
     """
     hid = Message.objects.hid_by(message)
     with transaction.atomic():
         seqs = {*hid.values_list("seq", flat=True)}
         visible = message_store.read_effective(message.conversation_id)
         places = [place for place, one in enumerate(visible) if one.seq in seqs]
-        between = len(places) if message.clear_id or not places else places[-1] - places[0] + 1
-        if not places or not len(seqs) == len(places) == between:
+        span = len(places) if message.clear_id or not places else places[-1] - places[0] + 1
+        if not places or not len(seqs) == len(places) == span:
             return False
         _hide(hid, message)
         own = Message.objects.filter(pk=message.pk)
         own.update(undone=False)
         own.refresh_hidden()
         first = Message.objects.get(pk=visible[places[0]].id)
-        _behind(first).exclude(pk__in=hid).exclude(pk=message.pk).unbind()
+        _behind(first).exclude(pk__in=hid).exclude(pk=message.pk).stop_sending_thinking()
         mark_changed(message.conversation_id)
     return True
 
@@ -130,7 +130,7 @@ def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQu
 
 
 def named_by(names: Sequence[Message]) -> Q:
-    """Return the condition that one of these summaries and markers is named by a message."""
+    """Return the condition that a message's tags name one of these summaries and markers."""
     condensed = [row.condense_id for row in names if row.condense_id]
     truncated = [row.truncation_id for row in names if row.truncation_id]
     return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
@@ -148,17 +148,17 @@ def hiders_of(message: Message) -> list[Message]:
     return found
 
 
-def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:
-    """Hide message ``to_seq`` and all written since; what was condensed since is back.
+def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) -> Rewind:
+    """Hide message ``first_hidden_seq`` and all written since, and return the record of it.
 
-    ``columns`` are those of the record that say why.
+    What was condensed since is visible again. ``columns`` are those of the record that say why.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
-        affected = rewindable(conversation_id, to_seq)
+        affected = rewindable(conversation_id, first_hidden_seq)
         record = Rewind.objects.create(
             conversation=conversation,
-            to_seq=to_seq,
+            to_seq=first_hidden_seq,
             last_seq=conversation.last_seq,
             **affected.count_seen(),
             **columns,
@@ -172,21 +172,21 @@ def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind
     return record
 
 
-def rewindable(conversation_id: uuid.UUID, to_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind to before message ``to_seq`` hides.
+def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuerySet:
+    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since.
 
     Rules and passages that were pinned since are no part of the talk, and stay.
     """
     later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
-    pinned = later.filter(seq__gt=to_seq, pinned=True)
+    pinned = later.filter(seq__gt=first_hidden_seq, pinned=True)
     stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
-    return later.filter(seq__gte=to_seq).exclude(pk__in=stay)
+    return later.filter(seq__gte=first_hidden_seq).exclude(pk__in=stay)
 
 
 def _take_along(record: Rewind) -> None:
-    """Have a rewind take what else began since, so that it comes back with the messages.
+    """Tag the turns, attempts and rewinds since, so that they come back with the messages.
 
-    The other versions of the same place are no part of the one that is set aside.
+    Rewinds of other versions of the same place are no part of the one that is set aside.
     """
     tag = {"rewind_parent": record.pk}
     since = {"conversation": record.conversation_id, "rewind_parent": None}
@@ -206,10 +206,11 @@ def undo_rewind(record: Rewind) -> None:
     """Show again exactly what the rewind hid, and hide again what was condensed then."""
     with transaction.atomic():
         Rewind.objects.filter(pk=record.pk).change(undone_at=timezone.now())
-        whole = record.conversation
-        for taken in (whole.messages, whole.turns, whole.condensations, whole.rewinds):
-            taken.filter(rewind_parent=record.pk).update(rewind_parent=None)
-        shown = whole.messages.filter(seq__range=(record.to_seq, record.last_seq))
+        conversation = record.conversation
+        tagged = {"conversation": conversation, "rewind_parent": record.pk}
+        for model in (Message, Turn, Condensation, Rewind):
+            model.objects.filter(**tagged).update(rewind_parent=None)
+        shown = conversation.messages.filter(seq__range=(record.to_seq, record.last_seq))
         made = list(shown.in_force().made_by_engine().order_by("seq"))
         for one in made:
             if one.clear_id is None:
@@ -220,9 +221,9 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def _name_again(made: Message) -> None:
-    """Have a summary or marker that is back named by what it hid, where a later one took its place.
+    """Tag what a summary or marker hid with its name again, once the rewind of it is undone.
 
-    That one was made in another version, and is out of force.
+    One that was made in the meantime, and is out of force now, may have put its own name there.
     """
     name = "condense" if made.condense_id else "truncation"
     hid = Message.objects.hid_by(made).shown_by_tags()

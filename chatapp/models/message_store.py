@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
 from chatapp.models import Conversation, Message, ModelCall, Profile, Turn
-from chatapp.models.database import insert, run, select
+from chatapp.models.database import execute, insert, select
 
 _TAG_NAMES = (
     "condense_id",
@@ -196,7 +196,7 @@ def next_seq(conversation_id: uuid.UUID) -> int:
         "updated_at = %s WHERE id = %s RETURNING last_seq"
     )
     last: int
-    ((last,),) = run(sql, timezone.now(), conversation_id)
+    ((last,),) = execute(sql, timezone.now(), conversation_id)
     return last
 
 
@@ -211,7 +211,7 @@ def remember_measurement(
         "UPDATE chatapp_conversation SET measured_tokens = %s, measured_seq = %s "
         "WHERE id = %s AND profile_id = %s"
     )
-    run(sql, tokens, seq, conversation_id, profile_id)
+    execute(sql, tokens, seq, conversation_id, profile_id)
 
 
 def mark_changed(conversation_id: uuid.UUID) -> None:

@@ -91,8 +91,8 @@ class MessageQuerySet(models.QuerySet["Message"]):
             condensations_hidden=models.Count("pk", filter=_MADE_BY_ENGINE & Q(undone=False)),
         )
 
-    def unbind(self) -> int:
-        """Have thinking in these messages not sent any more."""
+    def stop_sending_thinking(self) -> int:
+        """Mark thinking in these messages ``unbound``; return how many have any."""
         text = models.functions.Cast("content", models.TextField())
         thinking = self.annotate(text=text).filter(text__contains='thinking"', unbound=None)
         return thinking.update(unbound=True)

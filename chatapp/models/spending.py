@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import run
+from chatapp.models.database import execute
 from chatapp.models.fields import UsdSum
 
 # From this share on pages say how much of a spending limit is spent.
@@ -70,7 +70,7 @@ def read_limits(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
         "FROM chatapp_conversation c "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
-    ((owner, unlimited),) = run(sql, pk)
+    ((owner, unlimited),) = execute(sql, pk)
     if unlimited:
         return owner, None, None
     columns = ("owner", "budget", "owner__preferences__month_budget")

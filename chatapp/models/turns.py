@@ -18,7 +18,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import run
+from chatapp.models.database import execute
 from chatapp.models.messages import Message
 from chatapp.models.profiles import Profile
 
@@ -198,7 +198,7 @@ class Turn(models.Model):
             "UPDATE chatapp_turn SET status = %s, doing = %s, step = COALESCE(%s, step) "
             "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
         )
-        if not run(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
+        if not execute(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
     def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
@@ -209,8 +209,8 @@ class Turn(models.Model):
             "WHERE id = chatapp_turn.conversation_id) "
             "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
         )
-        said = (condense.well_formed_json(error), condense.well_formed_json(details))
-        return bool(run(sql, status, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
+        said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
+        return bool(execute(sql, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
 
     def wait(self) -> None:
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""

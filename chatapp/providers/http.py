@@ -91,14 +91,14 @@ def tls() -> ssl.SSLContext:
 
 
 async def paced(
-    reads: AsyncIterator[list[object]], silence: float, is_over: Callable[[], bool]
+    reads: AsyncIterator[list[object]], seconds: float, is_over: Callable[[], bool]
 ) -> AsyncIterator[list[object]]:
     """Yield what a stream says, on the beat of all streams until it ``is_over``.
 
-    Raises TimeoutError when nothing comes for ``silence`` seconds.
+    Raises TimeoutError when nothing comes for so many ``seconds``.
     """
     while True:
-        async with asyncio.timeout(silence):
+        async with asyncio.timeout(seconds):
             said = await anext(reads, None)
         if said is None:
             return

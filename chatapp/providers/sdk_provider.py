@@ -73,15 +73,15 @@ class SdkProvider(ABC):
 
     spec: ClassVar[ProviderSpec]
     sdk: ClassVar[ModuleType]
-    reply: ClassVar[type[StreamedReply]]
+    reply_class: ClassVar[type[StreamedReply]]
     path: ClassVar[str]
     models_path: ClassVar[str]
     request_id: ClassVar[str]
     # The variable of headers that the SDK adds to each request.
     headers_variable: ClassVar[str]
-    # Seconds without a byte, and without an event.
-    silence: float
-    eventless: float
+    # Seconds without a byte, and without an event, after which a call has failed.
+    byte_timeout: float
+    event_timeout: float
 
     def __init__(
         self,
@@ -90,10 +90,10 @@ class SdkProvider(ABC):
         api_key: str,
         base_url: str = "",
         guard: Guard | None = None,
-        silence: float = 0,
-        eventless: float = 0,
+        byte_timeout: float = 0,
+        event_timeout: float = 0,
     ) -> None:
-        """Answer as ``model``; the limits are other than the vendor's where they are given.
+        """Answer as ``model``; the timeouts are the vendor's unless they are given.
 
         ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
         """
@@ -101,8 +101,8 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        self.silence = silence or self.silence
-        self.eventless = eventless or self.eventless
+        self.byte_timeout = byte_timeout or self.byte_timeout
+        self.event_timeout = event_timeout or self.event_timeout
         self.asked = Asked(model.name, host_of(self.base_url))
         # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
         own: type[Exception] = self.sdk.APIError
@@ -129,8 +129,8 @@ class SdkProvider(ABC):
         """Return what the vendor said when it refused a call."""
 
     @abstractmethod
-    def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Whether the next request leaves out what this one was refused for."""
+    def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
+        """Leave what this request was refused for out of the next one; False where nothing is."""
 
     @abstractmethod
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
@@ -150,14 +150,17 @@ class SdkProvider(ABC):
         except AddressRefused as error:
             raise ProviderError(str(error)) from error
         except self.failures as error:
-            raise self._explained(error, self._refusal_in(error), self.reply()) from error
+            raise self._explained(error, self._refusal_in(error), self.reply_class()) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        """Yield one reply; what the server refuses and a request can do without is left out."""
+        """Yield each request before it is sent, its id, what is streamed, and last the whole reply.
+
+        What the server refuses and is not needed, the next one leaves out. Raises ProviderError.
+        """
         self._check_key()
         left_out: set[str] = set()
         while True:
-            reply = self.reply()
+            reply = self.reply_class()
             sent = self.write(request, left_out)
             yield sent
             try:
@@ -175,12 +178,12 @@ class SdkProvider(ABC):
                     yield _named(refusal.request_id)
                 explained = self._explained(error, refusal, reply)
                 is_final = reply.shown or isinstance(explained, ContextOverflow) or not refusal
-                if is_final or not (refusal and self.adapts(refusal, request, left_out)):
+                if is_final or not (refusal and self.adapt(refusal, request, left_out)):
                     raise explained from error
                 continue
             for event in reply.end():
                 yield event
-            _check(reply, self.asked)
+            _raise_unless_usable(reply, self.asked)
             yield reply.completed()
             return
 
@@ -188,13 +191,14 @@ class SdkProvider(ABC):
     async def client(self) -> AsyncIterator[Any]:
         """Yield a client for one call; raise AddressRefused, or OSError for an unknown host."""
         addresses = await self.guard.addresses(self.base_url) if self.guard else None
-        made_of = (type(self), self.base_url, self.key, self.silence, self.guard, addresses)
+        seconds = self.byte_timeout
+        made_of = (type(self), self.base_url, self.key, seconds, self.guard, addresses)
 
         def make() -> Any:
             return self.open_client(
                 base_url=self.base_url,
                 max_retries=0,
-                timeout=httpx2.Timeout(self.silence, connect=min(CONNECT_SECONDS, self.silence)),
+                timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
                 http_client=open_client(
                     self.sdk.DefaultAioHttpClient,
                     addresses,
@@ -211,7 +215,7 @@ class SdkProvider(ABC):
         self, client: Any, sent: events.SentRequest, request: ModelRequest, reply: StreamedReply
     ) -> AsyncGenerator[events.StreamEvent]:
         """Yield what the reply tells; TimeoutError when nothing comes for too long."""
-        async with asyncio.timeout(self.eventless):
+        async with asyncio.timeout(self.event_timeout):
             # Not the SDK's own methods, whose models of events fail at what is not as documented.
             stream = await client.post(
                 self.path,
@@ -225,7 +229,7 @@ class SdkProvider(ABC):
         async with stream:
             try:
                 reads = self.read(stream.response)
-                async for said in paced(reads, self.eventless, lambda: reply.finished):
+                async for said in paced(reads, self.event_timeout, lambda: reply.finished):
                     # Text in a row is one piece.
                     for event in events.joined(chain.from_iterable(map(reply.take, said))):
                         yield event
@@ -262,8 +266,8 @@ def _named(request_id: object) -> events.CallDescribed:
     return events.CallDescribed({} if name is None else {"request_id": name})
 
 
-def _check(reply: StreamedReply, asked: Asked) -> None:
-    """Raise ProviderError where the stream ended and the reply is no use as one."""
+def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
+    """Raise ProviderError where the stream ended before the reply did, or the model declined."""
     if not reply.started:
         raise no_reply(asked)
     if not reply.finished:

@@ -29,9 +29,9 @@ from chatapp.telemetry import note_call
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call as it goes into the accounts: ``measured`` where the provider reported all usage.
+    """A call as it goes into the accounts: ``measured`` where no part of ``usage`` is estimated.
 
-    ``size`` is that of the context, 0 where it is not known from the call.
+    ``size`` is that of the context with the reply, in tokens; 0 where the call does not tell it.
     """
 
     call: CallRecord
@@ -43,12 +43,12 @@ class _Entry:
 class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
-    Calls are part of the turn where they are ``in_turn``, and say what it does if it ``goes_on``.
+    A call belongs to the turn, and is closed with it, where it is ``in_turn``. Where the turn
+    ``goes_on`` with it, opening it notes in the turn's row what the turn does now.
     """
 
     in_turn = goes_on = True
-    # Stores what a call has written so far, soon or at once; returns immediately.
-    keep_draft = staticmethod(partial_replies.keep)
+    keep_partial_reply = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         """Take the run whose calls and messages are kept."""
@@ -65,7 +65,10 @@ class ConversationJournal:
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
     async def open_call(self, opening: CallOpening) -> int:
-        """Put a call on record before it is made, and return its number."""
+        """Put a call on record before it is made, and return its number.
+
+        Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
+        """
         estimate, media = self._estimate(opening.purpose, opening.sent)
         columns = {"tokens_estimated": estimate, "tokens_media": media}
         number, written = await self.saver.save(self._open_call, opening, columns)
@@ -114,12 +117,9 @@ class ConversationJournal:
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         """Keep what a tool returned, until the message with all results is stored."""
-        await self.saver.save(self._close_tool, number, outcome)
-
-    def _close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        ToolRun.objects.filter(pk=number).update(
-            text=outcome.text, is_error=outcome.is_error, finished_at=timezone.now()
-        )
+        close, text = ToolRun.objects.filter(pk=number).update, outcome.text
+        finished = timezone.now()
+        await self.saver.save(close, text=text, is_error=outcome.is_error, finished_at=finished)
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
         """Return what the first calls of a reply have returned, as far as it was kept.
@@ -172,6 +172,7 @@ class ConversationJournal:
             )
             if message.tool_results:
                 run.turn.go_on(Turn.Doing.USING_TOOLS)
+                # The message has the results now; the copies in the runs are not needed any more.
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
             if entry:
                 self._record(entry, row)
@@ -216,9 +217,9 @@ class ConversationJournal:
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
         usage, written = call.usage, call.draft.written
-        # A call that got nowhere used nothing.
-        reported = bool(usage.output) if call.is_whole else not usage.total and not written
-        measured = reported or (call.is_whole and not written)
+        # What broke off has used more than was reported, unless nothing had come.
+        nothing = not (written or usage.total)
+        measured = (bool(usage.output) or not written) if call.is_whole else nothing
         if not measured and written:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))

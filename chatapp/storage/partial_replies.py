@@ -21,7 +21,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 
 from chatapp.agent import events
-from chatapp.agent.ports import Audience, PartialReply
+from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall
 from chatapp.models.errors import explain_write_error
 
@@ -64,8 +64,6 @@ SHORTEST_PAUSE = 0.03
 # Drafts do not queue behind requests and other writes, which share one thread.
 THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
 
-Reader = Callable[[], PartialReply]
-
 # Django's update would compile a statement for each row, which costs ten times the write.
 _STORE = (
     "UPDATE chatapp_modelcall SET draft = %s, tokens_input = %s, tokens_output = %s, "
@@ -79,12 +77,12 @@ class PartialReplyWriter:
     def __init__(self) -> None:
         """Begin with nothing to write; ``task`` is there while there is something."""
         # The calls that are not closed in the database, and those with something new among them.
-        self._open: dict[int, Reader] = {}
+        self._open: dict[int, ReplyReader] = {}
         self._changed: set[int] = set()
         self._hurry = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
-    def keep(self, number: int, read: Reader, *, at_once: bool) -> None:
+    def keep(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``."""
         self._open[number] = read
         self._changed.add(number)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.database import insert, run
+from chatapp.models.database import execute, insert
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -229,7 +229,7 @@ class RequestLog:
             digest = hashlib.sha256(part).digest()
             sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
             columns = {"conversation_id": self.conversation_id, "digest": digest}
-            rows = run(sql, *columns.values())
+            rows = execute(sql, *columns.values())
             fragments[part] = (
                 rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
             )

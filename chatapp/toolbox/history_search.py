@@ -11,7 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
-from chatapp.models.database import reading, run
+from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import visible_text
 from chatapp.tools.search_history import Found
@@ -80,7 +80,7 @@ class StoredRecall:
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
-        sizes = {pk: one for pk, *one in run(_SIZES.format(places=_places(numbers)), *numbers)}
+        sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}
         wanted, free = set[int](), MOST_READ
         for number in numbers:
             seq, tokens = sizes.get(number, (0, free + 1))
@@ -89,7 +89,7 @@ class StoredRecall:
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
         statement = _READ.format(places=_places(near))
-        rows = run(statement, self.conversation_id, *near, self.until or 0, MOST_READ)
+        rows = execute(statement, self.conversation_id, *near, self.until or 0, MOST_READ)
         said = []
         for pk, seq, role, content, created_at in rows:
             if seq in wanted or len(content) <= 4 * MOST_BESIDE:

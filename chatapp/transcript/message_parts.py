@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.agent import annotated_blocks as blocks
@@ -86,30 +85,6 @@ class PinnedPart:
     role: str = ""
     claimed: bool = False
     kind: ClassVar[str] = "pinned"
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledPassage:
-    """A passage of message ``seq``, and what that is called."""
-
-    seq: int
-    label: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledPart:
-    """The passages that were recalled beside a message, and what else a file has before them."""
-
-    before: str
-    passages: Sequence[RecalledPassage]
-
-    @property
-    def label(self) -> str:
-        """How many there are."""
-        count = len(self.passages)
-        words = ngettext("Recalled %(count)s passage", "Recalled %(count)s passages", count)
-        return words % {"count": count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +192,7 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it is no part: ``recalled_part`` has that.
+    What was recalled beside it is no part: ``recalled`` has that.
     ``asked`` is what a person is asked about a call, by its place among the message's calls;
     ``denied`` are the places of those that a person did not allow.
     """
@@ -242,22 +217,6 @@ def parts_of(
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
     yield from around
-
-
-def recalled_part(message: condense.Message) -> RecalledPart | None:
-    """Return all that was recalled beside a message, None for most."""
-    found = [
-        condense.split_recalled(block.text)
-        for block in message.blocks
-        if isinstance(block, condense.TextBlock) and block.extra and blocks.is_recalled(block)
-    ]
-    if not found:
-        return None
-    passages = []
-    for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
-        label = ", ".join(filter(None, [_("Message %(number)s") % {"number": seq}, day]))
-        passages.append(RecalledPassage(seq, label, text))
-    return RecalledPart("\n".join([before for before, _told in found]), passages)
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:

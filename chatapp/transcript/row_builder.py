@@ -29,12 +29,13 @@ from chatapp.transcript.message_parts import (
     Asked,
     HiddenBy,
     LiveTools,
+    Part,
     ToolCard,
     asked_of,
     parts_of,
-    recalled_part,
     unfinished_parts,
 )
+from chatapp.transcript.recalled import recalled_part
 from chatapp.transcript.rows import (
     CondensationRow,
     ContinuedRow,
@@ -167,13 +168,7 @@ class Builder:
             return ContinuedRow(**place, source=engine.text)
         by_user = message.role == Message.Role.USER
         call: ModelCall | None = None if by_user else getattr(message, "call", None)
-        if call and call.draft:
-            parts = tuple(unfinished_parts(call.draft))
-        elif self.has_calls:
-            asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
-            parts = tuple(parts_of(engine, self.answers, self.live, asked, denied))
-        else:
-            parts = tuple(parts_of(engine, {}, {}, {}))
+        parts = tuple(unfinished_parts(call.draft) if call and call.draft else self._parts(message))
         present = message.rewind_parent is None
         rests = turn is None or turn.is_over
         is_answer = present and rests and not by_user and bool(engine.text)
@@ -203,6 +198,13 @@ class Builder:
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
+
+    def _parts(self, message: Message) -> Iterator[Part]:
+        engine = self.engine[message.pk]
+        if not self.has_calls:
+            return parts_of(engine, {}, {}, {})
+        asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
+        return parts_of(engine, self.answers, self.live, asked, denied)
 
     @cached_property
     def _asked(self) -> dict[int, dict[int, Asked]]:

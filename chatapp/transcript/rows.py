@@ -13,7 +13,8 @@ from typing import ClassVar
 
 from chatapp.models import ModelCall, Rewind, Turn
 from chatapp.transcript.labels import AttemptWords, KindWords
-from chatapp.transcript.message_parts import HiddenBy, Part, RecalledPart
+from chatapp.transcript.message_parts import HiddenBy, Part
+from chatapp.transcript.recalled import RecalledPart
 
 
 @dataclass(frozen=True, slots=True)

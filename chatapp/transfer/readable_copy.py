@@ -26,6 +26,7 @@ from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
+from chatapp.transcript.recalled import RecalledPart, recalled_part
 
 # What is shown apart from the words, where it has no name of its own.
 _CALLED: dict[object, Promise] = {
@@ -71,7 +72,7 @@ class Entry:
     at: datetime
     parts: list[Part] = field(default_factory=list)
     attempt: Condensation | None = None
-    recalled: message_parts.RecalledPart | None = None
+    recalled: RecalledPart | None = None
 
     @property
     def label(self) -> str:
@@ -102,7 +103,7 @@ def read_entries(
     for row in rows.iterator(chunk_size=500):
         message = message_store.to_engine(row)
         entry = _entry(row, message, calls, tools=tools)
-        if recalled := message_parts.recalled_part(message):
+        if recalled := recalled_part(message):
             passages = []
             for one in recalled.passages:
                 place, is_whole = told.get(one.seq, (0, False))

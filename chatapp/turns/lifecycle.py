@@ -24,7 +24,7 @@ from chatapp.conversations.conversations import check_message, check_spending, s
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.models.database import insert, run
+from chatapp.models.database import execute, insert
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
 from chatapp.turns.turn_records import close_what_is_open
@@ -76,13 +76,13 @@ def start_turn(
 def is_known(conversation_id: uuid.UUID, nonce: uuid.UUID) -> bool:
     """Whether a turn with this nonce has begun already."""
     sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
-    return bool(run(sql, conversation_id, nonce))
+    return bool(execute(sql, conversation_id, nonce))
 
 
 def has_unfinished(conversation_id: uuid.UUID) -> bool:
     """Whether a turn of the conversation is on record as not over."""
     sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND finished_at IS NULL"
-    return bool(run(sql, conversation_id))
+    return bool(execute(sql, conversation_id))
 
 
 def busy_with(turn: Turn | None) -> Refused:

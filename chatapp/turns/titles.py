@@ -1,7 +1,6 @@
 """A conversation's name, asked of the model that answers in it."""
 
 import logging
-from collections.abc import Callable
 from typing import override
 
 from asgiref.sync import sync_to_async
@@ -9,7 +8,7 @@ from asgiref.sync import sync_to_async
 import condense
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
-from chatapp.agent.ports import Nobody, PartialReply
+from chatapp.agent.ports import Nobody, ReplyReader
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
 from chatapp.agent.provider_port import ModelRequest, Purpose
 from chatapp.context.sizes import Scale
@@ -53,7 +52,7 @@ class TitleJournal(ConversationJournal):
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
 
     @override
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Keep nothing: half a title is none."""
 
 

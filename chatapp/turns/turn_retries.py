@@ -49,7 +49,7 @@ def _retry(locked: Conversation, nonce: uuid.UUID) -> Turn:
         raise Refused(_("There is nothing to try again any more. Reload the page."))
     last = _last_message(locked)
     if last and last.is_cut and last.turn_id == failed.pk:
-        hidden_messages.rewind(locked.pk, to_seq=last.seq, cause=Rewind.Cause.RETRIED)
+        hidden_messages.rewind(locked.pk, first_hidden_seq=last.seq, cause=Rewind.Cause.RETRIED)
     question = failed.question_seq
     return open_turn(locked, nonce, question_seq=question, origin=Turn.Origin.RETRIED)
 

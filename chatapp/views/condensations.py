@@ -165,9 +165,9 @@ def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse
     """Go back to before the condensation."""
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
-    conversation, key = attempt.conversation, as_uuid(request.POST.get("key", ""))
-    rewind.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq, key=key)
-    return announce(request, conversation)
+    first, key = attempt.message.seq, as_uuid(request.POST.get("key", ""))
+    rewind.rewind_conversation(conversation=attempt.conversation, first_hidden_seq=first, key=key)
+    return announce(request, attempt.conversation)
 
 
 @of_attempt("POST", resting=True)

@@ -152,8 +152,8 @@ def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse
         return refuse(request, _("There is no such place in this conversation."))
     to_seq = form.cleaned_data["to_seq"]
     attempt = form.cleaned_data["condensation"]
-    preview = rewind_.preview_rewind(conversation=conversation, to_seq=to_seq)
-    changes, shown = rewind_.files_to_bring_back(conversation=conversation, to_seq=to_seq)
+    preview = rewind_.preview_rewind(conversation=conversation, first_hidden_seq=to_seq)
+    changes, shown = rewind_.files_to_bring_back(conversation=conversation, first_hidden_seq=to_seq)
     context = {
         "conversation": conversation,
         "to_seq": to_seq,
@@ -174,7 +174,7 @@ def rewind_conversation(request: Request, conversation: Conversation) -> HttpRes
         return refuse(request, _("There is no such place in this conversation."))
     rewind_.rewind_conversation(
         conversation=conversation,
-        to_seq=form.cleaned_data["to_seq"],
+        first_hidden_seq=form.cleaned_data["to_seq"],
         key=form.cleaned_data["key"],
         files=form.cleaned_data["with_files"],
     )

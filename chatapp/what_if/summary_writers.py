@@ -1,11 +1,10 @@
 """Writers of summaries for a trial: a model, each call on record, or nobody."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, override
 
 import condense
-from chatapp.agent.ports import CallOpening, Nobody, PartialReply
+from chatapp.agent.ports import CallOpening, Nobody, ReplyReader
 from chatapp.condensation.draft_log import DraftJournal
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings
@@ -15,8 +14,6 @@ from chatapp.storage.partial_replies import RetriedWrites
 
 class TrialJournal(DraftJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
-
-    in_turn = goes_on = False
 
     def __init__(self, terms: TurnSettings) -> None:
         run = TurnContext(
@@ -33,7 +30,7 @@ class TrialJournal(DraftJournal):
         return super()._open_call(replace(opening, attempt_id=""), columns)
 
     @override
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Keep nothing: half a summary is none."""
 
 

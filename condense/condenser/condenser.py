@@ -22,7 +22,7 @@ from condense.errors import (
     Vetoed,
 )
 from condense.messages import Message
-from condense.reduction.strategy import Strategy
+from condense.reduction.strategy import Strategy, asks_model
 from condense.strategies import load_strategy
 from condense.summaries.summarizer import Kit, Summarizer
 from condense.tokens.counters import TokenCount, TokenCounter
@@ -125,7 +125,8 @@ class Condenser:
             prompt_key=plan.prompt_key,
         )
         if plan.strategies != names:
-            rungs = ladder.allowed(self._named(plan.strategies, hooks))
+            named = self._named(plan.strategies, hooks)
+            rungs = [one for one in named if situation.may_ask or not asks_model(one)]
             if not rungs:
                 said = "A hook planned nothing that could be tried."
                 raise Vetoed(said, details="\n".join(hooks.troubles))

@@ -63,14 +63,15 @@ class Ladder:
     def is_due(self, answer: bool | None = None) -> bool:
         """Return whether to try anything now.
 
-        A context that somebody wants smaller, or that is too large, always is. Otherwise the
-        threshold decides, or the ``answer`` of a hook in its place. What is due has to have news.
+        Always where somebody asked for it, or the context is too large. Otherwise the threshold
+        decides, or the ``answer`` of a hook in its place; but never where a summary of all that
+        the model has read would say nothing new.
         """
         situation, reason = self.situation, self.situation.reason
         if reason not in {"threshold", None}:
             return True
         if answer is None:
-            answer = reason == "threshold" and situation.may_ask and self.has_come_far()
+            answer = reason == "threshold" and situation.may_ask and self.has_enough_new()
         if not answer:
             return False
         effective = situation.effective
@@ -80,8 +81,8 @@ class Ladder:
             return False
         return True
 
-    def has_come_far(self) -> bool:
-        """Whether enough has come since the last condensation to try another one unasked."""
+    def has_enough_new(self) -> bool:
+        """Whether enough messages and tokens came since the last one to condense unasked."""
         effective, since = self.situation.effective, self.situation.condensed_at
         made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
         if not made and not since:
@@ -117,17 +118,14 @@ class Ladder:
             return [*clearing, *truncating]
         if asked or not situation.is_over:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
-        far = situation.trigger is Trigger.FORCED or self.has_come_far()
-        return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
-
-    def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
-        """Leave out of a plan what asks the model where it must not be asked in this turn."""
-        return [one for one in planned if self.situation.may_ask or not asks_model(one)]
+        new = situation.trigger is Trigger.FORCED or self.has_enough_new()
+        return [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
 
     def after(self, rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
-        """Return the rungs that are left: none after a veto, none that asks again after a call.
+        """Return what to try after an error: nothing after a veto, or for what a person chose.
 
-        Where none is, the ledger stands for a summary that was rejected.
+        Otherwise the ``rest``, without what asks the model where this attempt did. Where none is
+        left, the ledger stands for a summary that was rejected.
         """
         if isinstance(error, Vetoed) or self.situation.chosen:
             return []
@@ -137,7 +135,7 @@ class Ladder:
         return [s for s in self.strategies if s.kind == "condensed" and not asks_model(s)]
 
     def is_enough(self, reduction: Reduction) -> bool:
-        """Whether the history got a tenth smaller, and a request that was too large need not be."""
+        """Whether a truncation need not hide more: a tenth is gone, and the request can be sent."""
         has_room = reduction.tokens_after.value <= self.situation.budget.allowed
         progress = self._share_left(reduction) <= 1 - self.policy.least_progress
         return progress and (has_room or not self.situation.is_over)
@@ -145,9 +143,9 @@ class Ladder:
     def check(self, reduction: Reduction) -> None:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
-        A truncation need not take a tenth where the rest can be sent then: nothing comes after it.
-        Nor need what a person chose; a summary that is written again may be longer, if it fits.
-        Raises CondenseError where a strategy does not carry what is pinned.
+        A tenth is not asked of a truncation that makes the request fit, since no rung is below it,
+        nor of what a person chose; a summary that is written again may even be longer, if it fits.
+        Raises CondenseError where the strategy loses what is pinned.
         """
         if loses_pins(self.situation, reduction):
             raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)

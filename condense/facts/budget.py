@@ -11,19 +11,20 @@ from condense.facts.markdown import render
 from condense.facts.texts import GAP, estimate, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
-# many tokens for sure, and of what it has more a part; or what is left of a ledger's usual size.
-WHOLE, PART = 450, 0.1
-NAMES, OF_USUAL = 300, 0.3  # tokens for names, or such a part of the usual size of the ledger
-ACTED, LOOKED, OLDER = 12, 4, 20  # commands: the newest that act and that look, and others
-SHORT_RUN, SHORT_LOOK, OFTEN = 48, 12, 3  # characters, and times, of those that come again
-FAILURES = 5
+# many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
+WHOLE_TOKENS, REST_SHARE = 450, 0.1
+NAMES_TOKENS, NAMES_SHARE = 300, 0.3  # the share is of the ledger's usual size; the larger holds
+# Commands that act, and that only look; of older ones those that are short, or came so often.
+NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 12, 4, 20
+SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 12, 3
+NEWEST_FAILURES = 5
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
-# The newest and the first may be longer; rules have a part of the room; other kinds shrink slowly.
-BRIEF, NEWEST, FIRST = 12, 5, 3  # tokens; times
-RULES = 0.2
-LAST_REPLY = 120  # tokens
-# How much shorter requests are before other kinds shrink; and then until nothing of those is left.
-LATER, HALVINGS = 8, 10  # times; halvings of the scale
+# The newest and the first may be so many times longer; rules have a share of the room.
+BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
+RULES_SHARE = 0.2
+LAST_REPLY_TOKENS = 120
+# Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
+LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
 
 
@@ -32,15 +33,15 @@ def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
     made = replace(
         ledger,
         runs=tuple(_needed(ledger.runs)),
-        failures=ledger.failures[:FAILURES],
+        failures=ledger.failures[:NEWEST_FAILURES],
         names=(),
-        last_reply=_cut_once(ledger.last_reply, LAST_REPLY),
+        last_reply=_cut_once(ledger.last_reply, LAST_REPLY_TOKENS),
     )
     sizes = [estimate(one.text) for one in ledger.requests if GAP not in one.text]
-    over = [size - WHOLE for size in sizes if size > WHOLE]
-    room = max(NAMES, OF_USUAL * usual)
+    over = [size - WHOLE_TOKENS for size in sizes if size > WHOLE_TOKENS]
+    room = max(NAMES_TOKENS, NAMES_SHARE * usual)
     rest = usual - room - estimate(render(made)) + sum(over)
-    limit = WHOLE + max(rest, PART * sum(over)) / max(1, len(over))
+    limit = WHOLE_TOKENS + max(rest, REST_SHARE * sum(over)) / max(1, len(over))
     requests = [replace(one, text=_cut_once(one.text, limit)) for one in ledger.requests]
     made = replace(made, requests=tuple(requests))
     said = frozenset(_WORD.findall(f"{render(made)} {[file.path for file in made.files]}"))
@@ -57,13 +58,13 @@ def _cut_once(text: str, tokens: float) -> str:
 
 
 def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
-    """Return as many of the facts as so many tokens hold.
+    """Return as many of the facts as fit; none where not even a few do.
 
-    ``excess`` tells by which factor a text is too long.
+    ``room`` is in tokens, ``excess`` tells how many times too long a text is.
     """
     made, scale = _scaled(ledger, 1, room), 1.0
     while excess(render(made)) > 1:
-        if LATER * scale < 2**-HALVINGS:
+        if LATER_TIMES * scale < 2**-HALVINGS:
             return Ledger()
         scale /= 2
         made = _scaled(ledger, scale, room)
@@ -76,14 +77,14 @@ def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
 
 def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     requests = tuple(_cut(ledger.requests, scale))
-    said, left = "\n".join([one.text for one in requests]), RULES * room
+    said, left = "\n".join([one.text for one in requests]), RULES_SHARE * room
     rules: list[str] = []
     # Oldest first: what was kept once is kept again, and the newest requests stand here.
     for rule in reversed(ledger.rules):
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    part = min(1, max(0, 1 + math.log2(LATER * scale) / HALVINGS))
+    part = min(1, max(0, 1 + math.log2(LATER_TIMES * scale) / HALVINGS))
 
     def some[Fact](facts: Sequence[Fact]) -> tuple[Fact, ...]:
         return tuple(facts[: int(part * len(facts) + 0.9)])
@@ -98,19 +99,19 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         runs=some(ledger.runs),
         failures=some(ledger.failures),
         names=ledger.names[: int(scale**3 * len(ledger.names))],
-        last_reply="".join(shortened(one, max(BRIEF, part * estimate(one))) for one in last),
+        last_reply="".join(shortened(one, max(BRIEF_TOKENS, part * estimate(one))) for one in last),
     )
 
 
 def _cut(requests: Sequence[Request], scale: float) -> Iterator[Request]:
     """Yield the requests cut to one length, or some of them where that is too short."""
-    length = scale * max([BRIEF, *[estimate(one.text) for one in requests]])
-    between = int(min(1, length / BRIEF) * len(requests))
+    length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
+    between = int(min(1, length / BRIEF_TOKENS) * len(requests))
     last = len(requests) - 1
     for at, request in enumerate(requests):
         if at <= between or at == last:
-            times = NEWEST if at == 0 else FIRST if at == last else 1
-            yield replace(request, text=shortened(request.text, max(BRIEF, times * length)))
+            times = NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1
+            yield replace(request, text=shortened(request.text, max(BRIEF_TOKENS, times * length)))
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:
@@ -118,9 +119,10 @@ def _needed(runs: Sequence[Run]) -> Iterator[Run]:
     acted = looked = older = 0
     for run in runs:
         looks = is_lookup(run.head)
-        is_new = looked < LOOKED if looks else acted < ACTED
-        comes_again = run.times >= OFTEN or len(run.head) <= (SHORT_LOOK if looks else SHORT_RUN)
+        is_new = looked < NEWEST_LOOKS if looks else acted < NEWEST_ACTS
+        short = SHORT_LOOK_CHARS if looks else SHORT_ACT_CHARS
+        comes_again = run.times >= OFTEN_TIMES or len(run.head) <= short
         looked, acted = looked + looks, acted + (not looks)
-        if is_new or (comes_again and older < OLDER):
+        if is_new or (comes_again and older < OLDER_RUNS):
             older += not is_new
             yield run

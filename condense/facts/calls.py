@@ -29,9 +29,9 @@ _LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
 _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _SUFFIX = re.compile(r"[^./\\]\.\w{1,12}$")
-MAX_PATH = 400  # characters; more is no path
-TELLING, COMMAND = 60, 240  # characters that tell one command from another; of the longest
-SUBJECT = 60  # characters of what a call is about
+PATH_CHARS = 400  # more is no path
+TELLING_CHARS, COMMAND_CHARS = 60, 240  # that tell one command from another; of the longest
+SUBJECT_CHARS = 60  # of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 # A separator between parts, or a text in which there is none.
 _QUOTED = re.compile(r""""(?:\\.|[^"\\])*+"|'[^']*+'|["'].*|\\.|(&&|\|\|?|;)""")
@@ -44,8 +44,8 @@ _GIT_LOOKUPS = {
     "blame", "branch", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "reflog",
     "rev-list", "rev-parse", "show", "status",
 }  # fmt: skip
-MESSAGE = 120  # characters of an error
-_SEARCHED = 20_000  # characters of an answer that are looked at
+ERROR_CHARS = 120
+_SEARCHED_CHARS = 20_000  # of an answer that are looked at
 _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
@@ -71,7 +71,7 @@ class Call:
     def about(self) -> str:
         """The call in a line: its name, and the first line of its first text."""
         first = next((text for text in leaves(self.arguments) if text.strip()), "")
-        return one_line(f"{self.name} {first.strip().partition('\n')[0]}".strip(), SUBJECT)
+        return one_line(f"{self.name} {first.strip().partition('\n')[0]}".strip(), SUBJECT_CHARS)
 
 
 def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
@@ -111,7 +111,7 @@ def is_edit(call: Call) -> bool:
 
 def normal_path(path: str) -> str:
     """Return the path without ``./`` and doubled slashes; empty where it can't be one."""
-    if len(path) > MAX_PATH or not path.isprintable() or "://" in path:
+    if len(path) > PATH_CHARS or not path.isprintable() or "://" in path:
         return ""
     path = posixpath.normpath(path.strip())
     return "" if path == "." else path
@@ -144,8 +144,8 @@ def command_of(call: Call) -> str:
     said = next((line for line in lines if line and not line.startswith("#")), "")
     line = " ".join(said.split())
     ends = [found.start() for found in _QUOTED.finditer(line) if found[1]]
-    ends = [end for end in (0, *ends, len(line)) if end <= COMMAND]
-    return line[: next((end for end in ends if end >= TELLING), ends[-1])].rstrip()
+    ends = [end for end in (0, *ends, len(line)) if end <= COMMAND_CHARS]
+    return line[: next((end for end in ends if end >= TELLING_CHARS), ends[-1])].rstrip()
 
 
 def is_lookup(command: str) -> bool:
@@ -173,11 +173,11 @@ def error_line(answer: str) -> str:
     That is Python's last one, else the first that names an error, else the first; a word and a
     path say nothing.
     """
-    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED]).split("\n")]
+    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED_CHARS]).split("\n")]
     lines = [line for line in lines if _says_something(line)]
     if "Traceback (most recent call last)" in answer:
         lines.reverse()
-    return one_line(next(filter(_TELLING.search, lines), "\n".join(lines[:1])), MESSAGE)
+    return one_line(next(filter(_TELLING.search, lines), "\n".join(lines[:1])), ERROR_CHARS)
 
 
 def _says_something(line: str) -> bool:

@@ -29,7 +29,7 @@ _TODO = re.compile(r"\[([ -])\] (\S*?): (.*)")
 _DONE = re.compile(r"To do, (\d{1,9}) done")
 # A path with these is written as JSON: it could be read otherwise.
 _ODD = re.compile(r"[,:\"]|\A\s|[\s*]\Z")
-_MIN_SAVING = 8  # characters; less is not worth a common folder
+_LEAST_SAVED_CHARS = 8  # less is not worth a common folder
 _OLD_HEAD = re.compile(r"## Ledger (~+)\n")
 _OLD_ROOT = re.compile(r"files, edits/reads(?:, identifiers)?(?:, in (.*))?")
 _OLD_COUNTED = re.compile(r"(\d{1,12})(?:/\d{1,12}|[!?]?) (.+)")
@@ -84,7 +84,7 @@ def render(ledger: Ledger) -> str:
     sections: dict[str, Iterable[str]] = {
         "Standing rules": lists.pop("Standing rules"),
         "User messages": lists.pop("User messages"),
-        f"To do, {ledger.done} done": todos or [""] * bool(ledger.done),
+        f"To do, {ledger.done} done": todos or ["none left"] * bool(ledger.done),
         f"{FILES}{BELOW}{root}" if root else FILES: _folders(ledger.files, root),
         **lists,
         NAMES: [" ".join(ledger.names)] if ledger.names else [],
@@ -111,7 +111,7 @@ def common_root(paths: Iterable[str]) -> str:
     counts = Counter(chain.from_iterable(roots))
     saved = {root: (count - 1) * len(root) for root, count in counts.items()}
     best = max(saved, key=lambda root: (saved[root], root), default="")
-    return best if saved.get(best, 0) >= _MIN_SAVING else ""
+    return best if saved.get(best, 0) >= _LEAST_SAVED_CHARS else ""
 
 
 def _folders(files: Sequence[FileUse], root: str) -> Iterator[str]:

@@ -12,9 +12,9 @@ from condense.facts.texts import one_line
 # A name counts less with each call after it: half of it is gone after 23. What a result prints
 # counts for less; a name that calls or replies use stays a little.
 DECAY, PRINTED, EVER = 0.97, 0.25, 0.2
-OLDEST = 100  # calls; what older results print has faded
-SHORTEST, LONGEST = 3, 64  # characters
-_SEARCHED = 60_000  # characters of a text that are looked at
+OLDEST_CALLS = 100  # what results print before them has faded
+SHORTEST_CHARS, LONGEST_CHARS = 3, 64
+_SEARCHED_CHARS = 60_000  # of a text that are looked at
 _WORD = re.compile(r"[\w/]+(?:-\d+\b)?")  # with its slashes: a part of a path is no identifier
 _ESCAPES = re.compile(r"\\[nrtbf\"']|\\u[0-9a-fA-F]{4}")  # they would grow into the word behind
 _ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|[A-Z][A-Z0-9]+-\d+")
@@ -29,7 +29,7 @@ def weightiest(told: Iterable[tuple[int, str, bool]]) -> list[str]:
     weights: defaultdict[str, float] = defaultdict(float)
     used: Counter[str] = Counter()
     for age, text, printed in told:
-        names = {} if printed and age > OLDEST else _names(text)
+        names = {} if printed and age > OLDEST_CALLS else _names(text)
         weight = DECAY**age * (PRINTED if printed else 1)
         for name, times in names.items():
             weights[name] += weight * math.log(1 + times)
@@ -40,7 +40,7 @@ def weightiest(told: Iterable[tuple[int, str, bool]]) -> list[str]:
 
 
 def _names(text: str) -> Counter[str]:
-    part = text[:_SEARCHED]
+    part = text[:_SEARCHED_CHARS]
     if "\\" in part:
         part = _ESCAPES.sub(" ", part)
     return Counter(filter(_is_name, _WORD.findall(part)))
@@ -49,7 +49,7 @@ def _names(text: str) -> Counter[str]:
 @lru_cache(20_000)  # a session's calls say few words, again and again
 def _is_name(word: str) -> bool:
     """Whether a word is an id, or put together as only code does it: with "_" or inner capitals."""
-    if not SHORTEST <= len(word) <= LONGEST or "/" in word:
+    if not SHORTEST_CHARS <= len(word) <= LONGEST_CHARS or "/" in word:
         return False
     if _ID.fullmatch(word):
         return True
@@ -71,18 +71,18 @@ _NAMED = re.compile(
     r"|[$€£¥]?(?<![\w.,:/-])\d[\d.,]{0,20}(?:\d|\b)[%€$£]?(?![\w:/-])"
 )
 _NUMBER = re.compile(r"[$€£¥]?\d[\d.,]+[%€$£]?")
-NAME = 100  # characters; a longer URL is cut
-TYPED = 600  # characters; numbers of a longer message may be a log's
-READ = 100_000  # characters of a message
-MANY = 1_000  # names of a message
+NAME_CHARS = 100  # a longer URL is cut
+TYPED_CHARS = 600  # numbers of a longer message may be a log's
+READ_CHARS = 100_000  # of a message
+MOST_NAMES = 1_000  # of a message
 
 
 def names_in(text: str) -> Iterator[tuple[str, int]]:
     """Yield what a person's words name, and where: each name once; numbers that they typed."""
     found: dict[str, int] = {}
-    for match in _NAMED.finditer(text, 0, READ):
-        name = one_line(match[0].rstrip(".,:;!?()"), NAME)
+    for match in _NAMED.finditer(text, 0, READ_CHARS):
+        name = one_line(match[0].rstrip(".,:;!?()"), NAME_CHARS)
         is_number = _NUMBER.fullmatch(name)
-        if len(text) <= TYPED if is_number else len(name) >= SHORTEST:
+        if len(text) <= TYPED_CHARS if is_number else len(name) >= SHORTEST_CHARS:
             found.setdefault(name, match.start())
-    yield from islice(found.items(), MANY)
+    yield from islice(found.items(), MOST_NAMES)

@@ -25,9 +25,9 @@ from condense.facts.todos import TodoList
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
 
-QUESTION = 80  # characters
-SHORT = 8  # tokens; such an answer may say nothing without its question
-STALE = 50  # calls after which an error that nobody came back to is taken for settled
+QUESTION_CHARS = 80
+FEW_TOKENS = 8  # so short an answer may say nothing without its question
+STALE_CALLS = 50  # after which an error that nobody came back to is taken for settled
 _ASKS = re.compile(r"[?？؟]")
 # Arguments that choose among a tool's own words.
 _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
@@ -66,7 +66,7 @@ class Notebook:
             elif message.role == "assistant":
                 self._hear(message)
             elif not (message.is_summary or message.is_marker) and (text := message.words.strip()):
-                question = "" if estimate(text) > SHORT or _ASKS.search(text) else self._reply
+                question = "" if estimate(text) > FEW_TOKENS or _ASKS.search(text) else self._reply
                 self._renew(self.requests, Request(text, question_in(question)))
             for call in calls.pop(message.id, ()):
                 self._watch(call)
@@ -95,7 +95,7 @@ class Notebook:
     @property
     def failures(self) -> list[Failure]:
         """The errors that still stand, oldest first."""
-        return [one for at, one in self._failures.values() if self._calls - at < STALE]
+        return [one for at, one in self._failures.values() if self._calls - at < STALE_CALLS]
 
     def ledger(self) -> Ledger:
         """Return all that is known, newest first; names by their weight."""
@@ -132,7 +132,8 @@ class Notebook:
         for path in paths:
             if call.outcome != "failed" or path in self.files:
                 self._touch(path, edited=call.outcome == "ok" and is_edit(call))
-        if command:
+        # What the user refused with a reason was never run.
+        if command and not call.user_words:
             self._run(command, 1)
         looks = bool(command) and is_lookup(command)
         for subject in paths or (kind_of(command) if command else call.about,):
@@ -159,17 +160,17 @@ class Notebook:
 def question_in(reply: str) -> str:
     """Return the last line of a reply that asks something."""
     lines = [line.strip() for line in reply.split("\n") if _ASKS.search(line)]
-    return one_line(lines[-1], QUESTION) if lines else ""
+    return one_line(lines[-1], QUESTION_CHARS) if lines else ""
 
 
-# A twenty-fifth of the window of Claude's models, 200,000 tokens.
-BUDGET = 8_000
-SHARE = 0.04
-# What a ledger usually takes of what it newly stands for; what it may take where there is more to
-# keep, and what it may take in any case: of a small window, whose session is no shorter than
-# others, up to a tenth.
-USUAL, OF_HIDDEN, LEAST = 0.0125, 0.13, 200
-OF_WINDOW, LEAST_OF_WINDOW = 0.1, 1_000
+# A ledger may take such a share of the window; of one that nobody knows, as of 200,000 tokens.
+WINDOW_SHARE = 0.04
+BUDGET = 8_000  # tokens
+# Of what it newly stands for a ledger usually takes the first share, and may take the second where
+# there is more to keep; or so many tokens.
+USUAL_SHARE, HIDDEN_SHARE, LEAST_TOKENS = 0.0125, 0.13, 200
+# Of a small window, whose session is no shorter than others, it may take more.
+SMALL_SHARE, SMALL_TOKENS = 0.1, 1_000
 
 
 def ledger(
@@ -192,16 +193,16 @@ def gather(
     notebook.read(hidden)
     known = estimate(plain_text([message for message in hidden if ledger_of(message)]))
     new = estimate(plain_text(hidden)) - known
-    most = known + max(LEAST, OF_HIDDEN * new)
+    most = known + max(LEAST_TOKENS, HIDDEN_SHARE * new)
 
     def excess(text: str) -> float:
         tokens = counter.count(text) if counter else estimate(text)
         return max(tokens / budget_tokens, estimate(text) / most)
 
-    facts = worth_keeping(notebook.ledger(), known + USUAL * new)
+    facts = worth_keeping(notebook.ledger(), known + USUAL_SHARE * new)
     return fit(facts, min(budget_tokens, most), excess)
 
 
 def budget_in(window: int) -> int:
     """Return how many tokens a ledger may take of a context window; 0 is one that nobody knows."""
-    return int(max(SHARE * window, min(LEAST_OF_WINDOW, OF_WINDOW * window))) or BUDGET
+    return int(max(WINDOW_SHARE * window, min(SMALL_TOKENS, SMALL_SHARE * window))) or BUDGET

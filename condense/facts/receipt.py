@@ -27,10 +27,10 @@ FactKind = Literal[
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
 FactState = Literal["kept", "named", "recoverable", "missing"]
 STATES: tuple[FactState, ...] = get_args(FactState)
-FIRST = 5  # results of a search that are looked at
-MOST = 200  # facts of each kind, the newest; nobody reads more, and each is looked up
-LEAST = 8  # characters; a shorter command is a word that may stand anywhere
-AROUND = 40  # characters on each side with which a name was said
+FIRST_RESULTS = 5  # of a search that are looked at
+MOST_FACTS = 200  # of each kind, the newest; nobody reads more, and each is looked up
+LEAST_CHARS = 8  # a shorter command is a word that may stand anywhere
+AROUND_CHARS = 40  # on each side with which a name was said
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,10 @@ def receipt(
     ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
     tells whether a file still exists. What neither is there for is not recoverable.
     """
-    facts = _facts_in(hidden)
+    # Kind by kind, each fact once, where it was said last.
+    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}.values()
+    by_kind = [[fact for fact in told if fact.kind == kind] for kind in KINDS]
+    facts = [fact for alike in by_kind for fact in alike[-MOST_FACTS:]]
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = _files_of(kept)
     states = [_state(fact, shown, files) for fact in facts]
@@ -141,19 +144,12 @@ def receipt(
     for fact, state in zip(facts, states, strict=True):
         now = state
         if state == "missing":
-            first = [text_of(one.id) for one in search(fact.text, FIRST)] if search else []
+            first = [text_of(one.id) for one in search(fact.text, FIRST_RESULTS)] if search else []
             is_there = on_disk and fact.kind.endswith("_files") and on_disk(fact.text)
             if is_there or any(fact.needle in text for text in first):
                 now = "recoverable"
         found.append(replace(fact, state=now))
     return Receipt(tuple(found))
-
-
-def _facts_in(hidden: Sequence[Message]) -> list[Finding]:
-    """Return the facts, kind by kind, each once and where it was said last."""
-    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}
-    by_kind = {kind: [fact for fact in told.values() if fact.kind == kind] for kind in KINDS}
-    return [fact for facts in by_kind.values() for fact in facts[-MOST:]]
 
 
 def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
@@ -164,7 +160,7 @@ def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
         kind: FactKind = "edited_files" if file.edited else "read_files"
         yield Finding(kind, path, path, sources[path])
     for head in notebook.runs:
-        if len(head) >= LEAST and not is_lookup(head):
+        if len(head) >= LEAST_CHARS and not is_lookup(head):
             yield Finding("commands", head, head, sources[head])
     for failure in notebook.failures:
         line = failure.message.removesuffix("…")
@@ -177,8 +173,8 @@ def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
             needle = name.removesuffix("…")
             # With the words beside it in its line.
             end = at + len(needle)
-            start = max(at - AROUND, text.rfind("\n", max(0, at - AROUND), at) + 1)
-            context = text[start : end + AROUND].partition("\n")[0].strip()
+            start = max(at - AROUND_CHARS, text.rfind("\n", max(0, at - AROUND_CHARS), at) + 1)
+            context = text[start : end + AROUND_CHARS].partition("\n")[0].strip()
             yield Finding("names", name, needle, sources[request], context=context)
 
 

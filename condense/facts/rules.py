@@ -8,8 +8,8 @@ from condense.budget.language import language_in
 from condense.facts.texts import sentences
 from condense.messages import Message
 
-LONGEST = 300  # characters; a longer sentence is no rule but a text
-READ = 50_000  # characters of a text; nobody writes so many rules
+LONGEST_CHARS = 300  # a longer sentence is no rule but a text
+READ_CHARS = 50_000  # of a text; nobody writes so many rules
 _ENGLISH = (
     # What somebody or something never or always does is no rule.
     r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bthey )(?<!\bwho )\b(?:never|always)\b"
@@ -65,8 +65,8 @@ def language_spoken(messages: Sequence[Message]) -> str:
 def rules_in(text: str, language: str) -> Iterator[str]:
     """Yield the sentences that are rules by the words of one language; a question is none."""
     expression = _expression(language)
-    for sentence in sentences(text[:READ]) if expression else ():
-        is_short = len(sentence) <= LONGEST and not sentence.endswith(_QUESTION)
+    for sentence in sentences(text[:READ_CHARS]) if expression else ():
+        is_short = len(sentence) <= LONGEST_CHARS and not sentence.endswith(_QUESTION)
         if is_short and expression and expression.search(sentence):
             yield sentence
 

@@ -10,8 +10,8 @@ from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
-HEAD = 0.85  # of what stays of a long text; the rest is its end, where the question may be
-SHORTEST = 40  # characters; less of a text says nothing
+HEAD_SHARE = 0.85  # of what stays of a long text; the rest is its end, where the question may be
+SHORTEST_CHARS = 40  # less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
@@ -146,6 +146,6 @@ def shortened(text: str, tokens: float) -> str:
     size = estimate(text)
     if size <= tokens:
         return text
-    room = max(SHORTEST, int(len(text) * tokens / size) - len(GAP))
-    head = int(room * HEAD)
+    room = max(SHORTEST_CHARS, int(len(text) * tokens / size) - len(GAP))
+    head = int(room * HEAD_SHARE)
     return f"{text[:head].rstrip()}\n{GAP}\n{text[len(text) - room + head :].lstrip()}"

@@ -8,7 +8,7 @@ from condense.facts.calls import Call
 from condense.facts.ledger import Todo
 from condense.facts.texts import one_line
 
-TEXT = 100  # characters
+TEXT_CHARS = 100
 _TEXTS = ("content", "text", "subject", "title", "step", "task")
 _DONE = {"completed", "complete", "done", "x", "cancelled", "canceled", "deleted"}
 _ACTIVE = {"in_progress", "in-progress", "active", "-", "~"}
@@ -59,12 +59,12 @@ class TodoList:
             self._change(call)
 
     def _put(self, id_: str, text: str, status: str) -> None:
-        self._items[id_] = (one_line(text, TEXT), status.lower())
+        self._items[id_] = (one_line(text, TEXT_CHARS), status.lower())
 
     def _change(self, call: Call) -> None:
         given = call.arguments
         found = next((given[key] for key in ("taskId", "task_id", "id") if key in given), "")
-        id_ = "".join(str(found).split())[:TEXT]
+        id_ = "".join(str(found).split())[:TEXT_CHARS]
         text, status = [
             value if isinstance(value, str) else ""
             for value in (given.get("subject"), given.get("status"))

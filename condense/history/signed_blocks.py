@@ -31,10 +31,10 @@ def count_thinking_behind(effective: Sequence[Message], hidden: Iterable[str]) -
     return sum([is_thinking(block) for message in bound for block in message.blocks])
 
 
-def unbind(
+def stop_sending_thinking(
     messages: Iterable[Message], is_behind: Callable[[Message], bool]
 ) -> tuple[Message, ...]:
-    """Return the messages with the thinking in those behind a change no longer to be sent."""
+    """Return the messages, with those that ``is_behind`` a change tagged ``unbound``."""
     return tuple(
         [
             one.with_tags(unbound=True)

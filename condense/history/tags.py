@@ -9,7 +9,7 @@ from typing import Any
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import InForce, effective_history
-from condense.history.signed_blocks import unbind
+from condense.history.signed_blocks import stop_sending_thinking
 from condense.messages import Message, Tags
 
 _PARENTS = ("condense_parent", "truncation_parent")
@@ -34,9 +34,9 @@ def hide_behind(
     """Return the history with ``made``, a summary or marker, after the last message it hides.
 
     Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
-    Thinking behind the first of them is unbound. ``made`` gets the last one's position and, where
-    it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not here, and
-    NothingToCondense when none is effective.
+    Thinking behind the first of them is not sent any more. ``made`` gets the last one's position
+    and, where it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not
+    here, and NothingToCondense when none is effective.
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
@@ -55,8 +55,8 @@ def hide_behind(
         return message.with_tags(**parent)
 
     first = next(message for message in effective if message.id in targets)
-    unbound = unbind(messages, lambda one: one.order > first.order and one.id not in targets)
-    tags_changed = tuple(map(tagged, unbound)) if parent else unbound
+    sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in targets)
+    tags_changed = tuple(map(tagged, sent)) if parent else sent
     return _insert_after(tags_changed, targets, made)
 
 
@@ -102,10 +102,9 @@ def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     """Take back what ``made_id`` names; what it hid or cleared is visible again.
 
-    Thinking that was written since is unbound.
-
-    Raises UnknownMessage when nothing here has that id, and UndoRefused when it was already
-    taken back or when something later that is in force hides its summary or marker.
+    Thinking that was written since is not sent any more. Raises UnknownMessage when nothing here
+    has that id, and UndoRefused when it was already taken back or when something later that is in
+    force hides its summary or marker.
     """
     made = next((message for message in messages if made_id in _names(message.tags)), None)
     if made is None:
@@ -119,7 +118,7 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         gone = [name for name in _PARENTS if getattr(message.tags, name) == made_id]
         changes: dict[str, Any] = {"undone": True} if message is made else dict.fromkeys(gone)
         back.append(message.with_tags(**changes) if changes else message)
-    return unbind(back, lambda one: one.seq > made.seq)
+    return stop_sending_thinking(back, lambda one: one.seq > made.seq)
 
 
 def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
@@ -137,8 +136,8 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     hides, parent = frozenset(made.tags.hides), _parent(made.tags)
     visible = [message.id for message in effective_history(messages)]
     places = [place for place, id_ in enumerate(visible) if id_ in hides]
-    between = places[-1] - places[0] + 1 if places and parent else len(places)
-    if not places or not len(hides) == len(places) == between:
+    span = places[-1] - places[0] + 1 if places and parent else len(places)
+    if not places or not len(hides) == len(places) == span:
         raise RedoRefused("Not all that it hid is visible, or something else stands there now.")
     first = next(message for message in messages if message.id == visible[places[0]])
 
@@ -147,8 +146,8 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
             return message.with_tags(undone=False)
         return message.with_tags(**parent) if message.id in hides else message
 
-    unbound = unbind(messages, lambda one: one.order > first.order and one.id not in hides)
-    return tuple(map(again, unbound))
+    sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in hides)
+    return tuple(map(again, sent))
 
 
 def _names(tags: Tags) -> tuple[str | None, ...]:
@@ -219,9 +218,9 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
 
 
 def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
-    """Have ``made`` named by what it hid, where a summary or marker out of force took its place.
+    """Tag what ``made`` hid with its name again.
 
-    That one was written while ``made`` was rewound.
+    A summary or marker that was written while ``made`` was rewound may have put its name there.
     """
     name = "condense" if made.is_summary else "truncation"
     made_id = getattr(made.tags, f"{name}_id")

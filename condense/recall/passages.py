@@ -18,13 +18,15 @@ LEAST_FIT, FIT_OF_TOKEN = 0.01, 0.0004
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
 CAUTION, LEAST = 0.8, 80
+# Characters of a word that is rather left out than cut; many scripts put no space between words.
+_WORD = 30
 OPENING, CLOSING = "<recalled>", "</recalled>"
 _INTRODUCTION = (
     "Found in the hidden part of this conversation with the words of the message below. "
     "It may not matter here; whatever is said later holds."
 )
-# What a passage says can neither end the block nor look like the beginning of the next passage.
-_MISLEADING = re.compile(r"<(?=/\s*recalled>)|^\[(?=message \d)", re.IGNORECASE | re.MULTILINE)
+# What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
+_MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=\s*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
 _HEADING = re.compile(r"\n\n\[message (\d{1,10})(?:, ([^]\n]+))?\]\n")
 
@@ -117,9 +119,11 @@ def _told(passage: Passage, text: str) -> str:
 
 
 def _around(text: str, at: int, most: int) -> str:
-    """Return so many characters of a text around a place, with whole words."""
+    """Return so many characters of a text around a place, with whole words where it has such."""
     start = max(0, min(at - most // 2, len(text) - most))
-    return f"…{text[start : start + most].partition(' ')[2].rpartition(' ')[0]}…"
+    begin = text.find(" ", start, start + _WORD) + 1 or start
+    end = text.rfind(" ", start + most - _WORD, start + most)
+    return f"…{text[begin : end if end > begin else start + most]}…"
 
 
 def _place(passage: Passage) -> str:

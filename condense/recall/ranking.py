@@ -15,11 +15,11 @@ from itertools import combinations, pairwise
 from typing import Protocol
 
 from condense.recall.passages import Passage
-from condense.recall.words import Term, fold, terms_of
+from condense.recall.words import ASKED, MARKS, Term, fold, terms_of, words_of
 
-# Words that are looked for, messages of each, the newest, and those that are read for all words
+# Messages of each word that is looked for, the newest, and those that are read for all words
 # together; and the rarest words that are looked for in twos where they are usual.
-ASKED, MOST, READ, RAREST = 8, 96, 24, 3
+MOST, READ, RAREST = 96, 24, 3
 # Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
 # to a word of the question is cut into passages.
 PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
@@ -35,8 +35,9 @@ _NEAR, _FADING = 80, 25
 # A passage that asks only, or in the end, seldom holds the answer. Later is better, all else equal.
 _ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
-_MARKS = ("?", "？", "؟")
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
+# Of the words of two passages: with so many in common they say the same.
+_SAME = 0.8
 # How well passages fit what asks nothing, compared with a question, and its words at least.
 _TOLD, _TOLD_WORDS = 0.15, 2
 # Of what a word that only one message has tells: found, it is evidence.
@@ -73,7 +74,10 @@ class Index(Protocol):
 
 
 def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
-    """Return the passages that fit a question best, each of another message, the best first."""
+    """Return the passages that fit a question best, the best first.
+
+    Each is of another message, and says something else.
+    """
     terms = terms_of(question)
     telling = [term for term in terms if term.kind != "common"]
     # The longest are the rarest, mostly. Where all words are common, those are looked for.
@@ -90,14 +94,26 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
         _Question(
             terms,
             [weights[term] for term in terms],
-            asks=any(mark in question for mark in _MARKS),
+            asks=any(mark in question for mark in MARKS),
             evidence=_EVIDENCE * math.log(1 + 2 * (last - first + 1)),
         ),
     )
-    best: dict[int, Passage] = {}
-    for _score, passage in sorted(passages, key=lambda one: -one[0]):
-        best.setdefault(passage.seq, passage)
-    return list(best.values())[:limit]
+    return _different([one for _, one in sorted(passages, key=lambda one: -one[0])], limit)
+
+
+def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+    """Return the first passages, without those of the same message or with the same words."""
+    best: list[Passage] = []
+    seen: list[frozenset[str]] = []
+    for passage in passages:
+        if len(best) == limit:
+            break
+        words = frozenset(words_of(passage.text))
+        is_new = all(len(words & other) < _SAME * len(words | other) for other in seen)
+        if is_new and passage.seq not in [one.seq for one in best]:
+            best.append(passage)
+            seen.append(words)
+    return best
 
 
 def _promise(term: Term) -> tuple[bool, int]:
@@ -170,7 +186,7 @@ def _passages(
     total, newest = sum(weights), max(said, default=1)
     for seq, one in said.items():
         before = said.get(seq - 1)
-        asks = before and before.role != one.role and before.text.rstrip().endswith(_MARKS)
+        asks = before and before.role != one.role and before.text.rstrip().endswith(MARKS)
         for text, places in pieces[seq]:
             own = _best([places])
             fits = dict(own)
@@ -221,7 +237,7 @@ def _nearness(places: Places, weights: Sequence[float]) -> float:
 
 
 def _asking(text: str) -> float:
-    if not text.rstrip().endswith(_MARKS):
+    if not text.rstrip().endswith(MARKS):
         return 1
     return _ASKS if _QUESTION.fullmatch(text.strip()) else _ASKS_LAST
 

@@ -31,6 +31,12 @@ _TAILS = ("s", "es", "n", "en", "e")
 # Shorter words are looked for as they are, of longer ones this share of their letters.
 SHORTEST_STEM, STEM = 5, 0.7
 MOST_TERMS, LONGEST = 24, 500  # of a question; characters that are read for them
+ASKED = 8  # words of it that are asked of an index, the longest
+# Where a text has more, what it asks is looked for: in so many characters at either end, where the
+# questions have so many bytes.
+ENDS, LEAST_ASKED = 2_000, 20
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟])|\n+")
+MARKS = ("?", "？", "؟")
 AGAIN = 8  # times that a term is looked for in one text
 
 Kind = Literal["word", "stem", "pair", "sign", "common"]
@@ -89,12 +95,27 @@ WITHIN, ENDED = 0.5, 0.8
 def terms_of(question: str) -> list[Term]:
     """Return what to look for, in the order of the question, each once.
 
-    Common words are there too, since a text that has them beside the others fits better.
+    Common words are there too, since a text that has them beside the others fits better. Where
+    there is more than can be looked for, it is what the text asks, if anything, or how it begins.
     """
+    found = _all_terms(question)
+    words = sum([one.kind in {"word", "stem"} for one in found])
+    if words > ASKED or len(found) > MOST_TERMS or len(question) > LONGEST:
+        found = _all_terms(_questions_in(question) or question)
+    return found[:MOST_TERMS]
+
+
+def _questions_in(text: str) -> str:
+    """Return the sentences at either end of a text that ask, "" where they say too little."""
+    ends = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
+    asked = " ".join([one for one in _SENTENCE_END.split(ends) if one.endswith(MARKS)])
+    return asked[-LONGEST:] if len(asked.encode(errors="replace")) >= LEAST_ASKED else ""
+
+
+def _all_terms(question: str) -> list[Term]:
     words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
     common = common_words(words)
-    found = dict.fromkeys(term for word in words for term in _terms(word, common))
-    return list(found)[:MOST_TERMS]
+    return list(dict.fromkeys(term for word in words for term in _terms(word, common)))
 
 
 def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:

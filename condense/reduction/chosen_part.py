@@ -13,10 +13,10 @@ from condense.reduction.strategy import (
     ByModel,
     Split,
     Strategy,
+    carrying_reduction,
     instruction,
     make_reduction,
     opening,
-    stand_in,
     with_written,
 )
 from condense.summaries.summarizer import Kit
@@ -65,7 +65,7 @@ class ChosenMessages(ByModel):
         split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
         prompt = instruction(self, split, gauge, kit)
         written = await Writer(gauge, kit).write(hidden, prompt)
-        made = _stand_in(self, split, gauge, kit, written.summary)
+        made = _hide_part(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -96,7 +96,7 @@ class FromOriginals(ByModel):
         gauge = Gauge(situation, kit.counter)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
         written = await Writer(gauge, kit).write(situation.picked, prompt)
-        made = _stand_in(self, split, gauge, kit, written.summary)
+        made = _hide_part(self, split, gauge, kit, written.summary)
         return with_written(made, written, prompt, kit)
 
 
@@ -112,13 +112,13 @@ def alone(situation: Situation) -> Situation:
     return replace(situation, tokens=TokenCount(tokens))
 
 
-def _stand_in(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str) -> Reduction:
+def _hide_part(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str) -> Reduction:
     """Return the reduction in which a summary stands for a part from the midst of a history."""
     tags, head = Tags(condense_id=kit.new_id()), opening(summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:
         tags = Tags(truncation_id=tags.condense_id)
         head = opening(summary, "range_preface")
-    return stand_in(strategy, split, gauge, kit, (head,), tags=tags)
+    return carrying_reduction(strategy, split, gauge, kit, (head,), tags=tags)
 
 
 class ChosenResult(ByModel):

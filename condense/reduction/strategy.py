@@ -1,4 +1,4 @@
-"""Strategies: the shape that each has, what it may work with, and the summary that most make."""
+"""Strategies: what the condenser asks of each, and the steps of a reduction that they share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -153,7 +153,7 @@ def make_reduction(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What to hide, what stays after the summary, and how much of either nobody has read.
+    """What to hide, what stays after the summary, and what of both the model has not read.
 
     With ``keeps_first`` the summary carries the conversation's first message, word for word.
     """
@@ -165,9 +165,9 @@ class Split:
 
 
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
-    """Return the split at the first of ``cuts``, or of the unread tail, whose rest has room.
+    """Return the split at the first of ``cuts`` whose rest fits, or before the unread messages.
 
-    Below the limit any rest has; where not even the unread messages fit, everything is hidden.
+    Below the limit any rest fits; where not even the unread messages do, everything is hidden.
     Raises NothingToCondense where a summary of what is hidden would say nothing new.
     """
     situation, effective = gauge.situation, gauge.situation.effective
@@ -211,11 +211,11 @@ async def summarise(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) ->
     """Return the reduction that hides messages behind a summary of them by the model."""
     prompt = instruction(strategy, split, gauge, kit)
     written = await Writer(gauge, kit).write(split.hidden, prompt)
-    made = stand_in(strategy, split, gauge, kit, (opening(written.summary),))
+    made = carrying_reduction(strategy, split, gauge, kit, (opening(written.summary),))
     return with_written(made, written, prompt, kit)
 
 
-def stand_in(
+def carrying_reduction(
     strategy: Strategy,
     split: Split,
     gauge: Gauge,
@@ -227,7 +227,7 @@ def stand_in(
 ) -> Reduction:
     """Return the reduction in which ``head``, and what is carried over, stand for what is hidden.
 
-    Of the ``head``, the ``facts`` name a request as the user's own.
+    A request that ``facts``, blocks of the ``head``, give as the user's own is not carried again.
     """
     situation, effective = gauge.situation, gauge.situation.effective
     tags = tags or Tags(condense_id=kit.new_id())
@@ -242,7 +242,7 @@ def stand_in(
         room = room_beside(gauge, split.hidden, split.kept, (*head, *rest))
         first = carry_first(effective, room / 2, kit.counter)
     if split.unread:
-        # A summary may repeat the request by chance; only these name it as the user's.
+        # A summary may repeat the request by chance; only these give it as the user's.
         known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
         room = room_beside(gauge, split.hidden, split.kept, around)
         carried = carry_newest(effective, split.hidden, known, room, kit.counter)

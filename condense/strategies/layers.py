@@ -7,7 +7,7 @@ from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import SummaryFailed
 from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
-from condense.reduction.strategy import ByModel, opening, split_at, stand_in, with_written
+from condense.reduction.strategy import ByModel, carrying_reduction, opening, split_at, with_written
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
@@ -45,7 +45,7 @@ class Layers(ByModel):
         stack = [*layers_in(known), Layer(0, written.summary)]
         layers, notes = await self._merged(stack, asking, writer)
         head = (opening(), *[layer.block for layer in layers])
-        made = stand_in(self, split, gauge, kit, head)
+        made = carrying_reduction(self, split, gauge, kit, head)
         noting = replace(written, notes=(*written.notes, *notes))
         return with_written(made, noting, prompt, kit)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.reduction.carryover import facts_of
-from condense.reduction.strategy import ByRule, opening, split_at, stand_in
+from condense.reduction.strategy import ByRule, carrying_reduction, opening, split_at
 from condense.summaries.summarizer import Kit
 
 NO_FACTS = "The hidden messages held no request, file or command."
@@ -24,5 +24,5 @@ class LedgerAlone(ByRule):
         split = split_at(gauge)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
         head = (opening("" if facts else NO_FACTS), *facts)
-        made = stand_in(self, split, gauge, kit, head, facts=facts)
+        made = carrying_reduction(self, split, gauge, kit, head, facts=facts)
         return replace(made, summary="\n\n".join([block.text for block in facts]))

@@ -5,10 +5,10 @@ from condense.errors import NothingToCondense
 from condense.prompts import load_prompt
 from condense.reduction.strategy import (
     ByModel,
+    carrying_reduction,
     instruction,
     opening,
     split_at,
-    stand_in,
     with_written,
 )
 from condense.summaries.summarizer import Kit
@@ -44,5 +44,5 @@ class ProviderCompaction(ByModel):
             raise NothingToCondense(UNREAD)
         prompt = instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = stand_in(self, split, gauge, kit, (block, opening()))
+        made = carrying_reduction(self, split, gauge, kit, (block, opening()))
         return with_written(made, written, prompt, kit)

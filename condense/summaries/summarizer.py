@@ -162,9 +162,9 @@ class Kit:
     """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
 
     ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
-    every model call goes on the ``bill``. ``is_enough`` tells whether a reduction makes what
-    progress is asked for, where a strategy could go on. ``lacking`` is what an earlier summary of
-    the same attempt was rejected for, one sentence each.
+    every model call goes on the ``bill``. ``is_enough`` tells a strategy that could hide more
+    whether a reduction hides enough. ``lacking`` is what an earlier summary of the same attempt
+    was rejected for, one sentence each.
     """
 
     summarizer: Summarizer

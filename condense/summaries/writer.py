@@ -55,10 +55,14 @@ class Written:
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
-    """Return messages with tool calls and results as text, and without reasoning."""
-    if not [True for one in messages for block in one.blocks if not isinstance(block, TextBlock)]:
-        return tuple(messages)
-    answered = inject_synthetic_results(messages, INTERRUPTED)
+    """Return messages with tool calls and results as text, and without reasoning.
+
+    What held only at its moment is left out: it is nobody's words.
+    """
+    said = [lasting for one in messages if (lasting := one.lasting).blocks]
+    if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
+        return tuple(said)
+    answered = inject_synthetic_results(said, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
     return tuple(
         [tools_to_text(without_thinking(without_compaction(message))) for message in shown]

@@ -125,7 +125,7 @@ def measure_rewinding(conversation: Conversation) -> Row:
         )
 
     here, bare = beside(
-        partial(hidden_messages.rewind, conversation.pk, to_seq=LONGEST // 2),
+        partial(hidden_messages.rewind, conversation.pk, first_hidden_seq=LONGEST // 2),
         _update(conversation, "rewind_parent", since=LONGEST // 2),
         times=3,
         after=undo,

@@ -64,7 +64,7 @@ def live_through(conversation: Conversation) -> None:
     undo.put_back(condensation=attempt, index=0)
     talk(conversation, "East?", "Right.")
     undo.undo_condensation(condensation=attempt)
-    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=seventh)
+    rewound = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=seventh)
     rewind.undo_rewind(rewind=rewound)
     nonce = uuid.uuid4()
     started = lifecycle.start_turn(

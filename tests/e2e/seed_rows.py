@@ -93,7 +93,7 @@ def make_rows() -> str:
     )
     _ask(talk, "Try another way.")
     last = _answer(talk, condense.TextBlock("A memory view would do."))
-    rewind.rewind_conversation(conversation=talk, to_seq=last.seq - 1)
+    rewind.rewind_conversation(conversation=talk, first_hidden_seq=last.seq - 1)
     _ask(talk, "Go on with a `memoryview`.")
     _answer(talk, condense.TextBlock(ANSWER))
     _record(

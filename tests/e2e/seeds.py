@@ -89,7 +89,7 @@ def make_history() -> str:
         ("user", "Forget the compass."),
         ("assistant", "Nobody speaks of the astrolabe any more."),
     )
-    hidden_messages.rewind(talk.pk, to_seq=362)
+    hidden_messages.rewind(talk.pk, first_hidden_seq=362)
     append(talk, ("user", "What was the last entry?"), ("assistant", "It says: land in sight."))
     return f"/c/{talk.pk}/"
 
@@ -162,7 +162,7 @@ def make_tampered() -> str:
     talk = start("Tampered with")
     for number in range(1, 13):
         append(talk, ("user", f"text {number}"))
-        rewind.rewind_conversation(conversation=talk, to_seq=number)
+        rewind.rewind_conversation(conversation=talk, first_hidden_seq=number)
     QuerySet(AuditEntry).filter(conversation=talk, number=7).update(kind="seal")
     return f"/c/{talk.pk}/audit/"
 

@@ -15,7 +15,13 @@ from tests.e2e.server import Server
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 PATIENCE = 60_000  # milliseconds; the machine may be busy
-NETWORK = ("Failed to load resource", "WebSocket connection")
+# htmx tells so of requests that end with their page.
+NETWORK = (
+    "Failed to load resource",
+    "WebSocket connection",
+    "htmx:sendAbort",
+    "htmx:afterRequest",
+)
 
 Connect = Callable[[WebSocketRoute], object]
 

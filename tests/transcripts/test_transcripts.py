@@ -111,7 +111,7 @@ def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
     assert async_to_sync(continue_with)(imported, "And after that?") == "succeeded"
     assert anthropic_standin.problems == []
     undo.undo_condensation(condensation=attempt)
-    rewind.rewind_conversation(conversation=imported, to_seq=first_new(imported))
+    rewind.rewind_conversation(conversation=imported, first_hidden_seq=first_new(imported))
     assert digest(imported) == before
 
 

@@ -50,15 +50,15 @@ class AnthropicProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = anthropic
-    reply = Reply
+    reply_class = Reply
     path = "/v1/messages"
     models_path = "/v1/models?limit=1000"
     request_id = "request-id"
     headers_variable = "ANTHROPIC_CUSTOM_HEADERS"
     # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
-    silence = 120.0
+    byte_timeout = 120.0
     # … but pings alone must not keep a call alive for ever.
-    eventless = 900.0
+    event_timeout = 900.0
 
     @cached_property
     def writer(self) -> RequestWriter:
@@ -100,8 +100,8 @@ class AnthropicProvider(SdkProvider):
             body=error.body,
         )
 
-    def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Whether the next request leaves out what this one was refused for.
+    def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
+        """Leave what this request was refused for out of the next one; False where nothing is.
 
         A compaction is not made, or not taken back: it was signed for another model, system prompt
         or set of tools, or other words. Thinking of the history is not taken back either. A server

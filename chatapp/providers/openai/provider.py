@@ -49,13 +49,13 @@ class OpenAIProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = openai
-    reply = Reply
+    reply_class = Reply
     path = "/chat/completions"
     models_path = "/models"
     request_id = "x-request-id"
     headers_variable = "OPENAI_CUSTOM_HEADERS"
     # A local server says nothing while it reads a long prompt, which may take minutes.
-    silence = eventless = 600.0
+    byte_timeout = event_timeout = 600.0
 
     @cached_property
     def writer(self) -> RequestWriter:
@@ -115,8 +115,8 @@ class OpenAIProvider(SdkProvider):
         )
 
     @override
-    def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Whether the next request leaves out what this one was refused for."""
+    def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
+        """Leave what this request was refused for out of the next one; False where nothing is."""
         return refusal.status in _REFUSALS and self.writer.adapt(refusal.said)
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
+from chatapp.agent.ports import CallOpening, CallRecord, PartialReply, ReplyReader
 from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import NO_LINE, Asking, Line, ToolOutcome, ToolSpec
 
@@ -99,7 +99,7 @@ class ListJournal:
     async def withdraw_call(self, number: int) -> None:
         del self.open[number]
 
-    def keep_draft(self, number: int, read: Callable[[], PartialReply], *, at_once: bool) -> None:
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         assert number in self.open
         self.drafts.append(read())
 

@@ -52,7 +52,7 @@ owner = User.objects.get()
 talk = conversations.start_conversation(owner=owner, title="Asked about")
 for number in range(3):
     end(ask(talk, f"Question {number}?"), "An answer. " * 50)
-went_back = rewind.rewind_conversation(conversation=talk, to_seq=5)
+went_back = rewind.rewind_conversation(conversation=talk, first_hidden_seq=5)
 turn = talk.turns.first()
 question = Question.objects.create(turn=turn, seq=1, place=0, kind="permission", tool="x")
 accounts.preferences_of(owner)

@@ -217,7 +217,7 @@ async def pin_rule(conversation: Conversation) -> None:
 
 async def rewind(conversation: Conversation) -> None:
     """Go back to before the second question."""
-    await sync_to_async(rewind_conversation)(conversation=conversation, to_seq=3)
+    await sync_to_async(rewind_conversation)(conversation=conversation, first_hidden_seq=3)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def rows(conversation: Conversation) -> list[str]:
 
 def go_back(conversation: Conversation) -> None:
     """Rewind to the beginning."""
-    rewind.rewind_conversation(conversation=conversation, to_seq=1)
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
 
 
 def undo_attempt(conversation: Conversation) -> None:
@@ -95,7 +95,7 @@ def test_going_back_is_refused_as_soon_as_the_turn_is_open(
     conversation: Conversation, back: Callable[[Conversation], None]
 ) -> None:
     """Whether or not an attempt has begun: check and write are one transaction on one row."""
-    hidden_messages.rewind(conversation.pk, to_seq=3)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=3)
     nonce = uuid.uuid4()
     turn = condensation_turns.open_condensing(conversation=conversation, nonce=nonce)
     assert turn

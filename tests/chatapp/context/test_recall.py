@@ -213,7 +213,7 @@ def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) ->
     hidden_messages.undo_reduction(made)
     assert sent() == plain
     hidden_messages.redo_reduction(made)
-    hidden_messages.rewind(conversation.pk, to_seq=made.seq)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=made.seq)
     assert sent() == plain
 
 
@@ -235,6 +235,14 @@ def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
     summarise(conversation)
     assert FACT in asked(conversation)
     assert asked(conversation, replaces=turn.question_seq) == ""
+
+
+def test_what_was_erased_is_not_recalled(conversation: Conversation) -> None:
+    """An operator empties what a message says (docs/audit.md)."""
+    hide(conversation, FACT)
+    assert FACT in asked(conversation)
+    conversation.messages.filter(content__icontains="heliotrope").update(content="")
+    assert asked(conversation) == ""
 
 
 def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> None:

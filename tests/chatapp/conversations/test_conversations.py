@@ -100,7 +100,7 @@ def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say:
     say("user", "Hello")
     Turn.objects.create(conversation=conversation)
     with pytest.raises(errors.Refused, match="Stop it first"):
-        rewind.rewind_conversation(conversation=conversation, to_seq=1)
+        rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
 
 
 def test_a_rewind_is_undone_until_something_new_is_written(
@@ -109,14 +109,14 @@ def test_a_rewind_is_undone_until_something_new_is_written(
     """Then the refusal says why; of two, the latest comes first, or a gap would open between."""
     talk(conversation, "One", "Two", "Three", "Four", "Five", "Six")
     before = message_store.read_effective(conversation.pk)
-    later = rewind.rewind_conversation(conversation=conversation, to_seq=5)
-    earlier = rewind.rewind_conversation(conversation=conversation, to_seq=3)
+    later = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=5)
+    earlier = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=3)
     with pytest.raises(errors.Refused):
         rewind.undo_rewind(rewind=later)
     for one in (earlier, later):
         rewind.undo_rewind(rewind=one)
     assert message_store.read_effective(conversation.pk) == before
-    record = rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    record = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=2)
     say("user", "something new")
     with pytest.raises(errors.Refused, match="Something new"):
         rewind.undo_rewind(rewind=record)

@@ -84,7 +84,7 @@ def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
     """Nothing that is not there, that was rewound, or that the engine wrote."""
     say("user", RULE)
     say("assistant", "Noted.")
-    rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=2)
     say("assistant", "Yes.")
     made = summarise(conversation)
     for seq in (0, 2, made.seq, 10**30):
@@ -145,7 +145,7 @@ def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, sa
     first = say("user", RULE)
     second = say("assistant", "Noted.")
     made = carrying(conversation, first, second)
-    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=made.seq)
+    rewound = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=made.seq)
     pin_message(conversation=conversation, seq=1)
     with pytest.raises(errors.Refused, match="would not see message 1"):
         rewind.undo_rewind(rewind=rewound)
@@ -215,7 +215,7 @@ def test_rules_and_passages_outlive_export_and_import(
     written = "".join(write_markdown(conversation))
     assert f"*Your rule*\n\n```\n{RULE}\n```" in written
     assert "*Passage*\n\n```\n8080\n```" in written
-    rewind.rewind_conversation(conversation=conversation, to_seq=1)
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
     assert seen(conversation) == before[1:]
 
 
@@ -260,14 +260,14 @@ def test_a_rule_stays_where_a_rewind_goes_to_before_it(
         say("user", text)
         say("assistant", "Yes.")
         pin_rule(conversation=conversation, text=text)
-    preview = rewind.preview_rewind(conversation=conversation, to_seq=2)
+    preview = rewind.preview_rewind(conversation=conversation, first_hidden_seq=2)
     assert preview.messages_hidden == 3
-    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    rewound = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=2)
     rules = [f"<pinned_rule>\n{text}\n</pinned_rule>" for text in ("One", "Two")]
     assert seen(conversation) == ["One", *rules]
     rewind.undo_rewind(rewind=rewound)
     assert seen(conversation) == ["One", "Yes.", rules[0], "Two", "Yes.", rules[1]]
-    rewind.rewind_conversation(conversation=conversation, to_seq=3)
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=3)
     assert seen(conversation) == ["One", "Yes.", rules[1]]
     assert problems(conversation) == []
     assert not [*integrity.find_problems()]

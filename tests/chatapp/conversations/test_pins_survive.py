@@ -177,7 +177,7 @@ class Somebody:
     def rewind(self, place: int) -> None:
         if seqs := self.places():
             seq = seqs[place % len(seqs)]
-            rewind_conversation(conversation=self.conversation, to_seq=seq)
+            rewind_conversation(conversation=self.conversation, first_hidden_seq=seq)
             self.dropped.add(seq)
 
     def undo_rewind(self) -> None:

@@ -177,5 +177,5 @@ def test_files_that_can_not_be_brought_back_keep_the_messages_too(
     message_store.append_message(conversation.pk, message, tokens=1, turn=turn)
     Checkpoint.objects.create(turn=turn, seq=1, name="0" * 40)
     with pytest.raises(errors.Refused, match="Nothing was changed"):
-        rewind.rewind_conversation(conversation=conversation, to_seq=1, files=True)
+        rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1, files=True)
     assert not Rewind.objects.exists()

@@ -126,7 +126,9 @@ class Person:
     async def rewind(self, place: int) -> None:
         if seqs := await self.places():
             seq = seqs[place % len(seqs)]
-            await sync_to_async(rewind_conversation)(conversation=self.conversation, to_seq=seq)
+            await sync_to_async(rewind_conversation)(
+                conversation=self.conversation, first_hidden_seq=seq
+            )
 
     async def pin(self, place: int, on: bool) -> None:
         if seqs := await self.places():

@@ -210,7 +210,7 @@ def test_what_is_written_while_somebody_looks_is_no_problem(record: Conversation
     def write(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if "auditentry" in sql and not written:
             written.append(sql)
-            rewind.rewind_conversation(conversation=record, to_seq=3)
+            rewind.rewind_conversation(conversation=record, first_hidden_seq=3)
         return execute(sql, *rest)
 
     with connection.execute_wrapper(write):

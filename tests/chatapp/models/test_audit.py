@@ -92,7 +92,7 @@ def test_what_fails_leaves_no_entry(conversation: Conversation, say: Say) -> Non
     """It is part of the transaction of what it tells."""
     say("user", "Hello.")
     with transaction.atomic():
-        rewind.rewind_conversation(conversation=conversation, to_seq=1)
+        rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
         transaction.set_rollback(True)
     assert entries(conversation) == []
     assert problems(conversation) == []

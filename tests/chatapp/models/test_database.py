@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Turn
-from chatapp.models.database import insert, run, select
+from chatapp.models.database import execute, insert, select
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 
@@ -56,11 +56,11 @@ def test_rows_come_with_those_that_are_joined(
 def test_a_change_returns_what_it_is_asked_for(conversation: Conversation) -> None:
     """Keys and moments are written as Django writes them."""
     now, sql = timezone.now(), "UPDATE chatapp_conversation SET updated_at = %s WHERE id = %s"
-    assert run(sql, now, conversation.pk) == []
+    assert execute(sql, now, conversation.pk) == []
     conversation.refresh_from_db()
     assert conversation.updated_at == now
-    assert run(f"{sql} RETURNING last_seq", now, conversation.pk) == [(0,)]
-    assert run(f"{sql} RETURNING last_seq", now, uuid.uuid4()) == []
+    assert execute(f"{sql} RETURNING last_seq", now, conversation.pk) == [(0,)]
+    assert execute(f"{sql} RETURNING last_seq", now, uuid.uuid4()) == []
 
 
 def test_an_inserted_row_is_as_one_that_was_saved(conversation: Conversation) -> None:

@@ -165,7 +165,7 @@ def test_the_index_follows_every_change(conversation: Conversation, alice: User,
     assert len(found(alice, "compass")) == 3
     Message.objects.filter(seq=1).update(content="astrolabe")
     assert (len(found(alice, "compass")), found(alice, "astrolabe")) == (2, [1])
-    hidden_messages.rewind(conversation.pk, to_seq=1)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=1)
     assert len(found(alice, "compass")) == 2
     conversation.delete()
     assert found(alice, "compass") == []

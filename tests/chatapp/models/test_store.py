@@ -140,7 +140,7 @@ class Twin:
         if not there:
             return
         target = there[place % len(there)]
-        record = hidden_messages.rewind(self.conversation.pk, to_seq=target.seq)
+        record = hidden_messages.rewind(self.conversation.pk, first_hidden_seq=target.seq)
         self.history = condense.rewind(self.history, target.id, rewind_id=record.pk.hex)
 
     def undo_rewind(self, _argument: int) -> None:

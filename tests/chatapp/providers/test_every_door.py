@@ -189,7 +189,7 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door) -> None:
 async def test_a_server_that_says_nothing_is_given_up(door: Door, standin: Standin) -> None:
     """After as long as the provider allows for silence."""
     standin.reply("One two three four five", gate=Gate())
-    provider = door.provider(standin, silence=0.05)
+    provider = door.provider(standin, byte_timeout=0.05)
     with pytest.raises(ProviderError, match="stopped answering"):
         await listen(provider, request("Hi"))
 

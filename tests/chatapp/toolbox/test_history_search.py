@@ -158,7 +158,7 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
     assert [one.seq for one in found] == [2, 1]
     assert [one.seq for one in history_search.search(other.pk, "heliotrope", 8)] == [1]
     assert history_search.read(conversation.pk, 2) == "Heliotrope, noted."
-    hidden_messages.rewind(conversation.pk, to_seq=2)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=2)
     assert [one.seq for one in history_search.search(conversation.pk, "heliotrope", 8)] == []
     assert history_search.read(conversation.pk, 2) is None
     assert history_search.search(uuid.uuid4(), "heliotrope", 8) == []

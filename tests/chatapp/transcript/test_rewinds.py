@@ -33,7 +33,7 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
     talk(say, 3)
     fail(conversation)
     talk(say, 2)
-    rewind_conversation(conversation=conversation, to_seq=2)
+    rewind_conversation(conversation=conversation, first_hidden_seq=2)
     fail(conversation)
     _first, rewound, failed = row_pages.page(conversation).rows
     assert isinstance(failed, FailureRow)
@@ -45,7 +45,7 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
 def test_an_undone_rewind_stays_on_record(conversation: Conversation, say: Say) -> None:
     """As one line after what it had hidden; a later rewind takes it along."""
     talk(say, 4)
-    record = rewind_conversation(conversation=conversation, to_seq=3)
+    record = rewind_conversation(conversation=conversation, first_hidden_seq=3)
     undo_rewind(rewind=record)
     talk(say, 1)
     kinds = [type(row) for row in rows(conversation)]
@@ -53,7 +53,7 @@ def test_an_undone_rewind_stays_on_record(conversation: Conversation, say: Say) 
     (line,) = rewinds(conversation)
     assert (line.words, line.undoable, line.slim, line.rows) == ("2 messages", False, True, ())
     assert line.rewind.undone_at
-    rewind_conversation(conversation=conversation, to_seq=2)
+    rewind_conversation(conversation=conversation, first_hidden_seq=2)
     (outer,) = rewinds(conversation)
     assert not outer.rewind.undone_at
     assert [row for row in outer.rows if isinstance(row, RewindRow)] == [line]
@@ -64,7 +64,7 @@ def test_a_rewind_longer_than_a_page_says_once_what_it_hid(
 ) -> None:
     """The page that has its beginning has its figures and its button."""
     talk(say, 12)
-    rewind_conversation(conversation=conversation, to_seq=3)
+    rewind_conversation(conversation=conversation, first_hidden_seq=3)
     page = row_pages.page(conversation, limit=5)
     (rest,) = page.rows
     first = row_pages.page(conversation, before=page.older, limit=20).rows[-1]

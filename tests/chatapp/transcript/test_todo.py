@@ -37,7 +37,7 @@ def test_the_last_list_stands(conversation: Conversation, browser: Client) -> No
     assert (todo.done, todo.current) == (2, "Test")
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
     assert "2 of 3" in page
-    hidden_messages.rewind(conversation.pk, to_seq=second)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=second)
     earlier = environment_details.read_todo(conversation)
     assert earlier
     assert (earlier.done, earlier.current) == (1, "Test")

@@ -103,7 +103,7 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
 ) -> None:
     """It has no place without it."""
     end(ask(conversation), status=FAILED)
-    record = rewind.rewind_conversation(conversation=conversation, to_seq=1)
+    record = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
     (rewound,) = row_pages.page(conversation).rows
     assert isinstance(rewound, RewindRow)
     assert [type(row) for row in rewound.rows] == [MessageRow, TurnRow]

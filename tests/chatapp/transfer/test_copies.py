@@ -59,7 +59,7 @@ def test_a_copy_has_what_is_part_of_the_conversation(conversation: Conversation,
     put_on_record(conversation, at_seq=3, message=made, summary="They said hello.", tokens_after=9)
     say("user", "Go on.")
     say("assistant", "Gone.")
-    hidden_messages.rewind(conversation.pk, to_seq=6)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=6)
     assert [(label, said[:1]) for label, said in texts(conversation)] == [
         ("You", ["Hello"]),
         ("Agent", ["Let me look."]),

@@ -35,7 +35,7 @@ def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) ->
 def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
     """A turn that failed and went with a rewind is no part of the talk."""
     failed = end(ask(conversation, "Why?"), status=FAILED)
-    rewind.rewind_conversation(conversation=conversation, to_seq=failed.question_seq)
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=failed.question_seq)
     with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
 

@@ -89,7 +89,7 @@ def test_what_is_asked_for_several_times_at_once_is_done_once(
         case "rewind":
             form, named = {"to_seq": "2", "key": str(uuid.uuid4())}, []
         case "undo_rewind":
-            named = [rewind_conversation(conversation=talk, to_seq=2).pk]
+            named = [rewind_conversation(conversation=talk, first_hidden_seq=2).pk]
         case "switch_version":
             end(ask(talk, "Why?"), "Because.")
             end(ask(talk, "Why not?", replaces=5), "Because not.")
@@ -128,7 +128,7 @@ def test_a_key_of_another_conversation_is_refused(
     """Nothing is changed here or there."""
     say("user", "One.")
     other = Conversation.objects.create(owner=conversation.owner)
-    form = {"to_seq": "1", "key": str(hidden_messages.rewind(other.pk, to_seq=1).pk)}
+    form = {"to_seq": "1", "key": str(hidden_messages.rewind(other.pk, first_hidden_seq=1).pk)}
     answer = browser.post(reverse("rewind", args=[conversation.pk]), form, headers=HTMX)
     assert (answer.status_code, "another conversation" in answer.text) == (422, True)
     assert not Message.objects.get(seq=1).hidden

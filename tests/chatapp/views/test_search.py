@@ -64,7 +64,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     marker = condense.Message(role="user", content="cut", tags=tags)
     cut = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
-    hidden_messages.rewind(conversation.pk, to_seq=5)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
     message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     assert sorted(facts(search(browser, "compass"))) == [
@@ -94,7 +94,7 @@ def test_what_was_set_aside_says_why(
 ) -> None:
     """Going back is not the only reason: there may be another version now."""
     say("user", "compass")
-    Rewind.objects.filter(pk=hidden_messages.rewind(conversation.pk, to_seq=1).pk).change(
+    Rewind.objects.filter(pk=hidden_messages.rewind(conversation.pk, first_hidden_seq=1).pk).change(
         cause=cause
     )
     assert facts(search(browser, "compass")) == [f"You · {words}"]

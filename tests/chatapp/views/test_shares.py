@@ -68,7 +68,7 @@ def test_what_came_after_it_was_shared_and_what_was_rewound_is_not_shown(
     """A new link shows the rest, and then the old one opens nothing."""
     say("user", "My number is 1234.")
     assert "1234" not in Client().get(link).text
-    hidden_messages.rewind(conversation.pk, to_seq=2)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=2)
     assert "Up." not in Client().get(link).text
     token = conversations.share_conversation(conversation=conversation)
     assert Client().get(reverse("shared", args=[token])).status_code == 200

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from condense.facts.ledger import FileUse, Ledger
 from condense.facts.markdown import render
 from condense.facts.notebook import ledger
-from condense.facts.receipt import KINDS, MOST, Receipt, receipt
+from condense.facts.receipt import KINDS, MOST_FACTS, Receipt, receipt
 from condense.facts.texts import Shown, plain
 from condense.messages import Message, TextBlock
 from condense.recall.memory import MemoryRecall
@@ -191,7 +191,7 @@ def test_only_the_newest_facts_of_a_kind_are_looked_up() -> None:
     """However many names a message has, and however long it is."""
     names = [f"name_{number}" for number in range(1_000)]
     found = receipt(Session().says(" ".join(names)).messages, "")
-    assert len(found.findings) == MOST
+    assert len(found.findings) == MOST_FACTS
     many = Session().says(" ".join(f"name_{number}" for number in range(80_000))).messages
     few = Session().says(" ".join(f"name_{number}" for number in range(10_000))).messages
     assert_cheap(lambda: receipt(many, ""), lambda: receipt(few, ""), LINEAR)

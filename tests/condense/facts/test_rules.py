@@ -4,7 +4,7 @@ import pytest
 
 from condense.facts.notebook import Notebook
 from condense.facts.receipt import receipt
-from condense.facts.rules import LONGEST, rules_in
+from condense.facts.rules import LONGEST_CHARS, rules_in
 from condense.facts.texts import sentences
 from tests.condense.sessions import Session
 
@@ -40,7 +40,7 @@ def test_a_rule_is_told_by_the_words_of_its_language(language: str, rule: str) -
 )  # fmt: skip
 def test_a_question_an_opinion_or_a_name_is_no_rule(text: str) -> None:
     """It asks for nothing to be kept to; a long sentence is a text, what ends a long one unread."""
-    assert len(text) <= LONGEST or "never" in text
+    assert len(text) <= LONGEST_CHARS or "never" in text
     assert [*rules_in(text, "en")] == []
 
 

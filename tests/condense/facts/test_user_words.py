@@ -160,7 +160,7 @@ def test_a_mark_says_what_of_a_result_the_user_said() -> None:
     result = ToolResultBlock("t", f"Denied. They say: {words}", True, {"user_words": words})
     talk = [Message("assistant", (call,)), Message("user", (result,))]
     facts = gather(talk)
-    assert (facts.requests[0].text, facts.failures) == (words, ())
+    assert (facts.requests[0].text, facts.failures, facts.runs) == (words, (), ())
     found = receipt([Message("user", "It is what you and I want."), *talk], "").findings
     assert [p.text for p in found if p.kind == "constraints"] == [words]
 

@@ -56,6 +56,18 @@ def test_a_question_is_asked_in_other_forms_than_its_answer(said: str, words: st
     assert found(recall(said), words)[0] == said
 
 
+@pytest.mark.parametrize("size", [10, 200, 9_000])
+@pytest.mark.parametrize(
+    "words", ["How is the vault opened? {}", "{} How is the vault opened?\nOK"]
+)
+def test_of_a_long_message_the_question_is_looked_for(words: str, size: int) -> None:
+    """Wherever it stands, not the longer words beside it; "Right?" alone asks for too little."""
+    said = "Ada opens the vault in Lisbon."
+    talk = " ".join([f"Colleague{number} discusses arrangements." for number in range(size)])
+    assert found(recall(said), words.format(talk))[0] == said
+    assert found(recall(said), f"Open the vault in Lisbon. {'So. ' * size} Right?")[0] == said
+
+
 @pytest.mark.parametrize("words", ["", "?!", "zebra", "som", "x" * 9_000, "\ud800"])
 def test_what_nobody_said_is_not_found(words: str) -> None:
     """Nothing is an error."""
@@ -82,6 +94,15 @@ def test_where_all_words_are_common_those_are_looked_for() -> None:
 def test_the_best_comes_first(best: str, worse: str, words: str) -> None:
     """Rare words, words near each other, a statement before a question, the later of two."""
     assert found(recall(worse, "And so on.", best), words)[0] == best
+
+
+def test_what_is_said_again_is_told_once() -> None:
+    """Of messages with the same words the best is enough; one with another word is another."""
+    search = recall("The crane lifts nine tons.", "The crane lifts nine tons!", "A crane sleeps.")
+    assert found(search, "What does the crane lift?")[:2] == [
+        "The crane lifts nine tons!",
+        "A crane sleeps.",
+    ]
 
 
 def test_a_reply_is_found_by_what_it_answers() -> None:

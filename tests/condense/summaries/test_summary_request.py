@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from condense import (
+    BESIDE,
+    ENVIRONMENT,
     INTERRUPTED,
+    RECALLED,
     Block,
     CutChunk,
     ImageBlock,
@@ -212,6 +215,15 @@ async def test_without_a_cache_it_is_plain_text() -> None:
     assert not model.requests[0].aligned
     assert model.requests[0].tools == ()
     assert model.requests[0].system == load_prompt("summary_system")
+
+
+async def test_plain_text_has_nothing_that_held_only_at_its_moment() -> None:
+    """What was recalled would look like the user's words there."""
+    beside = [TextBlock(f"<{kind}>", {BESIDE: {"kind": kind}}) for kind in (ENVIRONMENT, RECALLED)]
+    asked = Message("user", (*beside, TextBlock("How much are the caves?")))
+    sent = words(await shown([asked, A, *chat(6)]))
+    assert "How much are the caves?" in sent
+    assert not [kind for kind in (ENVIRONMENT, RECALLED) if f"<{kind}>" in sent]
 
 
 async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() -> None:
