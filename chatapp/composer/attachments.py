@@ -132,8 +132,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
         return _image(name, data)
     facts: dict[str, object] = {"size": len(data)}
     if documents.is_pdf(data):
-        pdf = _pdf(name, data)
-        text, facts["pages"] = pdf.text, pdf.pages
+        text, facts["pages"] = _pdf(name, data)
     else:
         text = _text(name, data)
     if not text.strip():
@@ -177,7 +176,7 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 
 
-def _pdf(name: str, data: bytes) -> documents.Pdf:
+def _pdf(name: str, data: bytes) -> tuple[str, int]:
     try:
         return documents.read_pdf(data)
     except ToolError as error:

@@ -31,7 +31,6 @@ class Found:
     """A file, or a folder, whose ``path`` ends with a slash; ``mention`` is how it is written."""
 
     path: str
-    is_folder: bool
 
     @property
     def mention(self) -> str:
@@ -67,9 +66,9 @@ def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[Fou
     try:
         for entry in itertools.islice(workspace.walk(".", without=ignored), MOST_LOOKED_AT):
             if entry.kind == "folder" and not entry.closed:
-                yield Found(f"{entry.path}/", is_folder=True)
+                yield Found(f"{entry.path}/")
             elif entry.kind == "file" and not entry.closed and not ignored(entry.path):
-                yield Found(entry.path, is_folder=False)
+                yield Found(entry.path)
     except ToolError:
         return
 
@@ -170,15 +169,14 @@ def _path_in(workspace: Workspace, written: str) -> str:
 
 
 def _block(workspace: Workspace, path: str, room: int) -> condense.Block:
+    what = "file"
     if Path(workspace.root, *workspace.locate(path)).is_dir():
-        wanted = list_files.Arguments(path, recursive=True)
-        return _text(f"{path.rstrip('/')}/", list_files.run(workspace, wanted), room, "folder")
-    read = read_file.run(workspace, read_file.Arguments(path))
-    if isinstance(read, ToolOutcome):
-        return image_block(path, read.images[0], mention="image")
-    return _text(path, read, room, "file")
-
-
-def _text(path: str, text: str, room: int, what: str) -> condense.TextBlock:
+        path, what = f"{path.rstrip('/')}/", "folder"
+        text = list_files.run(workspace, list_files.Arguments(path, recursive=True))
+    else:
+        read = read_file.run(workspace, read_file.Arguments(path))
+        if isinstance(read, ToolOutcome):
+            return image_block(path, read.images[0], mention="image")
+        text = read
     shown = text if len(text) <= room else LEFT_OUT.format(size=MOST_TEXT - room)
     return file_block(path, shown, mention=what)

@@ -258,30 +258,22 @@ class AttemptLog:
         """Complete the record of an attempt that was taken back."""
         await self._end(attempt, Condensation.Status.CANCELLED, fell_back_to="")
 
-    async def _end(
-        self, attempt: condense.Attempt, status: str, **said: str
-    ) -> None:
+    async def _end(self, attempt: condense.Attempt, status: str, **said: str) -> None:
         await self.saver.save(self._give_up, attempt, status, **said)
         self._announce(attempt, status, fell_back=bool(said["fell_back_to"]))
 
-    def _announce(
-        self, attempt: condense.Attempt, status: str, *, fell_back: bool = False
-    ) -> None:
+    def _announce(self, attempt: condense.Attempt, status: str, *, fell_back: bool = False) -> None:
         note_condensation(self._trigger(attempt), attempt.kind, status)
         ended = events.CondensingEnded(attempt.kind, status)
         self.audience.publish(events.CondensingFellBack() if fell_back else ended)
 
     @transaction.atomic
-    def _give_up(
-        self, attempt: condense.Attempt, status: str, **columns: object
-    ) -> None:
+    def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)
 
-    def _finish(
-        self, attempt: condense.Attempt, status: str, **columns: object
-    ) -> None:
+    def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
         Condensation.objects.filter(pk=attempt.id).change(

@@ -144,18 +144,13 @@ def _from_zip(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             # The upper half has the file's type where a Unix packed it: a link is 0o12.
             kind = info.external_attr >> 28
             if not info.is_dir() and kind in {0, 0o10}:
+                # A little more than a file may have: what is said of its size may lie.
+                data = bytearray()
                 with archive.open(info) as entry:
-                    data = _read_entry(entry)
+                    while len(data) <= MAX_FILE and (piece := entry.read(_PIECE)):
+                        data += piece
                 total.add(size=len(data))
-                yield info.filename, data
-
-
-def _read_entry(entry: IO[bytes]) -> bytes:
-    """Return an entry, or a little more than a file may have: what is said of its size may lie."""
-    data = bytearray()
-    while len(data) <= MAX_FILE and (piece := entry.read(_PIECE)):
-        data += piece
-    return bytes(data)
+                yield info.filename, bytes(data)
 
 
 def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:

@@ -240,13 +240,11 @@ def as_text(path: str, data: bytes) -> str:
 
 def is_text(data: bytes) -> bool:
     """Whether this is UTF-8 without NUL bytes."""
-    if b"\0" in data:
-        return False
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
-    return True
+    return b"\0" not in data
 
 
 def open_in(folder: int, name: str) -> int:

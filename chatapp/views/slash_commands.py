@@ -57,7 +57,10 @@ def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
     """Return the paths of the workspace that go best with what was typed."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
     found = find_paths(Workspace(workspace_of(conversation)), typed)
-    paths = [{"path": one.path, "mention": one.mention, "folder": one.is_folder} for one in found]
+    paths = [
+        {"path": one.path, "mention": one.mention, "folder": one.path.endswith("/")}
+        for one in found
+    ]
     return JsonResponse({"paths": paths})
 
 

@@ -8,8 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import condense
 from chatapp.agent.tool_port import Access, Policy, ToolSpec
@@ -85,15 +85,6 @@ class Definition:
     schema: Mapping[str, Any]
     read_only: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as it is stored."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what was stored."""
-        return cls(**stored)
-
     def spec(self, server: Server) -> ToolSpec:
         """Return the tool as the model is told about it; a person is asked unless they said else.
 
@@ -116,10 +107,6 @@ class Listing:
 
     definitions: tuple[Definition, ...]
     left_out: tuple[str, ...] = ()
-
-    def find(self, tool: str) -> Definition | None:
-        """Return a tool by the name that its server gives it."""
-        return next((one for one in self.definitions if one.tool == tool), None)
 
 
 def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
