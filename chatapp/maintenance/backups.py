@@ -85,7 +85,14 @@ def write_backup(source: Source, path: Path) -> Backup:
     backup has left in that folder that was killed is removed first.
     """
     backup = Backup()
-    _remove_left(path.parent)
+    for left in path.parent.glob(f"{_DRAFT}*"):
+        if left.suffix:
+            continue
+        # A process that is still at work holds its draft.
+        with contextlib.suppress(OSError), left.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for one in (left, *path.parent.glob(f"{left.name}.*")):
+                one.unlink(missing_ok=True)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=_DRAFT)
     held = os.dup(descriptor)
     fcntl.flock(held, fcntl.LOCK_EX)
@@ -106,17 +113,6 @@ def write_backup(source: Source, path: Path) -> Backup:
     finally:
         os.close(held)
     return backup
-
-
-def _remove_left(folder: Path) -> None:
-    """Remove the drafts in a folder that no process holds any more, and what lies beside them."""
-    for draft in folder.glob(f"{_DRAFT}*"):
-        if draft.suffix:
-            continue
-        with contextlib.suppress(OSError), draft.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for one in (draft, *folder.glob(f"{draft.name}.*")):
-                one.unlink(missing_ok=True)
 
 
 def _fill(writer: "_Writer", source: Source, draft: Path) -> None:

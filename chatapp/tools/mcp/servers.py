@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +163,16 @@ def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
     arguments = fit["properties"]
     if not isinstance(arguments, dict) or not all(map(_ARGUMENT.fullmatch, arguments)):
         return None
-    return condense.well_formed_json(fit) if _is_valid(fit) else None
+    # Providers check before all else that it is a JSON Schema of some length.
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
+
+    # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
+    with suppress(SchemaError, ValueError, RecursionError, OverflowError):
+        # The size first: validating takes milliseconds for each part of a schema.
+        if len(json.dumps(fit, allow_nan=False)) <= MAX_SCHEMA:
+            Draft202012Validator.check_schema(fit)
+            return condense.well_formed_json(fit)
+    return None
 
 
 def _hidden(part: Any, server: Server) -> Any:
@@ -183,18 +193,3 @@ def _is_simple(part: Any, depth: int = 0) -> bool:
         inside = not isinstance(target, str) or target.startswith("#")
         return inside and all(_is_simple(one, depth + 1) for one in part.values())
     return not isinstance(part, list) or all(_is_simple(one, depth + 1) for one in part)
-
-
-def _is_valid(schema: Mapping[str, Any]) -> bool:
-    """Whether it is a JSON Schema of some length, which providers check before all else."""
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
-
-    try:
-        # The size first: validating takes milliseconds for each part of a schema.
-        if len(json.dumps(schema, allow_nan=False)) > MAX_SCHEMA:
-            return False
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, ValueError, RecursionError, OverflowError):
-        # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
-        return False
-    return True
