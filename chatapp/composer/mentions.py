@@ -55,22 +55,18 @@ def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[
     """Return whether a path, a folder's with a slash, is left out by the rules in the root."""
     lines: list[str] = []
     for name in rules:
-        try:
+        with suppress(ToolError):
             lines += workspace.read_text(name).splitlines()
-        except ToolError:
-            continue
     return condense.ignore_matcher(lines) if lines else lambda _path: False
 
 
 def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[Found]:
-    try:
+    with suppress(ToolError):
         for entry in itertools.islice(workspace.walk(".", without=ignored), MOST_LOOKED_AT):
             if entry.kind == "folder" and not entry.closed:
                 yield Found(f"{entry.path}/")
             elif entry.kind == "file" and not entry.closed and not ignored(entry.path):
                 yield Found(entry.path)
-    except ToolError:
-        return
 
 
 def _rank(path: str, wanted: str) -> _Rank | None:

@@ -3,6 +3,7 @@
 import functools
 import re
 import unicodedata
+from contextlib import suppress
 from html import unescape
 from xml.etree.ElementTree import Element, tostring
 
@@ -218,10 +219,8 @@ def _find_letter(letter: str, style: str) -> str:
     name = re.sub("(?:LATIN|GREEK|LETTER) ", "", unicodedata.name(letter, ""))
     style = style.upper().replace("-ITALIC", " ITALIC")
     for styled in (f"MATHEMATICAL {style} {name}", f"{style} {name}"):
-        try:
+        with suppress(KeyError):
             return unicodedata.lookup(styled)
-        except KeyError:
-            continue
     return letter
 
 

@@ -114,11 +114,9 @@ class Workspace:
 
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
-        try:
-            with explained(path), self._opened(self.locate(path)):
-                return True
-        except ToolError:
-            return False
+        with contextlib.suppress(ToolError), explained(path), self._opened(self.locate(path)):
+            return True
+        return False
 
     def walk(
         self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False

@@ -40,7 +40,7 @@ async def load() -> Connect:
         module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
     except ImportError as error:
         raise ServerFailed(NOT_INSTALLED) from error
-    connect: Connect = module.connect
+    connect: Connect = module.Connection
     return connect
 
 

@@ -131,7 +131,7 @@ async def test_a_command_that_is_no_server_says_so(local: User, what: str, said:
 
 async def test_a_command_that_never_answers_is_given_up(local: User) -> None:
     """And nothing of it goes on running."""
-    own = connection.connect(command("sleep 1000; touch late"), local.folder, local.guard)
+    own = connection.Connection(command("sleep 1000; touch late"), local.folder, local.guard)
     with pytest.raises(ServerFailed, match="did not answer within"):
         await own.open(0.5)
     assert own.ended
