@@ -89,8 +89,8 @@ def write_backup(source: Source, path: Path) -> Backup:
         if left.suffix:
             continue
         # A process that is still at work holds its draft.
-        with contextlib.suppress(OSError), left.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError), left.open("rb") as there:
+            fcntl.flock(there, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for one in (left, *path.parent.glob(f"{left.name}.*")):
                 one.unlink(missing_ok=True)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=_DRAFT)

@@ -105,17 +105,13 @@ def _write(value: Any, newline: str) -> str:
         return _quote(value)
     inner = newline + "  "
     if isinstance(value, Mapping):
+        marks = "{}"
         items = [f"{_quote(str(key))}: {_write(item, inner)}" for key, item in value.items()]
-        return _wrap("{", items, "}", inner, newline)
-    if isinstance(value, list | tuple):
-        return _wrap("[", [_write(item, inner) for item in value], "]", inner, newline)
-    return "null" if isinstance(value, float) and not math.isfinite(value) else _number(value)
-
-
-def _wrap(opening: str, items: list[str], closing: str, inner: str, newline: str) -> str:
-    if not items:
-        return opening + closing
-    return f"{opening}{inner}{f',{inner}'.join(items)}{newline}{closing}"
+    elif isinstance(value, list | tuple):
+        marks, items = "[]", [_write(item, inner) for item in value]
+    else:
+        return "null" if isinstance(value, float) and not math.isfinite(value) else _number(value)
+    return f"{marks[0]}{inner}{f',{inner}'.join(items)}{newline}{marks[1]}" if items else marks
 
 
 def _quote(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import condense
 from chatapp.agent.tool_port import Access, Policy, ToolSpec
@@ -171,7 +171,7 @@ def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
         # The size first: validating takes milliseconds for each part of a schema.
         if len(json.dumps(fit, allow_nan=False)) <= MAX_SCHEMA:
             Draft202012Validator.check_schema(fit)
-            return condense.well_formed_json(fit)
+            return cast("dict[str, Any]", condense.well_formed_json(fit))
     return None
 
 
