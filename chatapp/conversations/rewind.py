@@ -129,17 +129,22 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
     present = conversation.messages.in_force()
     answers = present.written().filter(role=Message.Role.ASSISTANT)
     answer = answers.select_related("turn").filter(seq=seq).first()
-    question_seq = 0
-    if answer and answer.turn:
-        question_seq = answer.turn.question_seq
-    elif answer and (question := present.questions().filter(seq__lt=answer.seq).newest()):
-        question_seq = question.seq
+    question_seq = answer and _question_of(answer)
     if not question_seq:
         raise Refused(_("This answer can't be asked for again. Reload the page."))
     first = answers.filter(seq__gt=question_seq).earliest("seq")
     cause = Rewind.Cause.REGENERATED
     _set_aside(conversation, cause, root_seq=question_seq, first_seq=first.seq)
     return question_seq
+
+
+def _question_of(answer: Message) -> int:
+    """Return the seq of the message that an answer is for, 0 where there is none."""
+    if answer.turn:
+        return answer.turn.question_seq
+    present = Message.objects.filter(conversation=answer.conversation_id).in_force()
+    question = present.questions().filter(seq__lt=answer.seq).newest()
+    return question.seq if question else 0
 
 
 def _set_aside(
