@@ -37,7 +37,7 @@ class ToolSpec:
 
     name: str
     description: str
-    input_schema: Mapping[str, Any] = field(hash=False)
+    input_schema: Mapping[str, Any] = field(default_factory=dict, hash=False)
     tally: tuple[str, str] | None = None
     access: Access = Access.READ
     policy: Policy | None = None

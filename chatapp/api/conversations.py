@@ -123,7 +123,9 @@ def remove_attachment(request: Call, attachment_pk: uuid.UUID) -> HttpResponse:
 @pins.get("/pins", response=schemas.PinsShape)
 def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
     """List what is pinned, the oldest first, and what it takes of the window."""
-    return _pins(own_conversation(request, pk))
+    conversation = own_conversation(request, pk)
+    take = pins_.what_pins_take(conversation)
+    return {"tokens": take.tokens, "most": take.most, "pins": pinned.pin_lines(conversation)}
 
 
 @pins.post("/pins", response=schemas.PinsShape)
@@ -140,7 +142,7 @@ def pin_something(request: Call, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
         case _:
             raise HttpError(422, _("Send a rule, or a message with or without a selection."))
     actions.announce_change(pk)
-    return _pins(conversation)
+    return list_pins(request, pk)
 
 
 @pins.delete("/pins/{int:seq}", response={204: None})
@@ -150,8 +152,3 @@ def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
     pins_.unpin_message(conversation=conversation, seq=seq)
     actions.announce_change(pk)
     return HttpResponse(status=204)
-
-
-def _pins(conversation: Conversation) -> dict[str, Any]:
-    take = pins_.what_pins_take(conversation)
-    return {"tokens": take.tokens, "most": take.most, "pins": pinned.pin_lines(conversation)}

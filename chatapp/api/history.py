@@ -131,18 +131,14 @@ def list_calls(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 @records.get("/calls/{int:call_pk}", response=schemas.CallShape)
 def show_call(request: Call, pk: Pk, call_pk: int) -> ModelCall:
     """Show one request to a model."""
-    return _call(request, pk, call_pk)
+    calls = ModelCall.objects.select_related("manifest")
+    return get_object_or_404(calls, conversation=own_conversation(request, pk), pk=call_pk)
 
 
 @records.get("/calls/{int:call_pk}/request", summary="Show what was sent")
 def show_request(request: Call, pk: Pk, call_pk: int) -> HttpResponse:
     """Return the body of a call as it was sent, byte for byte, put together from the record."""
-    body = read_body(_call(request, pk, call_pk))
+    body = read_body(show_call(request, pk, call_pk))
     if body is None:
         raise Http404
     return HttpResponse(body, content_type="application/json")
-
-
-def _call(request: Call, pk: Pk, call_pk: int) -> ModelCall:
-    calls = ModelCall.objects.select_related("manifest")
-    return get_object_or_404(calls, conversation=own_conversation(request, pk), pk=call_pk)

@@ -56,10 +56,8 @@ async def _stream(
 ) -> AsyncIterator[bytes]:
     """Send the message; yield events as they come, then how the turn ended, or why none began."""
     try:
-        # A request's own context ends with it, and takes the threads for its queries along.
-        work = actions.send_and_hear(conversation, command)
         with errors.saving():
-            heard = await asyncio.create_task(work, context=contextvars.Context())
+            heard = await _apart(actions.send_and_hear(conversation, command))
     except errors.Refused as refusal:
         yield encode("refused", {"detail": str(refusal)})
         return
@@ -72,17 +70,14 @@ async def _stream(
                 continue
             if (event := waiting.result()) is None:
                 break
-            if told := tell(event):
-                yield encode(*told)
+            if shown := tell(event):
+                yield encode(*shown)
             waiting = asyncio.ensure_future(anext(heard, None))
-        yield encode("end", await reading(_ending)(conversation.pk, command.nonce))
+        turn = await reading(Turn.objects.get)(conversation=conversation, nonce=command.nonce)
+        told = {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
+        yield encode("end", told)
     finally:
         waiting.cancel()
-
-
-def _ending(conversation: uuid.UUID, nonce: uuid.UUID) -> dict[str, Any]:
-    turn = Turn.objects.get(conversation=conversation, nonce=nonce)
-    return {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
 
 
 def encode(name: str, told: dict[str, Any]) -> bytes:
@@ -134,14 +129,13 @@ def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | No
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
     wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
-    _wait_for(actions.condense_now(conversation, wish))
+    async_to_sync(_apart)(actions.condense_now(conversation, wish))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 
-@async_to_sync
-async def _wait_for(work: Coroutine[Any, Any, None]) -> None:
+async def _apart[T](work: Coroutine[Any, Any, T]) -> T:
     # A request's own context ends with it, and takes the threads for its queries along.
-    await asyncio.create_task(work, context=contextvars.Context())
+    return await asyncio.create_task(work, context=contextvars.Context())
 
 
 @router.get("/questions", response=schemas.many(schemas.QuestionShape))

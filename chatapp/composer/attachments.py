@@ -3,6 +3,7 @@
 import unicodedata
 import uuid
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -132,8 +133,18 @@ def block_for(name: str, data: bytes) -> condense.Block:
         return _image(name, data)
     facts: dict[str, object] = {"size": len(data)}
     if documents.is_pdf(data):
-        pdf = _pdf(name, data)
-        text, facts["pages"] = pdf.text, pdf.pages
+        try:
+            text, facts["pages"] = documents.read_pdf(data)
+        except ToolError as error:
+            why = {
+                "locked": _(
+                    "“%s” is locked with a password. Save it without one, and attach it again."
+                ),
+                "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
+                "slow": _("“%s” takes too long to read. Attach some of its pages."),
+            }
+            damaged = _("“%s” is a damaged PDF.")
+            raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
     else:
         text = _text(name, data)
     if not text.strip():
@@ -177,30 +188,13 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 
 
-def _pdf(name: str, data: bytes) -> documents.Pdf:
-    try:
-        return documents.read_pdf(data)
-    except ToolError as error:
-        why = {
-            "locked": _(
-                "“%s” is locked with a password. Save it without one, and attach it again."
-            ),
-            "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
-            "slow": _("“%s” takes too long to read. Attach some of its pages."),
-        }
-        damaged = _("“%s” is a damaged PDF.")
-        raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
-
-
 def _text(name: str, data: bytes) -> str:
     """Return what a text file says, in whichever of the usual encodings."""
     encodings = [_BYTE_ORDERS.get(data[:2], "utf-8-sig"), "cp1252"]
     if encodings[0] != "utf-16" and not _CONTROLS.isdisjoint(data):
         encodings = []
     for encoding in encodings:
-        try:
+        with suppress(UnicodeDecodeError):
             return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-        except UnicodeDecodeError:
-            continue
     words = _("“%s” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.")
     raise Refused(words % name)

@@ -9,7 +9,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import condense
@@ -26,52 +25,39 @@ MOST_LOOKED_AT = 50_000
 _Rank = tuple[int, int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file, or a folder, whose ``path`` ends with a slash; ``mention`` is how it is written."""
-
-    path: str
-    is_folder: bool
-
-    @property
-    def mention(self) -> str:
-        """The path as a message names it: in quotes where it has spaces."""
-        path = self.path.replace('"', "%22")
-        return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
+def mention_of(path: str) -> str:
+    """Return a path as a message names it: in quotes where it has spaces."""
+    path = path.replace('"', "%22")
+    return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
 
 
-def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[Found]:
-    """Return the paths that go best with what was typed, the best first.
+def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
+    """Return the paths that go best with what was typed, the best first; a folder's has a slash.
 
     One that begins so goes before one whose name does, holds it, or has its letters in their order.
     What the workspace ignores is left out.
     """
     wanted = typed.casefold().removeprefix("/").removeprefix("./")
-    ranked = ((_rank(one.path, wanted), one) for one in _paths(workspace, ignored_in(workspace)))
-    fitting = ((rank, one) for rank, one in ranked if rank is not None)
-    return [one for _, one in heapq.nsmallest(most, fitting, key=lambda pair: pair[0])]
+    ranked = (_rank(path, wanted) for path in _paths(workspace, ignored_in(workspace)))
+    return [path for *_, path in heapq.nsmallest(most, filter(None, ranked))]
 
 
 def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[str], bool]:
     """Return whether a path, a folder's with a slash, is left out by the rules in the root."""
     lines: list[str] = []
     for name in rules:
-        try:
+        with suppress(ToolError):
             lines += workspace.read_text(name).splitlines()
-        except ToolError:
-            continue
     return condense.ignore_matcher(lines) if lines else lambda _path: False
 
 
-def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[Found]:
-    try:
+def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[str]:
+    with suppress(ToolError):
         for entry in itertools.islice(workspace.walk(".", without=ignored), MOST_LOOKED_AT):
             if entry.kind == "folder" and not entry.closed:
-                yield Found(f"{entry.path}/", is_folder=True)
+                yield f"{entry.path}/"
             elif entry.kind == "file" and not entry.closed and not ignored(entry.path):
-                yield Found(entry.path, is_folder=False)
-    except ToolError:
-        return
+                yield entry.path
 
 
 def _rank(path: str, wanted: str) -> _Rank | None:
@@ -170,15 +156,14 @@ def _path_in(workspace: Workspace, written: str) -> str:
 
 
 def _block(workspace: Workspace, path: str, room: int) -> condense.Block:
+    what = "file"
     if Path(workspace.root, *workspace.locate(path)).is_dir():
-        wanted = list_files.Arguments(path, recursive=True)
-        return _text(f"{path.rstrip('/')}/", list_files.run(workspace, wanted), room, "folder")
-    read = read_file.run(workspace, read_file.Arguments(path))
-    if isinstance(read, ToolOutcome):
-        return image_block(path, read.images[0], mention="image")
-    return _text(path, read, room, "file")
-
-
-def _text(path: str, text: str, room: int, what: str) -> condense.TextBlock:
+        path, what = f"{path.rstrip('/')}/", "folder"
+        text = list_files.run(workspace, list_files.Arguments(path, recursive=True))
+    else:
+        read = read_file.run(workspace, read_file.Arguments(path))
+        if isinstance(read, ToolOutcome):
+            return image_block(path, read.images[0], mention="image")
+        text = read
     shown = text if len(text) <= room else LEFT_OUT.format(size=MOST_TEXT - room)
     return file_block(path, shown, mention=what)

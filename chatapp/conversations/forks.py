@@ -61,7 +61,13 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
         rows = _as_it_was(origin, there)
         if not rows:
             raise Refused(_("There is nothing before this that a fork could begin with."))
-        copy = _begin(origin, pk, last_seq=rows[-1].seq)
+        copy = Conversation.objects.create(
+            pk=pk,
+            **{name: getattr(origin, name) for name in _ALIKE},
+            title=origin.title and _("%s (fork)") % origin.title[: LONGEST_TITLE - 20],
+            workspace=origin.workspace or origin.pk.hex,
+            last_seq=rows[-1].seq,
+        )
         copied = _copy_messages(rows, copy)
         enter_fork(origin, copy, rows[-1].seq)
         _copy_records(rows, copied)
@@ -107,17 +113,6 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
     if there.turn and not there.turn.is_over:
         raise Refused(_("The tools that this message calls are still at work. Wait for them."))
     return there.seq
-
-
-def _begin(origin: Conversation, pk: uuid.UUID, *, last_seq: int) -> Conversation:
-    title = origin.title and _("%s (fork)") % origin.title[: LONGEST_TITLE - 20]
-    return Conversation.objects.create(
-        pk=pk,
-        **{name: getattr(origin, name) for name in _ALIKE},
-        title=title,
-        workspace=origin.workspace or origin.pk.hex,
-        last_seq=last_seq,
-    )
 
 
 def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:

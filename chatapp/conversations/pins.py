@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 import condense
 from chatapp.agent.annotated_blocks import quote_block, rule_block
@@ -24,9 +22,6 @@ MOST_PINNED = 25
 # Characters of a rule, and of what is selected.
 LONGEST_RULE = 20_000
 LONGEST_SELECTION = 100_000
-
-_MESSAGE_TAKES = gettext_lazy("This message takes about %(tokens)s tokens")
-_TEXT_TAKES = gettext_lazy("This text takes about %(tokens)s tokens")
 
 
 def find_passage(texts: Iterable[str], selected: str) -> str:
@@ -79,7 +74,8 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
                 "Undo first what hides it, or select its text and pin that."
             )
             raise Refused(words)
-        _refuse_if_too_large(own, message.tokens, _MESSAGE_TAKES)
+        takes = _("This message takes about %(tokens)s tokens")
+        _refuse_if_too_large(own, message.tokens, takes)
         mark(message)
         message_store.note_record(own.pk)
 
@@ -165,7 +161,7 @@ def _append(own: Conversation, block: condense.TextBlock) -> None:
         return
     refuse_while_running(own)
     tokens = condense.count_message(message, sizes.COUNTER)
-    _refuse_if_too_large(own, tokens, _TEXT_TAKES)
+    _refuse_if_too_large(own, tokens, _("This text takes about %(tokens)s tokens"))
     mark(message_store.append_message(own.pk, message, tokens=tokens))
 
 
@@ -177,7 +173,7 @@ def _find_pin(conversation: Conversation, seq: int) -> Message:
     return message
 
 
-def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise) -> None:
+def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: str) -> None:
     take = what_pins_take(conversation)
     if not take.window or take.tokens + tokens <= take.most:
         return

@@ -33,7 +33,10 @@ MAX_SHOWN = 100_000
 _COMMIT = re.compile("[0-9a-f]{40}")
 # Before any that lie in the folder.
 _ATTRIBUTES = "* -text -ident -eol -filter -working-tree-encoding !diff\n"
-_NOBODY = {"NAME": "Palimpsest", "EMAIL": "nobody@localhost", "DATE": "2000-01-01T00:00:00Z"}
+_WHO = {"NAME": "Palimpsest", "EMAIL": "nobody@localhost", "DATE": "2000-01-01T00:00:00Z"}
+_NOBODY = {
+    f"GIT_{role}_{key}": one for key, one in _WHO.items() for role in ("AUTHOR", "COMMITTER")
+}
 _SWITCHED_OFF = (
     *("-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "gc.auto=0", "-c", "core.quotePath=false", "-c", "core.fileMode=true"),
@@ -111,26 +114,8 @@ class Checkpoints:
             yield
 
     def _git(self, *arguments: str) -> str:
-        try:
-            done = subprocess.run(  # noqa: S603 - git, with arguments of our own
-                ["git", *_SWITCHED_OFF, *arguments],  # noqa: S607 - wherever it is installed
-                cwd=self.folder,
-                env=self._environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PATIENCE,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            said = getattr(error, "stderr", b"") or b""
-            raise CheckpointFailed(f"{error}: {said.decode(errors='replace')[:500]}") from error
-        return done.stdout.decode(errors="replace")
-
-    def _environment(self) -> dict[str, str]:
-        who = {f"GIT_{role}_{key}": value for key, value in _NOBODY.items()
-               for role in ("AUTHOR", "COMMITTER")}  # fmt: skip
-        return {
-            **who,
+        environment = {
+            **_NOBODY,
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": "/nonexistent",
             "LC_ALL": "C",
@@ -140,6 +125,20 @@ class Checkpoints:
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_TERMINAL_PROMPT": "0",
         }
+        try:
+            done = subprocess.run(  # noqa: S603 - git, with arguments of our own
+                ["git", *_SWITCHED_OFF, *arguments],  # noqa: S607 - wherever it is installed
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PATIENCE,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            said = getattr(error, "stderr", b"") or b""
+            raise CheckpointFailed(f"{error}: {said.decode(errors='replace')[:500]}") from error
+        return done.stdout.decode(errors="replace")
 
 
 def _checked(name: str) -> str:

@@ -12,7 +12,9 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -144,18 +146,13 @@ def _from_zip(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             # The upper half has the file's type where a Unix packed it: a link is 0o12.
             kind = info.external_attr >> 28
             if not info.is_dir() and kind in {0, 0o10}:
+                # A little more than a file may have: what is said of its size may lie.
+                data = bytearray()
                 with archive.open(info) as entry:
-                    data = _read_entry(entry)
+                    while len(data) <= MAX_FILE and (piece := entry.read(_PIECE)):
+                        data += piece
                 total.add(size=len(data))
-                yield info.filename, data
-
-
-def _read_entry(entry: IO[bytes]) -> bytes:
-    """Return an entry, or a little more than a file may have: what is said of its size may lie."""
-    data = bytearray()
-    while len(data) <= MAX_FILE and (piece := entry.read(_PIECE)):
-        data += piece
-    return bytes(data)
+                yield info.filename, bytes(data)
 
 
 def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
@@ -178,14 +175,10 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
 
 def list_files(workspace: Workspace) -> Iterator[Entry]:
     """Yield the files of a workspace, the first of them where there are many."""
-    try:
-        for count, entry in enumerate(workspace.walk(".")):
-            if count >= MAX_LISTED:
-                return
+    with suppress(ToolError):
+        for entry in islice(workspace.walk("."), MAX_LISTED):
             if entry.kind == "file":
                 yield entry
-    except ToolError:
-        return
 
 
 def pack_workspace(folder: Path) -> bytes:
@@ -196,8 +189,6 @@ def pack_workspace(folder: Path) -> bytes:
             size += entry.size
             if size > MAX_BYTES:
                 raise Refused(_("The files are too large to be packed. Take them one by one."))
-            try:
+            with suppress(ToolError):
                 archive.writestr(entry.path, workspace.read_bytes(entry.path))
-            except ToolError:
-                continue
     return packed.getvalue()

@@ -85,24 +85,21 @@ def lay_out_samples(*, beside: int) -> Path:
     left = max(TOKENS - beside, LEAST)
     # The shortest first: what it does not need of its share the others can have.
     for file in sorted(files, key=lambda one: len(waiting[one])):
-        text = _abridge(file.name, waiting[file], left // len(waiting))
+        text, room = waiting[file], left // len(waiting)
+        if _size(text) > room:
+            # The lines that fit, and one that says so.
+            note, lines = _CUT.format(name=file.name), []
+            room -= _size(note)
+            for line in text.splitlines(keepends=True):
+                room -= _size(line)
+                if room < 0:
+                    break
+                lines.append(line)
+            text = "".join(lines) + note
         left -= _size(text)
         del waiting[file]
         (folder / file.name).write_text(text, "utf-8")
     return folder
-
-
-def _abridge(name: str, text: str, tokens: int) -> str:
-    """Return the lines that fit, and one that says so where some do not."""
-    if _size(text) <= tokens:
-        return text
-    lines, left = [], tokens - _size(_CUT.format(name=name))
-    for line in text.splitlines(keepends=True):
-        left -= _size(line)
-        if left < 0:
-            break
-        lines.append(line)
-    return "".join(lines) + _CUT.format(name=name)
 
 
 def _size(text: str) -> int:

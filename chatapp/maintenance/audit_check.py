@@ -61,27 +61,22 @@ def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
     while True:
         seen = Conversation.objects.get(pk=conversation.pk)
-        verdict = _verify(seen)
+        entries = list(seen.audit_entries.in_order())
+        begun = entries and entries[0].kind == AuditEntry.Kind.BEGINNING
+        verdict = Verdict(seen, entries[0].at if begun else seen.created_at)
+        verdict.entries = len(entries)
+        verdict.waiting = seen.last_seq - seen.audit_seq
+        verdict.problems = list(_breaks(seen, entries))
+        if verdict.holds:
+            comparison = _Comparison(verdict)
+            for entry in entries:
+                comparison.learn(entry)
+            comparison.compare_messages()
+            comparison.compare_records()
         now = Conversation.objects.filter(pk=seen.pk, audit_number=seen.audit_number)
         # What was written meanwhile came with an entry, and is no problem at the next look.
         if verdict.holds or now.exists():
             return verdict
-
-
-def _verify(conversation: Conversation) -> Verdict:
-    entries = list(conversation.audit_entries.in_order())
-    begun = entries and entries[0].kind == AuditEntry.Kind.BEGINNING
-    verdict = Verdict(conversation, entries[0].at if begun else conversation.created_at)
-    verdict.entries = len(entries)
-    verdict.waiting = conversation.last_seq - conversation.audit_seq
-    verdict.problems = list(_breaks(conversation, entries))
-    if verdict.holds:
-        comparison = _Comparison(verdict)
-        for entry in entries:
-            comparison.learn(entry)
-        comparison.compare_messages()
-        comparison.compare_records()
-    return verdict
 
 
 def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterator[str]:

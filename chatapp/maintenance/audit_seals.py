@@ -6,7 +6,7 @@ A chain that was cut or written anew as a whole fits itself; it does not fit an 
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,19 +55,7 @@ def _key() -> Ed25519PrivateKey:
 
 def make_seal() -> str:
     """Return a seal of every chain, as JSON; what was said since the last entry gets one first."""
-    seal = {
-        "format": FORMAT,
-        "sealed_at": audit.moment(timezone.now()),
-        "public_key": public_key(),
-        "heads": {
-            str(head.conversation): {"number": head.number, "hash": head.hash} for head in _heads()
-        },
-    }
-    signature = _key().sign(audit.written(seal).encode()).hex()
-    return json.dumps({**seal, "signature": signature}, indent=1)
-
-
-def _heads() -> Iterator[Head]:
+    heads: dict[str, dict[str, object]] = {}
     # What is being imported may yet be refused.
     there = Conversation.objects.exclude(source__importer__gt="")
     pks = there.order_by("created_at", "pk").values_list("pk", flat=True)
@@ -78,7 +66,15 @@ def _heads() -> Iterator[Head]:
                 audit.append(pk, AuditEntry.Kind.SEAL)
                 locked.refresh_from_db(fields=["audit_number", "audit_hash"])
         if locked and locked.audit_number:
-            yield Head(pk, locked.audit_number, locked.audit_hash)
+            heads[str(pk)] = {"number": locked.audit_number, "hash": locked.audit_hash}
+    seal = {
+        "format": FORMAT,
+        "sealed_at": audit.moment(timezone.now()),
+        "public_key": public_key(),
+        "heads": heads,
+    }
+    signature = _key().sign(audit.written(seal).encode()).hex()
+    return json.dumps({**seal, "signature": signature}, indent=1)
 
 
 def read_seal(text: str, key: str) -> list[Head]:

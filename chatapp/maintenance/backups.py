@@ -17,7 +17,7 @@ import sqlite3
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +85,14 @@ def write_backup(source: Source, path: Path) -> Backup:
     backup has left in that folder that was killed is removed first.
     """
     backup = Backup()
-    _remove_left(path.parent)
+    for left in path.parent.glob(f"{_DRAFT}*"):
+        if left.suffix:
+            continue
+        # A process that is still at work holds its draft.
+        with contextlib.suppress(OSError), left.open("rb") as there:
+            fcntl.flock(there, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for one in (left, *path.parent.glob(f"{left.name}.*")):
+                one.unlink(missing_ok=True)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=_DRAFT)
     held = os.dup(descriptor)
     fcntl.flock(held, fcntl.LOCK_EX)
@@ -108,17 +115,6 @@ def write_backup(source: Source, path: Path) -> Backup:
     return backup
 
 
-def _remove_left(folder: Path) -> None:
-    """Remove the drafts in a folder that no process holds any more, and what lies beside them."""
-    for draft in folder.glob(f"{_DRAFT}*"):
-        if draft.suffix:
-            continue
-        with contextlib.suppress(OSError), draft.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for one in (draft, *folder.glob(f"{draft.name}.*")):
-                one.unlink(missing_ok=True)
-
-
 def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
     snapshot = draft.with_name(f"{draft.name}.sqlite3")
     try:
@@ -139,17 +135,13 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
         writer.add(source.key, KEY)
     if source.seal_key and source.seal_key.exists():
         writer.add(source.seal_key, SEAL_KEY)
-    for file in _files_below(source.workspaces):
-        writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
-    writer.close()
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield files and links, never what a link leads to."""
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(source.workspaces):
         folders.sort()
+        # Files and links, never what a link leads to.
         links = [name for name in folders if (Path(root) / name).is_symlink()]
-        yield from (Path(root) / name for name in sorted([*names, *links]))
+        for file in [Path(root) / name for name in sorted([*names, *links])]:
+            writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
+    writer.close()
 
 
 class _Writer:
@@ -166,23 +158,20 @@ class _Writer:
             if info.issym():
                 self.archive.addfile(info)
             elif info.isreg() or info.islnk():
-                self._add_file(path, info)
+                # Its size is what was read: the agent may be writing it.
+                with path.open("rb") as file, tempfile.TemporaryFile() as copy:
+                    shutil.copyfileobj(file, copy)
+                    info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()
+                    copy.seek(0)
+                    self.backup.files[name] = hashlib.file_digest(copy, "sha256").hexdigest()
+                    copy.seek(0)
+                    self.archive.addfile(info, copy)
             else:
                 self.backup.left_out.append(f"{name}: not a file")
         except OSError as error:
             if name in {DATABASE, KEY}:
                 raise
             self.backup.left_out.append(f"{name}: {error.strerror}")
-
-    def _add_file(self, path: Path, info: tarfile.TarInfo) -> None:
-        # Its size is what was read: the agent may be writing it.
-        with path.open("rb") as file, tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(file, copy)
-            info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()
-            copy.seek(0)
-            self.backup.files[info.name] = hashlib.file_digest(copy, "sha256").hexdigest()
-            copy.seek(0)
-            self.archive.addfile(info, copy)
 
     def close(self) -> None:
         """Write the table of contents."""
@@ -215,12 +204,6 @@ def unpack(path: Path, folder: Path) -> Backup:
         raise BadArchive(f"{path} is no backup, or not a whole one.") from error
     if newer:
         raise BadArchive(f"{path} was made by a newer version. Update this one first.")
-    _check_files(backup, path, folder)
-    return backup
-
-
-def _check_files(backup: Backup, path: Path, folder: Path) -> None:
-    """Raise BadArchive where a file is not the one that was put in."""
     for name, expected in backup.files.items():
         try:
             with (folder / name).open("rb") as file:
@@ -231,6 +214,7 @@ def _check_files(backup: Backup, path: Path, folder: Path) -> None:
             raise BadArchive(f"{path} is damaged: {name} is not what was put in.")
     if DATABASE not in backup.files:
         raise BadArchive(f"{path} holds no database.")
+    return backup
 
 
 def dated_file(folder: str, suffix: str) -> Path:

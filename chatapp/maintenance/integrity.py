@@ -1,6 +1,7 @@
 """Integrity: a sentence for each thing that is wrong in the database, its tags and its records."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -18,7 +19,6 @@ from chatapp.models import (
     Profile,
     Review,
     Rewind,
-    Source,
     hidden_messages,
     message_index,
     message_store,
@@ -70,7 +70,7 @@ def _migrations() -> Iterator[str]:
 
 def _imports() -> Iterator[str]:
     """Name what is being imported: much of what else is found is of that."""
-    parts = Source.objects.exclude(importer="").values_list("conversation", flat=True)
+    parts = Conversation.objects.filter(source__importer__gt="")
     yield from _named("Conversation {} is being imported, or its import broke off", parts)
 
 
@@ -88,9 +88,9 @@ def _hidden() -> Iterator[str]:
     """Compare what is hidden with the tags that say so."""
     messages = Message.objects.all()
     shown = messages.shown_by_tags()
-    yield from _named_messages("is hidden, and nothing says why", shown.filter(hidden=True))
+    yield from _named("Message {} is hidden, and nothing says why", shown.filter(hidden=True))
     visible = messages.filter(hidden=False).exclude(pk__in=shown.values("pk"))
-    yield from _named_messages("is visible, and its tags hide it", visible)
+    yield from _named("Message {} is visible, and its tags hide it", visible)
 
 
 def _tags() -> Iterator[str]:
@@ -99,12 +99,12 @@ def _tags() -> Iterator[str]:
     for name in ("condense", "truncation"):
         there = Exists(same.filter(**{f"{name}_id": OuterRef(f"{name}_parent")}))
         orphans = Message.objects.filter(~there, **{f"{name}_parent__isnull": False})
-        yield from _named_messages(f"is hidden by a {name} that is not there", orphans)
+        yield from _named(f"Message {{}} is hidden by a {name} that is not there", orphans)
     rewound = Exists(Rewind.objects.filter(pk=OuterRef("rewind_parent")))
     orphans = Message.objects.filter(~rewound, rewind_parent__isnull=False)
-    yield from _named_messages("is hidden by a rewind that is not there", orphans)
+    yield from _named("Message {} is hidden by a rewind that is not there", orphans)
     late = Message.objects.filter(seq__gt=F("conversation__last_seq"))
-    yield from _named_messages("has a number that was never handed out", late)
+    yield from _named("Message {} has a number that was never handed out", late)
 
 
 def _records() -> Iterator[str]:
@@ -112,17 +112,14 @@ def _records() -> Iterator[str]:
     succeeded, undone = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
     done = Condensation.objects.filter(status__in=(succeeded, undone))
     bare = done.filter(message=None)
-    yield from _named("Condensation {} has no summary", bare.values_list("pk", flat=True))
+    yield from _named("Condensation {} has no summary", bare)
     in_vain = Condensation.objects.exclude(pk__in=done).exclude(message=None)
-    yield from _named(
-        "Condensation {} came to nothing, and has a summary", in_vain.values_list("pk", flat=True)
-    )
+    yield from _named("Condensation {} came to nothing, and has a summary", in_vain)
     torn = done.exclude(message=None).exclude(
         Q(status=succeeded, message__undone=False) | Q(status=undone, message__undone=True)
     )
     yield from _named(
-        "Condensation {} is undone in its record or in its message, and not in both",
-        torn.values_list("pk", flat=True),
+        "Condensation {} is undone in its record or in its message, and not in both", torn
     )
     ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
     priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
@@ -150,9 +147,9 @@ def _pins() -> Iterator[str]:
     on = Pin.objects.filter(unpinned_at=None)
     pinned = Message.objects.filter(pinned=True)
     loose = pinned.exclude(pk__in=on.values("message"))
-    yield from _named_messages("is pinned, and no pin is on record", loose)
+    yield from _named("Message {} is pinned, and no pin is on record", loose)
     off = Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
-    yield from _named_messages("is not pinned, and a pin on it is on record", off)
+    yield from _named("Message {} is not pinned, and a pin on it is on record", off)
     changed = (pin.message_id for pin in on.select_related("message").iterator() if not pin.holds)
     yield from _named("Message {} is not what it was when it was pinned", changed)
 
@@ -160,7 +157,7 @@ def _pins() -> Iterator[str]:
 def _reviews() -> Iterator[str]:
     waiting = Review.objects.filter(status=Review.Status.PENDING)
     alone = waiting.exclude(pk__in=Review.objects.pending())
-    yield from _named("Review {} waits, and no turn for it", alone.values_list("pk", flat=True))
+    yield from _named("Review {} waits, and no turn for it", alone)
 
 
 def _contents() -> Iterator[str]:
@@ -190,12 +187,13 @@ def _keys() -> Iterator[str]:
             yield f"The secrets of MCP server {server.pk} can't be read with this secret key."
 
 
-def _named_messages(what: str, rows: QuerySet[Message]) -> Iterator[str]:
-    yield from _named(f"Message {{}} {what}", rows.values_list("pk", flat=True))
+def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[str]:
+    """Yield the sentence for the first that were found, and how many more there are.
 
-
-def _named(sentence: str, found: Iterable[object]) -> Iterator[str]:
-    """Yield the sentence for the first that were found, and how many more there are."""
+    Rows are named by their keys.
+    """
+    if isinstance(found, QuerySet):
+        found = found.values_list("pk", flat=True)
     count = 0
     for count, one in enumerate(found, 1):
         if count <= NAMED:

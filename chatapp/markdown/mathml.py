@@ -3,6 +3,7 @@
 import functools
 import re
 import unicodedata
+from contextlib import suppress
 from html import unescape
 from xml.etree.ElementTree import Element, tostring
 
@@ -80,24 +81,19 @@ _WIDTHS = {"thinmathspace": _THIN, "mediummathspace": "0.222em", "thickmathspace
 def to_mathml(latex: str, *, display: bool) -> str | None:
     """Return the formula as MathML, unsanitised, or None where not all of it is understood."""
     try:
-        tree = _convert(_prepare(latex), display=display)
+        # The library's patterns take quadratic time in runs of spaces. Lines stay, as they end
+        # comments.
+        latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
+        for pattern, words in _REPLACED:
+            latex = pattern.sub(words, latex)
+        latex = _ENVIRONMENT.sub(
+            lambda found: _RENAMED.get(found[2], (found[0], found[0]))[found[1] == "end"], latex
+        )
+        tree = _convert(latex, display=display)
         _mend(tree)
         return tostring(tree, encoding="unicode", short_empty_elements=False)
     except Exception:  # noqa: BLE001 - the library raises whatever it stumbles on
         return None
-
-
-def _prepare(latex: str) -> str:
-    """Return the formula in words the library knows, without runs of spaces.
-
-    Its patterns take quadratic time in those. Lines stay, as they end comments.
-    """
-    latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
-    for pattern, words in _REPLACED:
-        latex = pattern.sub(words, latex)
-    return _ENVIRONMENT.sub(
-        lambda found: _RENAMED.get(found[2], (found[0], found[0]))[found[1] == "end"], latex
-    )
 
 
 def _convert(latex: str, *, display: bool) -> Element:
@@ -223,10 +219,8 @@ def _find_letter(letter: str, style: str) -> str:
     name = re.sub("(?:LATIN|GREEK|LETTER) ", "", unicodedata.name(letter, ""))
     style = style.upper().replace("-ITALIC", " ITALIC")
     for styled in (f"MATHEMATICAL {style} {name}", f"{style} {name}"):
-        try:
+        with suppress(KeyError):
             return unicodedata.lookup(styled)
-        except KeyError:
-            continue
     return letter
 
 

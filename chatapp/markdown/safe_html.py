@@ -49,8 +49,6 @@ _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 # Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
 _SHORT_CELL, _SHORT_HEADING = 32, 16
 
-CLOSE_CODE_BLOCK = "</code></pre></div>\n"
-
 # How every bare address begins, the fuzzy ones left out.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
@@ -72,7 +70,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     parser = parser_for(text)
     tokens = parser.parse(text, env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
-        return open_code_block("") + escape(text) + CLOSE_CODE_BLOCK
+        return code_box("", escape(text))
     return _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
 
 
@@ -144,9 +142,10 @@ def _read_line(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] : state.eMarks[line]]
 
 
-def open_code_block(language: str) -> str:
-    """Return the HTML that stands before a code block's text."""
-    return f'<div class="code-block" data-language="{escape(language)}"><pre><code>'
+def code_box(language: str, code: str) -> str:
+    """Return the HTML of a code block around that of its text."""
+    opening = f'<div class="code-block" data-language="{escape(language)}"><pre><code>'
+    return f"{opening}{code}</code></pre></div>\n"
 
 
 class Renderer(RendererHTML):
@@ -158,11 +157,11 @@ class Renderer(RendererHTML):
         language = read_language(token.info)
         is_open = OPEN_AT_LINE in env and token.map and token.map[1] >= env[OPEN_AT_LINE]
         code = escape(token.content) if is_open else highlight_code(token.content, language)
-        return open_code_block(language) + code + CLOSE_CODE_BLOCK
+        return code_box(language, code)
 
     def code_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         """An indented code block."""
-        return open_code_block("") + escape(tokens[idx].content) + CLOSE_CODE_BLOCK
+        return code_box("", escape(tokens[idx].content))
 
     def formula(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
         """A formula in a line; one that should have its own gets it."""

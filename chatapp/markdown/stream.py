@@ -15,11 +15,10 @@ from markdown_it.token import Token
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.formulas import UNDECIDED, find_open
 from chatapp.markdown.safe_html import (
-    CLOSE_CODE_BLOCK,
     OPEN_AT_LINE,
     UNSAFE,
     Environment,
-    open_code_block,
+    code_box,
     parser_for,
     render_markdown,
 )
@@ -84,7 +83,7 @@ class OpenCode:
     @property
     def html(self) -> str:
         """Safe HTML of it, without colours."""
-        return open_code_block(self._language) + escape("".join(self.pieces)) + CLOSE_CODE_BLOCK
+        return code_box(self._language, escape("".join(self.pieces)))
 
 
 class MarkdownStream:

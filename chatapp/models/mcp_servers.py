@@ -47,7 +47,7 @@ class McpServer(models.Model):
     @property
     def definitions(self) -> list[Definition]:
         """All tools that it listed last."""
-        return [Definition.from_json(stored) for stored in self.tools]
+        return [Definition(**stored) for stored in self.tools]
 
     @property
     def offered(self) -> list[Definition]:

@@ -5,6 +5,7 @@ import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import SplitResult, urlsplit
@@ -118,15 +119,12 @@ def _split(url: str) -> SplitResult:
 
 def _literal(host: str) -> IPv4Address | IPv6Address | None:
     """Return an address that is written as a number, in any of the ways a resolver takes."""
-    try:
+    with suppress(ValueError):
         return ip_address(host)
-    except ValueError:
-        pass
-    try:
+    with suppress(OSError, ValueError):
         # Also 127.1, 0x7f000001 and 2130706433, as getaddrinfo reads them.
         return IPv4Address(socket.inet_aton(host))
-    except (OSError, ValueError):
-        return None
+    return None
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -157,10 +155,8 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
         """Return the response of the first address that lets itself be connected to."""
         *others, last = self._addresses
         for address in others:
-            try:
+            with suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
                 return await self._inner.handle_async_request(_pinned(request, address))
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                continue
         return await self._inner.handle_async_request(_pinned(request, last))
 
     async def aclose(self) -> None:

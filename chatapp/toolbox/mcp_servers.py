@@ -4,6 +4,7 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from asgiref.sync import sync_to_async
@@ -79,7 +80,7 @@ def keep_listing(key: int, listing: Listing) -> None:
     news = {one.tool for one in listing.definitions if known.get(one.tool) != one}
     if row.listed_at:
         row.unseen = sorted(news.union(row.unseen) & {one.tool for one in listing.definitions})
-    row.tools = [one.to_json() for one in listing.definitions]
+    row.tools = [asdict(one) for one in listing.definitions]
     row.listed_at = timezone.now()
     row.save(update_fields=["tools", "unseen", "listed_at"])
 

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
-from chatapp.tools.arguments import parse_arguments
+from chatapp.tools.arguments import parse_arguments, schema_of
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ _FILES = [
     import_module(f"{__name__}.{name}") for name in sorted(x.name for x in iter_modules(__path__))
 ]
 _TOOLS = {file.SPEC.name: file for file in _FILES if hasattr(file, "SPEC")}
-TOOL_SPECS = {name: tool.SPEC for name, tool in _TOOLS.items()}
+TOOL_SPECS = {
+    name: replace(tool.SPEC, input_schema=schema_of(tool.Arguments))
+    for name, tool in _TOOLS.items()
+}
 # What each tool works with: the type of what its ``run`` takes first.
 _WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
 
@@ -102,7 +106,17 @@ class WorkspaceToolbox:
     ) -> ToolOutcome:
         """Run one call in a thread; every failure comes back as an outcome with ``is_error``."""
         try:
-            said = await self._run(name, arguments, line)
+            self._check(name)
+            if name in self._foreign:
+                return await self._foreign[name].run(arguments, line)
+            tool = _TOOLS[name]
+            parsed = parse_arguments(tool.Arguments, arguments)
+            given = self._offers[_WORKS_WITH[name]](line)
+            said: str | ToolOutcome
+            if inspect.iscoroutinefunction(tool.run):
+                said = await tool.run(given, parsed)
+            else:
+                said = await asyncio.to_thread(tool.run, given, parsed)
             return ToolOutcome(said) if isinstance(said, str) else said
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)
@@ -113,17 +127,6 @@ class WorkspaceToolbox:
             # The text of an unknown error may name folders of this machine.
             _logger.exception("A tool failed: %s", quote(name))
             return ToolOutcome("The tool failed unexpectedly; the server's log says more.", True)
-
-    async def _run(self, name: str, arguments: Mapping[str, Any], line: Line) -> str | ToolOutcome:
-        self._check(name)
-        if name in self._foreign:
-            return await self._foreign[name].run(arguments, line)
-        tool = _TOOLS[name]
-        parsed = parse_arguments(tool.Arguments, arguments)
-        given = self._offers[_WORKS_WITH[name]](line)
-        if inspect.iscoroutinefunction(tool.run):
-            return cast("str | ToolOutcome", await tool.run(given, parsed))
-        return cast("str | ToolOutcome", await asyncio.to_thread(tool.run, given, parsed))
 
     def _check(self, name: str) -> None:
         if name not in self._names:

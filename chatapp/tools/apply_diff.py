@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.text_edits import (
     SHAPE,
     TextFile,
@@ -31,7 +31,6 @@ SPEC = ToolSpec(
         "or near start_line; differences in white space are tolerated. All blocks are applied, or "
         "none."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Changed {count} file", "Changed {count} files"),
     access=Access.WRITE,
 )

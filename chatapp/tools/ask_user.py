@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 
 # Characters of a question, suggested answers, and characters of one.
 MAX_QUESTION = 2_000
@@ -26,7 +26,6 @@ SPEC = ToolSpec(
         "Ask the user where you can't go on without a decision or a fact that no file has. They "
         "choose a suggested answer or write their own."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Asked once", "Asked {count} times"),
 )
 

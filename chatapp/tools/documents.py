@@ -6,7 +6,6 @@ import io
 import logging
 import time
 import zlib
-from dataclasses import dataclass
 
 import condense
 from chatapp.agent.errors import ToolError, UnreadablePdf
@@ -95,16 +94,11 @@ def is_pdf(data: bytes) -> bool:
     return data.startswith(b"%PDF-")
 
 
-@dataclass(frozen=True, slots=True)
-class Pdf:
-    """The text of a PDF, page by page, and how many pages it has."""
+def read_pdf(data: bytes) -> tuple[str, int]:
+    """Return the text of a PDF, page by page, and how many pages it has.
 
-    text: str
-    pages: int
-
-
-def read_pdf(data: bytes) -> Pdf:
-    """Return what a PDF says; raise a ToolError that says why it can't be read."""
+    Raises a ToolError that says why it can't be read.
+    """
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:
@@ -134,4 +128,4 @@ def read_pdf(data: bytes) -> Pdf:
     if not any(text.strip() for text in texts):
         raise UnreadablePdf("This PDF holds no text, only pictures of pages.", "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    return Pdf("\n".join(named)[:MAX_TEXT], len(pages))
+    return "\n".join(named)[:MAX_TEXT], len(pages)

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import SKIPPED, Workspace, show_size
 
 # Lines, and characters in all: a listing is for finding the way, not for reading.
@@ -28,7 +28,6 @@ SPEC = ToolSpec(
         f"With recursive, {', '.join(sorted(SKIPPED))} are named but not listed; name one as "
         "path to look into it."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Listed {count} folder", "Listed {count} folders"),
 )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolOutcome, ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.documents import image_of, is_pdf, read_pdf
 from chatapp.tools.workspace import Workspace, as_text, quote, show_size
 
@@ -30,7 +30,6 @@ SPEC = ToolSpec(
         f"and a tab before it. One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} "
         "characters and says how to read on."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Read {count} file", "Read {count} files"),
 )
 
@@ -40,7 +39,7 @@ def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
     data = workspace.read_bytes(arguments.path)
     if image := image_of(data):
         return ToolOutcome(f"The image has {show_size(len(data))}.", images=(image,))
-    text = read_pdf(data).text if is_pdf(data) else as_text(arguments.path, data)
+    text = read_pdf(data)[0] if is_pdf(data) else as_text(arguments.path, data)
     return _lines(text.removesuffix("\n").split("\n"), arguments)
 
 

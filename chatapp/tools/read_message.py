@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.search_history import History
 
 # Characters of one call.
@@ -22,7 +22,6 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_message",
     description="Read an earlier message of this conversation whole, by its number.",
-    input_schema=schema_of(Arguments),
     tally=("Read {count} message", "Read {count} messages"),
 )
 

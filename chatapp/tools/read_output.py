@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.long_outputs import Outputs, find_output, plain
 
 # Bytes of one call.
@@ -22,7 +22,6 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_output",
     description="Read the whole output of a call that was cut in the middle.",
-    input_schema=schema_of(Arguments),
     tally=("Read {count} output", "Read {count} outputs"),
 )
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, ToolOutcome, ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.long_outputs import cut_in_the_middle
 from chatapp.tools.shell import Shell
+from chatapp.tools.shell_supervisor import TIMED_OUT
 from chatapp.tools.workspace import WritableWorkspace
 
 MAX_COMMAND = 20_000
@@ -27,7 +28,6 @@ SPEC = ToolSpec(
         "Run a shell command in the workspace and return its output. It is ended when its time is "
         "up, and so is all that it leaves running."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Ran {count} command", "Ran {count} commands"),
     access=Access.EXECUTE,
 )
@@ -47,7 +47,7 @@ async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
     ran = await shell.run(command, seconds)
     text = cut_in_the_middle(ran.output).rstrip("\n")
     how = f"Exit code {ran.code} after {ran.seconds:.1f} s."
-    if ran.timed_out:
+    if ran.code == TIMED_OUT:
         how = f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
     elif ran.code < 0:
         how = "Ended, with all that it had started: it has killed what holds its limits."

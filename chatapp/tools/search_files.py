@@ -17,7 +17,7 @@ import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import Workspace, is_text
 
 # One call's share of the context: matching lines, characters in all and of one line.
@@ -57,7 +57,6 @@ SPEC = ToolSpec(
         "folders inside. Case matters; begin the pattern with (?i) if it should not. Look-around "
         "and back-references are not supported."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Searched once", "Searched {count} times"),
 )
 
@@ -72,8 +71,12 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
     for entry in workspace.walk(arguments.path):
         if used.stopped:
             break
-        if entry.kind == "file" and _is_wanted(entry.path, globs):
-            _search(pattern, workspace, entry.path, used)
+        path, name = entry.path, entry.path.rpartition("/")[2]
+        wanted = (
+            fnmatchcase(path, glob) or fnmatchcase(name, glob.removeprefix("**/")) for glob in globs
+        )
+        if entry.kind == "file" and any(wanted):
+            _search(pattern, workspace, path, used)
     if used.skipped:
         notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
     if used.stopped:
@@ -118,13 +121,6 @@ class _Used:
         if self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
             return f"{self.files:,} files were searched"
         return ""
-
-
-def _is_wanted(path: str, globs: list[str]) -> bool:
-    name = path.rpartition("/")[2]
-    return any(
-        fnmatchcase(path, glob) or fnmatchcase(name, glob.removeprefix("**/")) for glob in globs
-    )
 
 
 def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> None:

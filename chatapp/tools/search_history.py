@@ -6,7 +6,7 @@ from typing import Protocol
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 
 MAX_WORDS = 500
 MAX_FOUND = 8
@@ -44,7 +44,6 @@ SPEC = ToolSpec(
         "Search the part of this conversation that is hidden behind summaries, by words; what "
         "fits best comes first. Read a message whole with read_message."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Searched the history once", "Searched the history {count} times"),
 )
 

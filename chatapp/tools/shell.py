@@ -52,11 +52,6 @@ class Ran:
     seconds: float
     output: Path
 
-    @property
-    def timed_out(self) -> bool:
-        """Whether it was ended because its time was up."""
-        return self.code == shell_supervisor.TIMED_OUT
-
 
 class Shell:
     """Runs commands in one folder; ``outputs`` is where what they put out is kept."""

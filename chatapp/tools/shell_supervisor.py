@@ -32,7 +32,7 @@ _LARGEST_FILE = 1024 * _SHARE
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return its exit code."""
+    """Run the command and return its exit code, or why it had to end."""
     seconds, megabytes, processes, lifeline = map(int, arguments[:4])
     os.set_inheritable(lifeline, lifeline == 0)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -42,8 +42,18 @@ def main(arguments: list[str]) -> int:
         if lifeline == 0:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         _become(arguments[4:], seconds, megabytes, processes, libc)
+    until = time.monotonic() + seconds
     try:
-        return _wait(child, time.monotonic() + seconds, lifeline)
+        while True:
+            done, status = os.waitpid(-1, os.WNOHANG)
+            if done == child:
+                code = os.waitstatus_to_exitcode(status)
+                return code if code >= 0 else 128 - code
+            if time.monotonic() > until:
+                return TIMED_OUT
+            readable, _, _ = select.select([lifeline], [], [], _TICK)
+            if readable and not os.read(lifeline, 1):
+                return ENDED
     finally:
         end_session(os.getpid())
 
@@ -80,20 +90,6 @@ def _become(
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(127)
-
-
-def _wait(child: int, until: float, lifeline: int) -> int:
-    """Return the child's exit code, or why it has to end."""
-    while True:
-        done, status = os.waitpid(-1, os.WNOHANG)
-        if done == child:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
-        if time.monotonic() > until:
-            return TIMED_OUT
-        readable, _, _ = select.select([lifeline], [], [], _TICK)
-        if readable and not os.read(lifeline, 1):
-            return ENDED
 
 
 def end_session(leader: int) -> None:

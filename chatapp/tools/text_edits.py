@@ -8,11 +8,12 @@ that the text has. All of a patch is applied, or nothing.
 import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from chatapp.agent.errors import ToolError
-from chatapp.tools.workspace import Workspace, is_text, quote
+from chatapp.tools.workspace import Workspace, as_text
 
 _SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _START = re.compile(r":start_line:\s*(\d{1,9})\s*")
@@ -117,7 +118,7 @@ def _place(
                 f"{len(lines):,} before which the new lines come."
             )
         return near - 1, 0, block.replace
-    for plain, fit in _WAYS:
+    for plain, moves in _WAYS:
         if found := _find(lines, block.search, plain):
             if near is None and len(found) > 1:
                 places = ", ".join([f"{at + 1:,}" for at in found[:10]])
@@ -127,8 +128,8 @@ def _place(
                 )
             line = near or 0
             at = min(found, key=lambda at: (abs(at + 1 - line), at))
-            fitted = fit(lines[at : at + len(block.search)], block)
-            return at, len(block.search), fitted
+            there = lines[at : at + len(block.search)]
+            return at, len(there), _indented(there, block) if moves else block.replace
     raise ToolError(f"{name} does not match, and nothing was changed. {_closest(lines, block)}")
 
 
@@ -145,10 +146,6 @@ def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]
         if at + alike > end:
             start, end = at, at + alike
     return [at - size - 1 for at in range(size + 1, len(both)) if same[at] == size]
-
-
-def _as_written(_there: Lines, block: Block) -> Lines:
-    return block.replace
 
 
 def _indented(there: Lines, block: Block) -> Lines:
@@ -193,12 +190,8 @@ def _squeezed(line: str) -> str:
     return _SPACE.sub(" ", line).strip()
 
 
-_WAYS = (
-    (str, _as_written),
-    (str.rstrip, _as_written),
-    (str.strip, _indented),
-    (_squeezed, _indented),
-)
+# How lines are compared, and whether the replacement takes on the indentation of the text.
+_WAYS = ((str, False), (str.rstrip, False), (str.strip, True), (_squeezed, True))
 
 
 def _closest(lines: list[str], block: Block) -> str:
@@ -251,23 +244,19 @@ class TextFile:
 def read_whole(workspace: Workspace, path: str) -> TextFile:
     """Return a text file; raise ToolError where there is none."""
     data = workspace.read_bytes(path)
-    if not is_text(data):
-        raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
+    text = as_text(path, data)
     ends = data.count(b"\r\n")
     crlf = ends > 0 and ends == data.count(b"\n")
-    text = data.removeprefix(_BOM).decode()
     # In a file of both kinds each line keeps its own.
-    return TextFile(text.replace("\r\n", "\n") if crlf else text, crlf, data.startswith(_BOM))
+    kept = text if crlf else data.removeprefix(_BOM).decode()
+    return TextFile(kept, crlf, data.startswith(_BOM))
 
 
 def read_if_there(workspace: Workspace, path: str) -> TextFile | None:
     """Return a text file, None where there is none, or another kind of file."""
-    if not workspace.holds(path):
-        return None
-    try:
+    with suppress(ToolError):
         return read_whole(workspace, path)
-    except ToolError:
-        return None
+    return None
 
 
 def show_difference(path: str, before: str | None, after: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import Workspace
 
 # Items of a list, and characters of one.
@@ -25,7 +25,6 @@ class Arguments:
 SPEC = ToolSpec(
     name="update_todo_list",
     description="Keep a to-do list for a task of several steps: give the whole list each time.",
-    input_schema=schema_of(Arguments),
     tally=("Updated the to-do list", "Updated the to-do list {count} times"),
 )
 

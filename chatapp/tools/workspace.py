@@ -114,11 +114,9 @@ class Workspace:
 
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
-        try:
-            with explained(path), self._opened(self.locate(path)):
-                return True
-        except ToolError:
-            return False
+        with contextlib.suppress(ToolError), explained(path), self._opened(self.locate(path)):
+            return True
+        return False
 
     def walk(
         self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False
@@ -240,13 +238,11 @@ def as_text(path: str, data: bytes) -> str:
 
 def is_text(data: bytes) -> bool:
     """Whether this is UTF-8 without NUL bytes."""
-    if b"\0" in data:
-        return False
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
-    return True
+    return b"\0" not in data
 
 
 def open_in(folder: int, name: str) -> int:

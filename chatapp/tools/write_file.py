@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.tool_port import Access, ToolSpec
-from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.arguments import argument
 from chatapp.tools.text_edits import TextFile, read_if_there, show_difference
 from chatapp.tools.workspace import WritableWorkspace
 
@@ -22,7 +22,6 @@ SPEC = ToolSpec(
         "Write a whole text file; folders are made as needed, and what was there is replaced. "
         "Change a part of a long file with apply_diff instead."
     ),
-    input_schema=schema_of(Arguments),
     tally=("Wrote {count} file", "Wrote {count} files"),
     access=Access.WRITE,
 )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.command_syntax import Command
 from chatapp.composer import slash_commands
-from chatapp.composer.mentions import find_paths
+from chatapp.composer.mentions import find_paths, mention_of
 from chatapp.models import Conversation
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
@@ -57,7 +57,9 @@ def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
     """Return the paths of the workspace that go best with what was typed."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
     found = find_paths(Workspace(workspace_of(conversation)), typed)
-    paths = [{"path": one.path, "mention": one.mention, "folder": one.is_folder} for one in found]
+    paths = [
+        {"path": path, "mention": mention_of(path), "folder": path.endswith("/")} for path in found
+    ]
     return JsonResponse({"paths": paths})
 
 

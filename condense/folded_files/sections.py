@@ -96,19 +96,15 @@ class Sections:
         keep = room - max(_RESERVED, overhead)
         if spent or room < _LEAST_ROOM or keep <= 0:
             raise Unfoldable(SkipReason.NO_ROOM)
-        return frame(path, first_units(_defused(definitions), keep) + _TRUNCATED)
+        # As much as fits; a character is never split.
+        raw = _defused(definitions).encode("utf-16-le", "surrogatepass")[: 2 * keep]
+        return frame(path, raw.decode("utf-16-le", "ignore") + _TRUNCATED)
 
 
 def frame(path: str, definitions: str) -> str:
     """Return the section of one file."""
     name = " ".join(path.encode(errors="replace").decode().splitlines())
     return _FRAME.format(path=_defused(name), definitions=_defused(definitions))
-
-
-def first_units(text: str, count: int) -> str:
-    """Return as much of the text as fits; a character is never split."""
-    raw = text.encode("utf-16-le", "surrogatepass")[: 2 * count]
-    return raw.decode("utf-16-le", "ignore")
 
 
 def _defused(text: str) -> str:

@@ -2,14 +2,13 @@
 
 import hashlib
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.parser_process import Span, parser
+from condense.memory import Memory
 
 MARKDOWN = "markdown"
 
@@ -58,6 +57,9 @@ _UNDERLINED = re.compile(r"(?:\s*\t)?[^#<>!\[\]`\t]+[^\n]")
 
 type Outcome = str | SkipReason
 
+# Outcomes by language and content, in characters; each counts some more beside its own.
+_cache = Memory[Outcome](4_000_000, lambda outcome: len(outcome) + 200)
+
 
 def language_of(path: str) -> str | None:
     """Return the language of a file by its name, None where there is no grammar for it."""
@@ -70,7 +72,8 @@ def read_definitions(path: str, source: bytes) -> str:
     language = language_of(path)
     if language is None:
         raise Unfoldable(SkipReason.NO_GRAMMAR)
-    outcome = cache.get(language, source, lambda: _fold(language, source))
+    key = hashlib.blake2b(source, digest_size=20, key=language.encode()).digest()
+    outcome = _cache.get(key, lambda: _fold(language, source))
     if isinstance(outcome, SkipReason):
         raise Unfoldable(outcome)
     return f"# {PurePosixPath(path).name}\n{outcome}"
@@ -122,37 +125,3 @@ def _trimmed(span: Span, lines: Sequence[str]) -> Span:
     while last > span.first and not lines[last].strip():
         last -= 1
     return span._replace(last=last)
-
-
-class SignatureCache:
-    """Outcomes by language and content hash; safe to share between threads.
-
-    So many ``characters`` are kept, and the least recently used go first.
-    """
-
-    OVERHEAD = 200  # characters that an entry counts beside its outcome
-
-    def __init__(self, characters: int = 4_000_000) -> None:
-        self._limit = characters
-        self._size = 0
-        self._kept: OrderedDict[bytes, Outcome] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, language: str, source: bytes, fold: Callable[[], Outcome]) -> Outcome:
-        """Return what is remembered for this source, else what ``fold`` returns."""
-        key = hashlib.blake2b(source, digest_size=20, key=language.encode()).digest()
-        with self._lock:
-            if (known := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
-                return known
-        outcome = fold()
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = outcome
-                self._size += len(outcome) + self.OVERHEAD
-            while self._size > self._limit:
-                self._size -= len(self._kept.popitem(last=False)[1]) + self.OVERHEAD
-        return outcome
-
-
-cache = SignatureCache()

@@ -8,11 +8,10 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from operator import is_not
-from typing import Any, overload
+from typing import Any
 
 from condense.messages import (
     Block,
-    Content,
     ImageBlock,
     Message,
     OpaqueBlock,
@@ -61,21 +60,13 @@ def _item_text(item: Any) -> str:
             return f"[{other}]"
 
 
-@overload
-def tools_to_text(source: Message) -> Message: ...
-@overload
-def tools_to_text(source: Content) -> Content: ...
-def tools_to_text(source: Message | Content) -> Message | Content:
-    """Return a message or content with each tool block as a text block, all else unchanged."""
-    if isinstance(source, str):
-        return source
-    if not isinstance(source, Message):
-        return tuple(map(tool_to_text, source))
-    if isinstance(source.content, str):
-        return source
-    content = tuple(map(tool_to_text, source.content))
+def tools_to_text(message: Message) -> Message:
+    """Return a message with each tool block as a text block, all else unchanged."""
+    if isinstance(message.content, str):
+        return message
+    content = tuple(map(tool_to_text, message.content))
     # Faster than comparing what the blocks say.
-    return source.with_content(content) if any(map(is_not, content, source.content)) else source
+    return message.with_content(content) if any(map(is_not, content, message.content)) else message
 
 
 def tool_to_text(block: Block) -> Block:
@@ -114,17 +105,13 @@ def _write(value: Any, newline: str) -> str:
         return _quote(value)
     inner = newline + "  "
     if isinstance(value, Mapping):
+        marks = "{}"
         items = [f"{_quote(str(key))}: {_write(item, inner)}" for key, item in value.items()]
-        return _wrap("{", items, "}", inner, newline)
-    if isinstance(value, list | tuple):
-        return _wrap("[", [_write(item, inner) for item in value], "]", inner, newline)
-    return "null" if isinstance(value, float) and not math.isfinite(value) else _number(value)
-
-
-def _wrap(opening: str, items: list[str], closing: str, inner: str, newline: str) -> str:
-    if not items:
-        return opening + closing
-    return f"{opening}{inner}{f',{inner}'.join(items)}{newline}{closing}"
+    elif isinstance(value, list | tuple):
+        marks, items = "[]", [_write(item, inner) for item in value]
+    else:
+        return "null" if isinstance(value, float) and not math.isfinite(value) else _number(value)
+    return f"{marks[0]}{inner}{f',{inner}'.join(items)}{newline}{marks[1]}" if items else marks
 
 
 def _quote(text: str) -> str:

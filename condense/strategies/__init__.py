@@ -94,17 +94,16 @@ def load_strategy(
     names that there are, for one that is neither.
     """
     names = () if "." not in name else _registry.names()
-    made = _registry.get(name) if "." not in name or name in names else _at_path(name, names)
+    if "." not in name or name in names:
+        made: Any = _registry.get(name)
+    else:
+        module, _, attribute = name.rpartition(".")
+        try:
+            made = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            there = ", ".join(sorted(names))
+            raise LookupError(
+                f"No strategy at {name!r}: {error}; by name there are {there}."
+            ) from error
     taken = [wish for wish in getattr(made, "takes", ()) if wishes and wish in wishes]
     return cast(Strategy, made(**{wish: (wishes or {})[wish] for wish in taken}, **options))
-
-
-def _at_path(path: str, names: Sequence[str]) -> Any:
-    module, _, attribute = path.rpartition(".")
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        there = ", ".join(sorted(names))
-        raise LookupError(
-            f"No strategy at {path!r}: {error}; by name there are {there}."
-        ) from error

@@ -3,12 +3,12 @@
 import hashlib
 import json
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from condense.memory import Memory
 from condense.messages import (
     Block,
     Content,
@@ -49,24 +49,13 @@ class CachedCounter:
 
     def __init__(self, counter: TokenCounter, size: int = 65_536) -> None:
         self._counter = counter
-        self._size = size
-        self._known: OrderedDict[bytes, int] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known = Memory[int](size)
 
     def count(self, content: Content) -> int:
         """Return the wrapped counter's count, from memory where it is known."""
         text = json.dumps(content_to_api(content), default=repr)
         key = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        tokens = self._counter.count(content)
-        with self._lock:
-            self._known[key] = tokens
-            if len(self._known) > self._size:
-                self._known.popitem(last=False)
-        return tokens
+        return self._known.get(key, lambda: self._counter.count(content))
 
 
 def count_message(message: Message, counter: TokenCounter) -> int:
@@ -170,10 +159,7 @@ class TiktokenCounter:
 
     def count(self, content: Content) -> int:
         """Return the tokens of all blocks times the factor, rounded up once."""
-
-        def length(text: str) -> int:
-            return count_text(text, self.encoding)
-
+        length = partial(count_text, name=self.encoding)
         return math.ceil(_size(content, length, image=UNKNOWN_IMAGE) * self.factor)
 
 

@@ -1,10 +1,10 @@
 """Tokens of images and documents in a prompt, by the rules that Anthropic publishes."""
 
 import base64
-import binascii
 import math
 import re
 import struct
+from contextlib import suppress
 from typing import NamedTuple
 
 from condense.messages import Json
@@ -40,16 +40,12 @@ def count_image(source: Json) -> int:
 def image_tokens(size: Size) -> int:
     """Return the tokens of an image of this size, scaled down where it is too large."""
     scale = min(1.0, MAX_EDGE / max(size))
-    tokens = _patches(size, scale)
-    while tokens > MAX_TOKENS:
+    while True:
+        tokens = math.prod(max(1, math.ceil(edge * scale / PATCH)) for edge in size)
+        if tokens <= MAX_TOKENS:
+            return tokens
         # Rounding up to whole patches can leave one too many, so shrink a little further.
         scale *= min(0.999, math.sqrt(MAX_TOKENS / tokens))
-        tokens = _patches(size, scale)
-    return tokens
-
-
-def _patches(size: Size, scale: float) -> int:
-    return math.prod(max(1, math.ceil(edge * scale / PATCH)) for edge in size)
 
 
 def count_pdf(source: Json) -> int:
@@ -63,10 +59,9 @@ def _decode(source: Json, size: int | None = None) -> bytes:
     if not isinstance(data, str):
         return b""
     whole = len(data) if size is None else size * 4 // 3
-    try:
+    with suppress(ValueError):
         return base64.b64decode(data[: whole // 4 * 4])
-    except (binascii.Error, ValueError):
-        return b""
+    return b""
 
 
 def image_size(data: bytes) -> Size | None:

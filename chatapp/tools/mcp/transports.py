@@ -150,8 +150,19 @@ class CommandTransport:
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """End the command, and all that it has started."""
         self._reading.close()
+        process = self._process
+        assert process and process.stdin  # noqa: S101, PT018 - it was started with a pipe
         with anyio.CancelScope(shield=True):
-            await self._end()
+            process.stdin.close()
+            with anyio.move_on_after(TO_END):
+                await process.wait()
+            os.close(self._lifeline)
+            with anyio.move_on_after(PATIENCE):
+                await process.wait()
+        if not self.problem:
+            self.problem = f"It has ended with exit code {process.returncode}."
+        if said := plain(self._last_words).strip():
+            self.problem += f" It said last: {said}"
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(*error)
 
@@ -180,21 +191,6 @@ class CommandTransport:
         exports = [f"export {name}={shlex.quote(value)}; " for name, value in self._server.secrets]
         process.stdin.write(f"{''.join(exports)}{self._server.address}\n".encode())
         return process
-
-    async def _end(self) -> None:
-        process = self._process
-        assert process and process.stdin  # noqa: S101, PT018 - it was started with a pipe
-        process.stdin.close()
-        with anyio.move_on_after(TO_END):
-            await process.wait()
-        os.close(self._lifeline)
-        with anyio.move_on_after(PATIENCE):
-            await process.wait()
-        said = plain(self._last_words).strip()
-        if not self.problem:
-            self.problem = f"It has ended with exit code {process.returncode}."
-        if said:
-            self.problem += f" It said last: {said}"
 
     async def _read(self, stdout: asyncio.StreamReader, inbound: Any) -> None:
         """Pass its messages on, until it ends or sends too much.

@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.composer.mentions import MOST, MOST_TEXT, added_by, find_paths, missing_in
+from chatapp.composer.mentions import MOST, MOST_TEXT, added_by, find_paths, mention_of, missing_in
 from chatapp.tools.workspace import Workspace
 from tests.chatapp.pictures import make_png
 
@@ -140,7 +140,7 @@ def make(workspace: Workspace, *paths: str) -> None:
 
 def found(workspace: Workspace, typed: str) -> list[str]:
     """Return the paths for what was typed."""
-    return [one.path for one in find_paths(workspace, typed)]
+    return find_paths(workspace, typed)
 
 
 def test_what_begins_so_goes_first(workspace: Workspace) -> None:
@@ -197,7 +197,7 @@ def test_no_path_leads_outside(workspace: Workspace) -> None:
 def test_a_name_with_spaces_stands_in_quotes(workspace: Workspace) -> None:
     """So that it is one path when the message is read."""
     make(workspace, "my file.md", 'a"b c.md', "plain.md")
-    mentions = {one.path: one.mention for one in find_paths(workspace, "")}
+    mentions = {path: mention_of(path) for path in find_paths(workspace, "")}
     assert mentions == {
         "my file.md": '@"my file.md"',
         'a"b c.md': '@"a%22b c.md"',

@@ -11,8 +11,8 @@ from condense.errors import SkipReason
 from condense.folded_files.parser_process import parser
 from condense.folded_files.results import Folded, FoldedFile
 from condense.folded_files.sections import fold_files
-from condense.folded_files.signatures import SignatureCache
 from condense.folded_files.workspace import ignore_matcher
+from condense.memory import Memory
 
 SOURCE = "def {name}():\n    return 1\n"
 
@@ -170,11 +170,11 @@ def test_a_source_is_parsed_once(root: Path) -> None:
 
 def test_the_cache_is_bounded() -> None:
     """By what its entries hold; the least recently used go first."""
-    cache = SignatureCache(characters=1_000)
+    cache = Memory[str](1_000, len)
     for number in range(100):
-        cache.get("python", b"%d" % number, lambda: "x" * 100)
+        cache.get(b"%d" % number, lambda: "x" * 100)
     calls: list[int] = []
-    cache.get("python", b"99", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
+    cache.get(b"99", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
     assert not calls
-    cache.get("python", b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
+    cache.get(b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
     assert calls

@@ -1,0 +1,34 @@
+"""Memory: what was worked out last, up to a size, so that it is not worked out again."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+
+class Memory[V]:
+    """Values by their keys, of which so much is kept as ``most`` says; safe to share by threads.
+
+    ``size_of`` says what a value counts; the least recently used go first.
+    """
+
+    def __init__(self, most: int, size_of: Callable[[V], int] = lambda _value: 1) -> None:
+        self._most = most
+        self._size = 0
+        self._size_of = size_of
+        self._kept: OrderedDict[bytes, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes, make: Callable[[], V]) -> V:
+        """Return what is remembered under a key, else what ``make`` returns."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        value = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = value
+                self._size += self._size_of(value)
+            while self._size > self._most:
+                self._size -= self._size_of(self._kept.popitem(last=False)[1])
+        return value
