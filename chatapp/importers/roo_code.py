@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, override
 
 from chatapp.transfer import Piece, Unusable
-from chatapp.transfer.transcript_files import Sample, read_items, read_whole
+from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
 from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
 
 LABEL = "Roo Code task"
@@ -101,8 +101,10 @@ class Task(Transcript):
         That is by their ids, with its time as ``ts``.
         """
         try:
-            shown = json.loads(read_whole(page))
-        except (ValueError, RecursionError, Unusable):
+            with opened(page) as file:
+                # What is larger ends too early to be JSON.
+                shown = json.loads(file.read(LARGEST))
+        except (ValueError, RecursionError, *DAMAGED):
             reason = f"“{PAGE}” can't be read, so the figures of condensing are missing."
             self.refuse(0, reason)
             return {}

@@ -145,7 +145,13 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _enter_records(conversation)
     _close_unfinished(conversation, unfinished)
     profile = choose_profile(conversation)
-    _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
+    # What a file without pins on record wants pinned.
+    for seq in () if spool.counts["pins"] else wishes:
+        try:
+            with piece():
+                pin_message(conversation=conversation, seq=seq)
+        except errors.Refused as refusal:
+            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
     with transaction.atomic():
@@ -266,16 +272,6 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     reviews = Review.objects.filter(condensation__conversation=conversation)
     waiting = reviews.filter(status=Review.Status.PENDING)
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
-
-
-def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Source) -> None:
-    """Pin what a file without pins on record wants pinned, and note what can't be."""
-    for seq in wishes:
-        try:
-            with piece():
-                pin_message(conversation=conversation, seq=seq)
-        except errors.Refused as refusal:
-            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
 
 
 def remove_parts() -> None:

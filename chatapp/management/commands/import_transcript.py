@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.management import find_user
-from chatapp.models import Conversation, Source
+from chatapp.models import Source
 from chatapp.transcript import pinned
 from chatapp.transfer.record_import import load_conversation
 from chatapp.transfer.transcript_files import digest_of
@@ -63,13 +63,10 @@ class Command(BaseCommand):
             f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
             f"answered by the profile {imported.profile}."
         )
-        self._warn(imported.conversation)
-
-    def _warn(self, conversation: Conversation) -> None:
-        """Say what the file would have the model told with authority."""
-        if conversation.system_prompt:
-            self.stdout.write(f"Its system prompt: {conversation.system_prompt}")
-        for rule in pinned.claimed_rules(conversation):
+        # What the file would have the model told with authority.
+        if prompt := imported.conversation.system_prompt:
+            self.stdout.write(f"Its system prompt: {prompt}")
+        for rule in pinned.claimed_rules(imported.conversation):
             self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
 
     def _report(self, source: Source) -> None:
