@@ -4,7 +4,6 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
@@ -22,7 +21,6 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
-    Profile,
     Review,
     Source,
     Turn,
@@ -51,19 +49,9 @@ PROBLEMS_KEPT = 100
 _SECTIONS = {*BY_SECTION, "conversation", "fragments", "requests", "chains"}
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A conversation made from a file: its messages, and the profile that answers it."""
-
-    conversation: Conversation
-    messages: int
-    profile: Profile
-    source: Source
-
-
 def load_conversation(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
-) -> Imported:
+) -> Conversation:
     """Store what was read as a new conversation from this source; refused when it can't be.
 
     A profile answers it that is large enough, and what is pinned stays so as long as it fits there.
@@ -123,7 +111,7 @@ def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
     return conversation
 
 
-def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Imported:
+def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Conversation:
     rows = Rows(conversation, spool.counts)
     unfinished = _store_turns(spool, rows)
     _store("rewinds", spool, rows)
@@ -144,7 +132,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         conversations.rename_conversation(conversation=conversation, title=title)
     _enter_records(conversation)
     _close_unfinished(conversation, unfinished)
-    profile = choose_profile(conversation)
+    choose_profile(conversation)
     # What a file without pins on record wants pinned.
     for seq in () if spool.counts["pins"] else wishes:
         try:
@@ -158,7 +146,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
-    return Imported(conversation, len(rows.messages), profile, source)
+    return conversation
 
 
 def _store(section: str, spool: Spool, rows: Rows) -> None:

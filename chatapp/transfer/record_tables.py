@@ -32,8 +32,8 @@ MESSAGES = "messages"
 class Table:
     """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
 
-    ``references`` lead from a column to the section, another or this one, whose numbers stand in it. What is ``left_out``
-    belongs to this server, or follows from the rest.
+    ``references`` lead from a column to the section, another or this one, whose numbers stand in
+    it. What is ``left_out`` belongs to this server, or follows from the rest.
     """
 
     section: str

@@ -49,7 +49,7 @@ class Command(BaseCommand):
             raise CommandError(UNKNOWN)
         source = Source(form=form, name=file.name, digest=digest_of(file))
         try:
-            imported = load_conversation(
+            made = load_conversation(
                 load_importer(form).read_transcript(file),
                 owner=find_user(user),
                 source=source,
@@ -60,13 +60,13 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         self._report(source)
         self.stdout.write(
-            f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
-            f"answered by the profile {imported.profile}."
+            f"Imported {source.messages} messages as conversation {made.pk}, "
+            f"answered by the profile {made.profile}."
         )
         # What the file would have the model told with authority.
-        if prompt := imported.conversation.system_prompt:
-            self.stdout.write(f"Its system prompt: {prompt}")
-        for rule in pinned.claimed_rules(imported.conversation):
+        if made.system_prompt:
+            self.stdout.write(f"Its system prompt: {made.system_prompt}")
+        for rule in pinned.claimed_rules(made):
             self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
 
     def _report(self, source: Source) -> None:

@@ -28,7 +28,7 @@ from chatapp.models import (
     hidden_messages,
 )
 from chatapp.transfer.record_export import write_record
-from chatapp.transfer.record_import import Imported, load_conversation
+from chatapp.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.models.test_store import Twin
@@ -173,7 +173,7 @@ def write(conversation: Conversation) -> bytes:
     return b"".join(write_record(Conversation.objects.get(pk=conversation.pk)))
 
 
-def read(data: bytes, owner: User, folder: Path, form: str = "palimpsest") -> Imported:
+def read(data: bytes, owner: User, folder: Path, form: str = "palimpsest") -> Conversation:
     """Import what a file of this form says."""
     path = folder / "conversation.json"
     path.write_bytes(data)
