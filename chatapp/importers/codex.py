@@ -1,12 +1,12 @@
 """Rollouts of Codex: JSON Lines, each with a piece of what was said to and by the model."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
 import condense
+from chatapp.providers import request_bytes
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import (
@@ -127,11 +127,7 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
 
 def _answers(output: str) -> str:
     """Return what the user answered, one answer a line."""
-    try:
-        told = json.loads(output)
-    except (ValueError, RecursionError):
-        return ""
-    given = told.get("answers") if isinstance(told, dict) else None
+    given = request_bytes.decode_input(output).get("answers")
     if not isinstance(given, dict):
         return ""
     found = [one.get("answers") for one in given.values() if isinstance(one, dict)]

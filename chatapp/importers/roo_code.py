@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
+from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, Unusable
 from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
 from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
@@ -173,9 +174,5 @@ def _said_in_result(text: str, tool: str) -> str:
         return wrapped[2] if wrapped else ""
     if tool not in _CHANGING or not text.startswith("{"):
         return ""
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    denied = isinstance(told, dict) and told.get("status") == "denied"
-    return str(told.get("feedback") or "") if denied else ""
+    told = request_bytes.decode_input(text)
+    return str(told.get("feedback") or "") if told.get("status") == "denied" else ""

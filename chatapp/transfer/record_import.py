@@ -83,10 +83,9 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
         match one:
             case Problem():
                 _note(source, one)
-            case Beside() if one.section in _SECTIONS:
-                spool.add(one.section, one.item)
             case Beside():
-                pass
+                if one.section in _SECTIONS:
+                    spool.add(one.section, one.item)
             case _:
                 spool.add(MESSAGES, one)
     if not spool.counts[MESSAGES]:
@@ -113,7 +112,7 @@ def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
 
 def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Conversation:
     rows = Rows(conversation, spool.counts)
-    unfinished = _store_turns(spool, rows)
+    unfinished = _store("turns", spool, rows)
     _store("rewinds", spool, rows)
     wishes = _store_messages(spool, rows, source)
     for table in TABLES:
@@ -149,29 +148,22 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     return conversation
 
 
-def _store(section: str, spool: Spool, rows: Rows) -> None:
-    """Store the rows of a section that is no message."""
+def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
+    """Store the rows of a section that is no message.
+
+    Returns by its key what each turn says of itself that was not over. They are stored as if they
+    were: nobody is to go on with them meanwhile.
+    """
     stored: models.QuerySet[Any] = models.QuerySet(BY_SECTION[section].model)
+    unfinished = dict[uuid.UUID, str]()
     for batch in spool.batches(section):
         made = list(rows.of(section, batch))
+        for row in made:
+            if isinstance(row, Turn) and row.finished_at is None:
+                unfinished[row.pk] = row.status
+                row.status, row.finished_at = Turn.Status.INTERRUPTED, timezone.now()
         with piece():
             stored.bulk_create(made)
-
-
-def _store_turns(spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
-    """Store turns, and return by its key what each says of itself that was not over.
-
-    They are stored as if they were: nobody is to go on with them meanwhile.
-    """
-    unfinished = dict[uuid.UUID, str]()
-    for batch in spool.batches("turns"):
-        made = [cast("Turn", row) for row in rows.of("turns", batch)]
-        for turn in made:
-            if turn.finished_at is None:
-                unfinished[turn.pk] = turn.status
-                turn.status, turn.finished_at = Turn.Status.INTERRUPTED, timezone.now()
-        with piece():
-            Turn.objects.bulk_create(made)
     return unfinished
 
 

@@ -81,7 +81,7 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
                 yield _read_line(*found)
 
 
-def _read_line(number: int, line: bytes) -> Item | Problem:
+def _read_line(number: int, line: str | bytes) -> Item | Problem:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -181,22 +181,15 @@ def take_sample(path: Path) -> Sample:
             head = file.read(SAMPLED_BYTES).decode(errors="replace").removeprefix("\ufeff").lstrip()
     except DAMAGED:
         return Sample(names)
-    if lines := _sampled_lines(head):
-        return Sample(names, head, lines, in_lines=True)
+    # The objects of the first lines, up to a line that is no object by itself.
+    lines: list[dict[str, Any]] = []
+    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
+        one = _read_line(0, line)
+        if isinstance(one, Problem) or {"messages", "format"} & one[1].keys():
+            break
+        lines.append(one[1])
+    if lines:
+        return Sample(names, head, tuple(lines), in_lines=True)
     found = itertools.islice(read_items(path), SAMPLED_ITEMS)
     items = (one[1] for one in found if not isinstance(one, Problem))
     return Sample(names, head, tuple(item for item in items if isinstance(item, dict)))
-
-
-def _sampled_lines(head: str) -> tuple[dict[str, Any], ...]:
-    """Return the objects of the first lines, nothing where a line is no object by itself."""
-    found: list[dict[str, Any]] = []
-    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(value, dict) or "messages" in value or "format" in value:
-            break
-        found.append(value)
-    return tuple(found)
