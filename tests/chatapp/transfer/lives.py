@@ -146,6 +146,11 @@ class Life(Twin):
                 later = undo.preview_undo(condensation=chosen).later
                 undo.undo_condensation(condensation=chosen, later=later)
 
+    def undo(self, place: int) -> None:
+        """Take a reduction back; this life's memory does not have all that were redone."""
+        with suppress(condense.UndoRefused):
+            super().undo(place)
+
     def redo(self, place: int) -> None:
         """Take an undo back in what is stored: the memory of this life does not have all undos."""
         made = Message.objects.filter(conversation=self.conversation).made_by_engine()
