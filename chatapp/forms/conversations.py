@@ -72,7 +72,7 @@ class ConversationForm(ModelForm[Conversation]):
 class SystemPromptForm(forms.Form):
     """What the model is told before a conversation, where that is not the profile's."""
 
-    system_prompt = prompt_field()
+    system_prompt = prompt_field(_("System prompt"))
 
     def __init__(self, data: Any = None, *, own: str, inherited: str) -> None:
         super().__init__(data, initial={"system_prompt": own or inherited})

@@ -81,13 +81,13 @@ def own_prompt(text: str, default: str) -> str:
     return "" if text == default else text
 
 
-def prompt_field() -> forms.CharField:
-    """Return a field for a system prompt."""
+def prompt_field(label: Any, rows: int = 12) -> forms.CharField:
+    """Return a field for a prompt."""
     return forms.CharField(
-        label=_("System prompt"),
+        label=label,
         required=False,
         max_length=LONGEST_PROMPT,
-        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
+        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false"}),
     )
 
 

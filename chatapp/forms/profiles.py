@@ -94,7 +94,7 @@ class AddressInput(forms.URLInput):
 class ProfileForm(ThresholdChoice):
     """A profile; the key can be set and removed, and is never shown."""
 
-    system_prompt = prompt_field()
+    system_prompt = prompt_field(_("System prompt"))
     key = forms.CharField(
         label=_("API key"),
         required=False,

@@ -5,17 +5,16 @@ from typing import Any, cast
 
 from django import forms
 from django.conf import settings
-from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import (
-    LONGEST_PROMPT,
     OUT_OF_RANGE,
     default_prompt,
     own_prompt,
+    prompt_field,
     strategy_choices,
 )
 from chatapp.models import Profile
@@ -50,12 +49,7 @@ class WhatIfForm(forms.Form):
     writer = forms.ModelChoiceField(
         Profile.objects.none(), label=_("Summaries by"), empty_label=None, required=False
     )
-    prompt = forms.CharField(
-        label=_("Condensing prompt"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
-        validators=[MaxLengthValidator(LONGEST_PROMPT)],
-    )
+    prompt = prompt_field(_("Condensing prompt"), rows=8)
 
     def __init__(self, data: Any = None, *, terms: TurnSettings) -> None:
         self.terms = terms

@@ -1,17 +1,17 @@
 """Importers of recorded conversations, one file per format and named after it.
 
-A format is a file of this folder with a ``LABEL``, a ``recognise`` and a ``read_transcript``;
-nothing else names it.
+A format is a file of this folder with three things; nothing else names it. ``LABEL`` is what people
+call it. ``recognise`` tells whether a file with this sample at its beginning is of this format.
+``read_transcript`` yields the messages of a path in order, and what could not be used; it raises
+OSError without a file, and Unusable where nothing of it can be imported.
 """
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Protocol, cast
+from types import ModuleType
 
-from chatapp.transfer import Piece
-from chatapp.transfer.transcript_files import Sample, take_sample
+from chatapp.transfer.transcript_files import take_sample
 
 UNKNOWN = "This is no file of a form that is known here."
 
@@ -19,31 +19,14 @@ UNKNOWN = "This is no file of a form that is known here."
 LAST = "messages"
 
 
-class Importer(Protocol):
-    """The module of a format; ``LABEL`` is what people call it."""
-
-    LABEL: str
-
-    def recognise(self, sample: Sample, /) -> bool:
-        """Whether a file that begins so is of this format."""
-        ...
-
-    def read_transcript(self, path: Path, /) -> Iterator[Piece]:
-        """Yield messages in order, and what could not be used.
-
-        Raises OSError without a file, and Unusable where nothing of it can be imported.
-        """
-        ...
-
-
 def list_formats() -> list[str]:
     """Return the names of all formats."""
     return [found.name for found in iter_modules(__path__)]
 
 
-def load_importer(name: str) -> Importer:
+def load_importer(name: str) -> ModuleType:
     """Return the importer of a format by its name."""
-    return cast(Importer, import_module(f"{__name__}.{name}"))
+    return import_module(f"{__name__}.{name}")
 
 
 def recognise(path: Path) -> str | None:

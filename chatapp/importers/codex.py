@@ -1,12 +1,12 @@
 """Rollouts of Codex: JSON Lines, each with a piece of what was said to and by the model."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 import condense
+from chatapp.providers import request_bytes
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import (
@@ -52,10 +52,6 @@ _ASKING = "request_user_input"
 class _Rollout(Transcript):
     strategy = LABEL
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._questions: set[str] = set()
-
     def take(self, index: int, item: Any, /) -> None:
         at = item.get("timestamp")
         match item:
@@ -84,16 +80,8 @@ class _Rollout(Transcript):
             )
 
     def _take_item(self, index: int, item: Mapping[Any, Any], at: Any) -> None:
-        role, blocks = _said(item)
-        if item.get("name") == _ASKING:
-            self._questions.add(str(item.get("call_id")))
-        if str(item.get("call_id")) in self._questions:
-            blocks = [
-                one | {condense.USER_WORDS: _answers(one["content"])}
-                if one["type"] == "tool_result"
-                else one
-                for one in blocks
-            ]
+        role, said = _said(item)
+        blocks = self.mark(role, said)
         last = self.messages[-1] if self.messages else {}
         if role == "assistant" == last.get("role") and blocks:
             # Until a result comes, all that the model says is one message.
@@ -102,6 +90,12 @@ class _Rollout(Transcript):
             self.say(role, blocks, at)
         elif str(item.get("type")) not in _SILENT | {"reasoning"}:
             self.refuse(index, "This item has nothing that can be used.")
+
+    @override
+    def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
+        for block in blocks:
+            asked = self.tool_calls.get(block["tool_use_id"]) if "tool_use_id" in block else None
+            yield _answers(block["content"]) if asked and asked["name"] == _ASKING else None
 
 
 def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
@@ -133,11 +127,7 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
 
 def _answers(output: str) -> str:
     """Return what the user answered, one answer a line."""
-    try:
-        told = json.loads(output)
-    except (ValueError, RecursionError):
-        return ""
-    given = told.get("answers") if isinstance(told, dict) else None
+    given = request_bytes.decode_input(output).get("answers")
     if not isinstance(given, dict):
         return ""
     found = [one.get("answers") for one in given.values() if isinstance(one, dict)]

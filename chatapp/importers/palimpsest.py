@@ -1,6 +1,5 @@
 """Conversations that Palimpsest has written, with all that is on record of them: docs/export.md."""
 
-import zlib
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +8,14 @@ from typing import Any
 import ijson
 
 from chatapp.transfer import FORMAT, Beside, Piece, Unusable
-from chatapp.transfer.transcript_files import LARGEST, BoundedFile, Sample, limit_depth, opened
+from chatapp.transfer.transcript_files import (
+    DAMAGED,
+    LARGEST,
+    BoundedFile,
+    Sample,
+    limit_depth,
+    opened,
+)
 
 LABEL = "Palimpsest"
 
@@ -40,7 +46,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
                     yield Beside(section, item)
     except (ijson.JSONError, ValueError) as error:
         raise Unusable("The file is damaged: it is no JSON.") from error
-    except (EOFError, OSError, zlib.error) as error:
+    except DAMAGED as error:
         raise Unusable("The compressed file is damaged or cut off.") from error
     _check({"format": None, **told})
     if "conversation" not in told:

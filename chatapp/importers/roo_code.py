@@ -1,18 +1,22 @@
 """Task folders of Roo Code: what the model was sent with its tags, and what the page showed.
 
 ``api_conversation_history.json`` is enough; ``ui_messages.json`` has what condensing cost.
+Words of users are in tags of their own, beside results and surroundings. What a tool wrote may hold
+the same tags, so that none counts after a result's heading, but for the tools whose results are
+what the user said.
 """
 
 import json
+import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
+from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, Unusable
-from chatapp.transfer.roo_words import RooWords
-from chatapp.transfer.transcript_files import Sample, read_items, read_whole
-from chatapp.transfer.transcripts import Transcript, count, dated, joined_text, text_block
+from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
+from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
 
 LABEL = "Roo Code task"
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"
@@ -24,6 +28,20 @@ _TAGS = {
     "truncationParent": "truncation_parent",
 }
 _NAMESPACE = uuid.UUID("7c5b0f9e-2a51-4b7e-8f0e-0d5f6f1d9a11")
+
+_WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>\s*\Z", re.DOTALL)
+_RESULT = re.compile(r"\[(\w+)[^\n]*\] Result:")
+_OWN = re.compile(r"\s*(?:<environment_details>|\[ERROR\])")
+_DENIED = re.compile(
+    r"The user (?:denied|rejected) [^\n]*feedback:\s*<feedback>\s*(.*?)\s*</feedback>\s*\Z",
+    re.DOTALL,
+)
+# Tools whose results are what the user said, and those whose results it writes itself.
+_ASKING = {"ask_followup_question", "attempt_completion"}
+_CHANGING = {
+    "write_to_file", "apply_diff", "insert_content", "search_and_replace", "edit_file",
+    "execute_command", "new_task", "switch_mode", "update_todo_list",
+}  # fmt: skip
 
 
 def recognise(sample: Sample) -> bool:
@@ -37,7 +55,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     history = path / HISTORY if path.is_dir() else path
     if not history.is_file() or history.name == PAGE:
         raise Unusable(f"“{HISTORY}” is missing: it has what the model was sent.")
-    task = _Task()
+    task = Task()
     task.take_all(read_items(history))
     task.hide_before_last_summary()
     page = path / PAGE
@@ -45,20 +63,32 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     yield from task.pieces()
 
 
-class _Task(Transcript):
+class Task(Transcript):
+    """A task: its history message by message, and what its page showed."""
+
     strategy = LABEL
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._words = RooWords()
-
+    @override
     def take(self, index: int, item: Any, /) -> None:
         if message := self.checked(index, item):
-            content = message["content"]
-            blocks = [text_block(content)] if isinstance(content, str) else content
             if not item.get("isSummary"):
-                message["content"] = self._words.mark(message["role"], blocks)
+                message["content"] = self.mark(message["role"], message["content"])
             self.messages.append(message | _tags_of(item) | dated(item.get("ts"), "created_at"))
+
+    @override
+    def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
+        tool = ""
+        for block in blocks:
+            match block:
+                case {"type": "text", "text": text}:
+                    heading = _RESULT.match(text)
+                    tool = heading[1] if heading else tool
+                    yield _said(text, tool)
+                case {"type": "tool_result", "tool_use_id": called, **result}:
+                    name = str(self.tool_calls.get(str(called), {}).get("name", ""))
+                    yield _said_in_result(result_text(result.get("content")), name) or None
+                case _:
+                    yield None
 
     def hide_before_last_summary(self) -> None:
         """Hide what stands before the newest summary, tagged or not: it was not sent either."""
@@ -72,8 +102,10 @@ class _Task(Transcript):
         That is by their ids, with its time as ``ts``.
         """
         try:
-            shown = json.loads(read_whole(page))
-        except (ValueError, RecursionError, Unusable):
+            with opened(page) as file:
+                # What is larger ends too early to be JSON.
+                shown = json.loads(file.read(LARGEST))
+        except (ValueError, RecursionError, *DAMAGED):
             reason = f"“{PAGE}” can't be read, so the figures of condensing are missing."
             self.refuse(0, reason)
             return {}
@@ -123,3 +155,24 @@ def _id(name: Any) -> str:
         return str(uuid.UUID(name))
     except (ValueError, TypeError, AttributeError):
         return str(uuid.uuid5(_NAMESPACE, repr(name)))
+
+
+def _said(text: str, tool: str) -> str | None:
+    """Return what the user said in a text after a result's heading, or before any; None for all."""
+    if _RESULT.match(text) or _OWN.match(text):
+        return ""
+    wrapped = _WRAPPED.match(text)
+    if not tool or tool in _ASKING:
+        return wrapped[2] if wrapped else "" if tool else None
+    denied = _DENIED.match(text) if tool in _CHANGING else None
+    return denied[1] if denied else ""
+
+
+def _said_in_result(text: str, tool: str) -> str:
+    if tool in _ASKING:
+        wrapped = _WRAPPED.match(text)
+        return wrapped[2] if wrapped else ""
+    if tool not in _CHANGING or not text.startswith("{"):
+        return ""
+    told = request_bytes.decode_input(text)
+    return str(told.get("feedback") or "") if told.get("status") == "denied" else ""

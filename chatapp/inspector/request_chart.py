@@ -113,7 +113,11 @@ class _Weights:
         items = {item for listed, _tail in self._items.values() for item in listed}
         loose = {pk for item in items if (pk := fragment_of(item))}
         self._bytes = self._reader.fragments(loose | {call.manifest.head_id for call in calls})
-        self._rows = _rows(conversation, {seq for item in items for seq in sources_of(item)})
+        # The tokens of stored messages, and whether the engine wrote them.
+        columns = "seq", "tokens", "condense_id", "truncation_id", "clear_id"
+        stored = {seq for item in items for seq in sources_of(item)}
+        rows = conversation.messages.filter(seq__in=stored).values_list(*columns)
+        self._rows = {seq: (tokens, any(ids)) for seq, tokens, *ids in rows}
         self._loose = dict[int, bool]()
         self._frames = dict[tuple[int, bytes], dict[str, float]]()
 
@@ -161,10 +165,3 @@ def _begins_made(provider: str, fragment: bytes) -> bool:
     except (ValueError, condense.InvalidMessage):
         return False
     return said is not None and said.role == "user" and any(condense.split_parts(said.text))
-
-
-def _rows(conversation: Conversation, seqs: set[int]) -> dict[int, tuple[int, bool]]:
-    """Return the tokens of stored messages, and whether the engine wrote them."""
-    found = conversation.messages.filter(seq__in=seqs)
-    columns = found.values_list("seq", "tokens", "condense_id", "truncation_id", "clear_id")
-    return {seq: (tokens, any(ids)) for seq, tokens, *ids in columns}

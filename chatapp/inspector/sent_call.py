@@ -1,7 +1,7 @@
 """Sent calls: what the model saw in a call, beside what it saw in the call before."""
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -121,16 +121,15 @@ class _Messages:
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
         texts = (pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
-        recalled = [own for message, own in self.told if _RECALLED in message.text]
-        self._ranks = self._read_ranks({seq for own in recalled for seq in own}) if recalled else {}
-
-    def _read_ranks(self, seqs: Collection[int]) -> Mapping[str, Sequence[int]]:
-        """Return how well what was recalled fits, which was not sent: there and of late."""
-        asked = self.rows.questions().filter(created_at__lte=self.call.created_at)
-        latest = asked.order_by("-seq").values("pk")[:LATEST]
-        rows = self.rows.filter(Q(seq__in=seqs) | Q(pk__in=latest))
-        contents = map(_blocks, rows.values_list("content", flat=True))
-        return recalled_ranks(itertools.chain.from_iterable(contents))
+        # How well what was recalled fits was not sent: it stands there, or in what came of late.
+        self._ranks: Mapping[str, Sequence[int]] = {}
+        if recalled := [own for message, own in self.told if _RECALLED in message.text]:
+            asked = self.rows.questions().filter(created_at__lte=self.call.created_at)
+            latest = asked.order_by("-seq").values("pk")[:LATEST]
+            seqs = {seq for own in recalled for seq in own}
+            rows = self.rows.filter(Q(seq__in=seqs) | Q(pk__in=latest))
+            contents = map(_blocks, rows.values_list("content", flat=True))
+            self._ranks = recalled_ranks(itertools.chain.from_iterable(contents))
 
     def made_by_engine(self) -> set[int]:
         """Return the numbers of the summaries and markers among them."""

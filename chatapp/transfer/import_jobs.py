@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.context import sizes
-from chatapp.models import Source
+from chatapp.models import Conversation, Source
 from chatapp.transfer import Beside, Piece, Problem, Unusable
-from chatapp.transfer.record_import import Imported, load_conversation, remove_parts
+from chatapp.transfer.record_import import load_conversation, remove_parts
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class Job:
     source: Source
     messages: int = 0
     storing: bool = False
-    imported: Imported | None = None
+    imported: Conversation | None = None
     refusal: str = ""
     pk: uuid.UUID = field(default_factory=uuid.uuid4)
 

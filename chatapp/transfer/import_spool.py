@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -46,9 +46,6 @@ class Spool(ExitStack):
         super().__init__()
         self.counts = Counter[str]()
         self._files: dict[str, IO[bytes]] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def add(self, section: str, item: Item) -> None:
         """Keep one more item."""

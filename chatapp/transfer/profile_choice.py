@@ -12,8 +12,8 @@ from chatapp.providers import keyless_spec
 ROOMY_WINDOW = 2_000_000
 
 
-def choose_profile(conversation: Conversation) -> Profile:
-    """Have a profile answer that all of what the model sees fits into, and return it.
+def choose_profile(conversation: Conversation) -> None:
+    """Have a profile answer that all of what the model sees fits into.
 
     The user's default profile comes first, then the others by the size of their windows; where
     none is large enough, one without a key and with a large window is made.
@@ -41,4 +41,3 @@ def choose_profile(conversation: Conversation) -> Profile:
         )
     conversation.profile = profile
     conversation.save(update_fields=["profile"])
-    return profile

@@ -199,15 +199,11 @@ def _fenced(text: str) -> str:
 
 def write_html(conversation: Conversation, *, until: int | None = None, tools: bool = True) -> str:
     """Return the page; up to a message, where one is named, and with what ``tools`` said or not."""
-    return _write(str(conversation), read_entries(conversation, until=until, tools=tools))
+    return write_page(str(conversation), read_entries(conversation, until=until, tools=tools))
 
 
-def write_notice(words: str) -> str:
-    """Return a page of the same look that says why there is nothing to read."""
-    return _write(words, ())
-
-
-def _write(title: str, entries: Iterable[Entry]) -> str:
+def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
+    """Return a page; without entries its title says why there is nothing to read."""
     context = {
         "title": title,
         "entries": entries,

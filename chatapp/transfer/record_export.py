@@ -62,21 +62,18 @@ def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
 def _items(
     table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
+    """Yield the rows as they are written: without what is empty, and with numbers for keys."""
     known = numbers[table.section]
     rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
     for row in rows.iterator(chunk_size=BATCH):
-        if row["pk"] in known:
-            yield renamed(_item(table, row, numbers), names)
-
-
-def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
-    """Return a row as it is written: without what is empty, and with numbers for keys."""
-    told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
-    for name, column in table.columns.items():
-        value = column_to_json(row[name])
-        if value != empty(column):
-            told[name] = value
-    for name, section in table.references.items():
-        if (number := numbers[section].get(row[name])) is not None:
-            told[name] = number
-    return told
+        if row["pk"] not in known:
+            continue
+        told = {} if table.section == MESSAGES else {"number": known[row["pk"]]}
+        for name, column in table.columns.items():
+            value = column_to_json(row[name])
+            if value != empty(column):
+                told[name] = value
+        for name, section in table.references.items():
+            if (number := numbers[section].get(row[name])) is not None:
+                told[name] = number
+        yield renamed(told, names)

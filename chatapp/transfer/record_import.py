@@ -4,7 +4,6 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
@@ -22,7 +21,6 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
-    Profile,
     Review,
     Source,
     Turn,
@@ -51,19 +49,9 @@ PROBLEMS_KEPT = 100
 _SECTIONS = {*BY_SECTION, "conversation", "fragments", "requests", "chains"}
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A conversation made from a file: its messages, and the profile that answers it."""
-
-    conversation: Conversation
-    messages: int
-    profile: Profile
-    source: Source
-
-
 def load_conversation(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
-) -> Imported:
+) -> Conversation:
     """Store what was read as a new conversation from this source; refused when it can't be.
 
     A profile answers it that is large enough, and what is pinned stays so as long as it fits there.
@@ -95,10 +83,9 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
         match one:
             case Problem():
                 _note(source, one)
-            case Beside() if one.section in _SECTIONS:
-                spool.add(one.section, one.item)
             case Beside():
-                pass
+                if one.section in _SECTIONS:
+                    spool.add(one.section, one.item)
             case _:
                 spool.add(MESSAGES, one)
     if not spool.counts[MESSAGES]:
@@ -123,9 +110,9 @@ def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
     return conversation
 
 
-def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Imported:
+def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Conversation:
     rows = Rows(conversation, spool.counts)
-    unfinished = _store_turns(spool, rows)
+    unfinished = _store("turns", spool, rows)
     _store("rewinds", spool, rows)
     wishes = _store_messages(spool, rows, source)
     for table in TABLES:
@@ -144,40 +131,39 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         conversations.rename_conversation(conversation=conversation, title=title)
     _enter_records(conversation)
     _close_unfinished(conversation, unfinished)
-    profile = choose_profile(conversation)
-    _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
+    choose_profile(conversation)
+    # What a file without pins on record wants pinned.
+    for seq in () if spool.counts["pins"] else wishes:
+        try:
+            with piece():
+                pin_message(conversation=conversation, seq=seq)
+        except errors.Refused as refusal:
+            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
     with transaction.atomic():
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
-    return Imported(conversation, len(rows.messages), profile, source)
+    return conversation
 
 
-def _store(section: str, spool: Spool, rows: Rows) -> None:
-    """Store the rows of a section that is no message."""
+def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
+    """Store the rows of a section that is no message.
+
+    Returns by its key what each turn says of itself that was not over. They are stored as if they
+    were: nobody is to go on with them meanwhile.
+    """
     stored: models.QuerySet[Any] = models.QuerySet(BY_SECTION[section].model)
+    unfinished = dict[uuid.UUID, str]()
     for batch in spool.batches(section):
         made = list(rows.of(section, batch))
+        for row in made:
+            if isinstance(row, Turn) and row.finished_at is None:
+                unfinished[row.pk] = row.status
+                row.status, row.finished_at = Turn.Status.INTERRUPTED, timezone.now()
         with piece():
             stored.bulk_create(made)
-
-
-def _store_turns(spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
-    """Store turns, and return by its key what each says of itself that was not over.
-
-    They are stored as if they were: nobody is to go on with them meanwhile.
-    """
-    unfinished = dict[uuid.UUID, str]()
-    for batch in spool.batches("turns"):
-        made = [cast("Turn", row) for row in rows.of("turns", batch)]
-        for turn in made:
-            if turn.finished_at is None:
-                unfinished[turn.pk] = turn.status
-                turn.status, turn.finished_at = Turn.Status.INTERRUPTED, timezone.now()
-        with piece():
-            Turn.objects.bulk_create(made)
     return unfinished
 
 
@@ -266,16 +252,6 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     reviews = Review.objects.filter(condensation__conversation=conversation)
     waiting = reviews.filter(status=Review.Status.PENDING)
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
-
-
-def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Source) -> None:
-    """Pin what a file without pins on record wants pinned, and note what can't be."""
-    for seq in wishes:
-        try:
-            with piece():
-                pin_message(conversation=conversation, seq=seq)
-        except errors.Refused as refusal:
-            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
 
 
 def remove_parts() -> None:

@@ -260,9 +260,9 @@ class Rows:
             for name, column in table.columns.items():
                 values[name] = read(column, told[name]) if name in told else _missing(column)
             for name, section in table.references.items():
-                column, key = table.reference(name), self._reference(section, item.get(name))
-                values[column.attname] = key
-                if key is None and not column.null:
+                refers: Any = table.model._meta.get_field(name)  # noqa: SLF001 - Django's documented API
+                key = values[refers.attname] = self._reference(section, item.get(name))
+                if key is None and not refers.null:
                     raise Unusable(f"{name} is missing.")
         except Unusable as error:
             raise Unusable(f"{where}: {error}") from error

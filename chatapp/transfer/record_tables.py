@@ -6,7 +6,7 @@ A column that is added to a model is part of its section without a word here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from django.db import models
 
@@ -32,8 +32,8 @@ MESSAGES = "messages"
 class Table:
     """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
 
-    ``references`` lead from a column to the section whose numbers stand in it. What is ``left_out``
-    belongs to this server, or follows from the rest.
+    ``references`` lead from a column to the section, another or this one, whose numbers stand in
+    it. What is ``left_out`` belongs to this server, or follows from the rest.
     """
 
     section: str
@@ -53,10 +53,6 @@ class Table:
             for one in own
             if not (one.primary_key or one.is_relation or one.name in skipped)
         }
-
-    def reference(self, name: str) -> "models.Field[Any, Any]":
-        """Return the column that refers to a row of another section, or of this one."""
-        return cast("models.Field[Any, Any]", self.model._meta.get_field(name))  # noqa: SLF001 - Django's documented API
 
     def rows_of(self, conversation: Conversation) -> "models.QuerySet[Any]":
         """Return a conversation's rows in their order."""

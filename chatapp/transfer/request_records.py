@@ -91,8 +91,19 @@ def store_requests(conversation: Conversation, spool: Spool) -> None:
     """Store what the calls of an imported conversation sent; raise Unusable where it was not so."""
     calls = list(conversation.calls.order_by("pk").values_list("pk", flat=True))
     try:
-        fragments = _store_fragments(conversation, spool)
-        made = list[Manifest]()
+        fragments, made = list[int](), list[Manifest]()
+        for batch in spool.batches("fragments"):
+            parts = [item["text"].encode() for item in batch]
+            new = [
+                Fragment(
+                    conversation=conversation,
+                    digest=hashlib.sha256(part).digest(),
+                    data=zlib.compress(part),
+                )
+                for part in parts
+            ]
+            with piece():
+                fragments += [one.pk for one in Fragment.objects.bulk_create(new)]
         for batch in spool.batches("requests"):
             rows = [_manifest(one, calls, fragments) for one in batch]
             with piece():
@@ -102,31 +113,16 @@ def store_requests(conversation: Conversation, spool: Spool) -> None:
         raise Unusable("The file's requests are not what was sent.") from error
 
 
-def _store_fragments(conversation: Conversation, spool: Spool) -> list[int]:
-    """Return the keys of the fragments in their order."""
-    keys = list[int]()
-    for batch in spool.batches("fragments"):
-        parts = [item["text"].encode() for item in batch]
-        rows = [
-            Fragment(
-                conversation=conversation,
-                digest=hashlib.sha256(part).digest(),
-                data=zlib.compress(part),
-            )
-            for part in parts
-        ]
-        with piece():
-            keys += [one.pk for one in Fragment.objects.bulk_create(rows)]
-    return keys
-
-
 def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence[int]) -> Manifest:
-    number, parent = item["call"], item.get("parent")
-    if not 0 < (parent or 0) + 1 <= number:
+    """Return a request's row; raise ValueError where it stands for too many messages."""
+    number, parent, listed = item["call"], item.get("parent"), item["items"]
+    runs = [one for one in listed if isinstance(one, list) and len(one) == len(("first", "last"))]
+    spans = [last - first for first, last in runs if type(first) is type(last) is int]
+    if not 0 < (parent or 0) + 1 <= number or len(listed) + sum(spans) > MOST_ITEMS:
         raise ValueError(item)
     items = [
         one if (place := fragment_of(one)) is None else (fragments[place - 1],)
-        for one in out_of_runs(_bounded(item["items"]))
+        for one in out_of_runs(listed)
     ]
     return Manifest(
         call_id=calls[number - 1],
@@ -136,17 +132,6 @@ def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence
         head_id=fragments[item["head"] - 1],
         digest=bytes.fromhex(item["digest"]),
     )
-
-
-def _bounded(items: list[Any]) -> list[Any]:
-    """Return what is written of a list; raise ValueError where it stands for too many messages."""
-    runs = (one for one in items if isinstance(one, list) and len(one) == len(("first", "last")))
-    count = len(items) + sum(
-        last - first for first, last in runs if type(first) is type(last) is int
-    )
-    if count > MOST_ITEMS:
-        raise ValueError(count)
-    return items
 
 
 def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:

@@ -32,7 +32,8 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PREFIXES = {"start_array": "item", "start_map": "messages.item"}
 
 Item = tuple[int, Any]
-_DAMAGED = (EOFError, OSError, zlib.error)
+# What reading a packed file may fail with.
+DAMAGED = (EOFError, OSError, zlib.error)
 
 
 @contextmanager
@@ -55,18 +56,6 @@ def digest_of(path: Path) -> str:
         return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def read_whole(path: Path) -> bytes:
-    """Return what a file holds; raise Unusable where it is damaged or too large."""
-    try:
-        with opened(path) as file:
-            data = file.read(LARGEST + 1)
-    except _DAMAGED as error:
-        raise Unusable("The compressed file is damaged or cut off.") from error
-    if len(data) > LARGEST:
-        raise Unusable(f"The file is larger than {LARGEST >> 20} MB.")
-    return data
 
 
 def read_items(path: Path, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
@@ -92,7 +81,7 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
                 yield _read_line(*found)
 
 
-def _read_line(number: int, line: bytes) -> Item | Problem:
+def _read_line(number: int, line: str | bytes) -> Item | Problem:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -108,8 +97,11 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
     except Unusable as error:
         yield Problem(index + 1, str(error))
     except ijson.JSONError as error:
-        yield Problem(index + 1, f"The file is not JSON from here on{_words_of(error)}.")
-    except _DAMAGED:
+        # The parser's reason quotes a piece of the file, which is left out.
+        match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
+        reason = f" ({match[1].strip()})" if match else ""
+        yield Problem(index + 1, f"The file is not JSON from here on{reason}.")
+    except DAMAGED:
         yield Problem(index + 1, "The compressed file is damaged or cut off from here on.")
     else:
         if not index:
@@ -165,12 +157,6 @@ class BoundedFile:
         return data
 
 
-def _words_of(error: ijson.JSONError) -> str:
-    """Return the parser's reason without the piece of the file that it quotes."""
-    match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
-    return f" ({match[1].strip()})" if match else ""
-
-
 @dataclass(frozen=True)
 class Sample:
     """The beginning of a file or a folder, by which its form is told.
@@ -193,24 +179,17 @@ def take_sample(path: Path) -> Sample:
     try:
         with opened(path) as file:
             head = file.read(SAMPLED_BYTES).decode(errors="replace").removeprefix("\ufeff").lstrip()
-    except _DAMAGED:
+    except DAMAGED:
         return Sample(names)
-    if lines := _sampled_lines(head):
-        return Sample(names, head, lines, in_lines=True)
+    # The objects of the first lines, up to a line that is no object by itself.
+    lines: list[dict[str, Any]] = []
+    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
+        one = _read_line(0, line)
+        if isinstance(one, Problem) or {"messages", "format"} & one[1].keys():
+            break
+        lines.append(one[1])
+    if lines:
+        return Sample(names, head, tuple(lines), in_lines=True)
     found = itertools.islice(read_items(path), SAMPLED_ITEMS)
     items = (one[1] for one in found if not isinstance(one, Problem))
     return Sample(names, head, tuple(item for item in items if isinstance(item, dict)))
-
-
-def _sampled_lines(head: str) -> tuple[dict[str, Any], ...]:
-    """Return the objects of the first lines, nothing where a line is no object by itself."""
-    found: list[dict[str, Any]] = []
-    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(value, dict) or "messages" in value or "format" in value:
-            break
-        found.append(value)
-    return tuple(found)

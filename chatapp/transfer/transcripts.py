@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +22,8 @@ _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}
 class Transcript:
     """Messages in their order, what hides them, and what else is known of them.
 
-    A format is a subclass whose ``take`` says what each item adds.
+    A format is a subclass whose ``take`` says what each item adds, and whose ``words_in`` knows the
+    words of its user by its own form alone: what a tool or a server wrote never counts.
     """
 
     # What condensed, as people call it.
@@ -32,6 +33,7 @@ class Transcript:
         self.messages: list[dict[str, Any]] = []
         self.besides: list[Beside] = []
         self.problems: list[Problem] = []
+        self.tool_calls: dict[str, Block] = {}
 
     def take(self, index: int, item: Any, /) -> None:
         """Add what an item of the file says."""
@@ -55,10 +57,28 @@ class Transcript:
         self.problems.append(Problem(index, reason))
 
     def checked(self, index: int, item: Any) -> dict[str, Any] | None:
-        """Return a message of the Messages API with what can be used of it, None for no message."""
+        """Return a message of the Messages API with its usable blocks, None for no message."""
         message, reasons = check_message(item)
         self.problems += [Problem(index, reason) for reason in reasons]
+        if message and isinstance(message["content"], str):
+            message["content"] = [text_block(message["content"])]
         return message
+
+    def mark(self, role: str, blocks: Sequence[Block]) -> list[Block]:
+        """Return a message's blocks, marked with what the user said where they need it."""
+        if role == "assistant":
+            self.tool_calls |= {
+                str(one.get("id")): one for one in blocks if one["type"] == "tool_use"
+            }
+            return [*blocks]
+        return [
+            block if words is None else {**block, condense.USER_WORDS: words}
+            for block, words in zip(blocks, self.words_in(blocks), strict=True)
+        ]
+
+    def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
+        """Yield what the user said in each block, None where that is its text or nothing."""
+        raise NotImplementedError
 
     def describe(self, **about: str) -> None:
         """Note the conversation's title or prompt; the first that is told holds."""
@@ -175,6 +195,13 @@ def parts_of(content: Any) -> list[Block]:
     return [block for part in listed(content) if (block := _part(part))]
 
 
+def result_text(content: Any) -> str:
+    """Return what a tool's result says."""
+    if isinstance(content, list):
+        return "\n".join(str(one.get("text") or "") for one in content if isinstance(one, dict))
+    return content if isinstance(content, str) else ""
+
+
 def joined_text(content: Any) -> str:
     """Return the text of a message's parts, with empty lines between them."""
     return "\n\n".join(part["text"] for part in parts_of(content) if "text" in part)
@@ -186,17 +213,12 @@ def _part(part: Any) -> Block | None:
             text = rest.get("text", rest.get("refusal"))
             return text_block(text) if isinstance(text, str) and text.strip() else None
         case {"type": "image_url" | "input_image", "image_url": {"url": str(url)} | str(url)}:
-            return _image_block(url)
-    return None
-
-
-def _image_block(url: str) -> Block | None:
-    kind, comma, data = url.partition(";base64,")
-    if comma and kind.startswith("data:image/"):
-        source = {"type": "base64", "media_type": kind.removeprefix("data:"), "data": data}
-        return {"type": "image", "source": source}
-    if url.startswith(("https://", "http://")):
-        return {"type": "image", "source": {"type": "url", "url": url}}
+            kind, comma, data = url.partition(";base64,")
+            if comma and kind.startswith("data:image/"):
+                source = {"type": "base64", "media_type": kind.removeprefix("data:"), "data": data}
+                return {"type": "image", "source": source}
+            if url.startswith(("https://", "http://")):
+                return {"type": "image", "source": {"type": "url", "url": url}}
     return None
 
 
@@ -214,7 +236,10 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
             for block in content
             if not _wrong_block(block)
         ]
-    if _is_empty(content):
+        is_empty = all(one["type"] == "text" and not one["text"].strip() for one in content)
+    else:
+        is_empty = not (content or "").strip()
+    if is_empty:
         return None, [*reasons, "The message has no content that can be used."]
     pinned = {"pinned": True} if item.get("pinned") is True else {}
     return {"role": item["role"], "content": content, **pinned}, reasons
@@ -254,12 +279,6 @@ def _is_output(result: Mapping[Any, Any]) -> bool:
     return isinstance(content, str | None) or (
         isinstance(content, list) and all(isinstance(part, dict) for part in content)
     )
-
-
-def _is_empty(content: Any) -> bool:
-    if isinstance(content, list):
-        return all(block["type"] == "text" and not block["text"].strip() for block in content)
-    return not (content or "").strip()
 
 
 def _quoted(value: Any) -> str:

@@ -53,14 +53,13 @@ def _begin(request: Request) -> Job:
     path = _keep(sent)
     try:
         form = importers.recognise(path)
-        if form is None and path.is_dir():
-            text = _("These files are not those of one task's folder. Import them one by one.")
-            raise errors.Refused(text)
-        if form is None and zipfile.is_zipfile(path):
-            text = _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
-            raise errors.Refused(text)
         if form is None:
-            raise errors.Refused(_("This is no file of a form that is known here."))
+            text = _("This is no file of a form that is known here.")
+            if path.is_dir():
+                text = _("These files are not those of one task's folder. Import them one by one.")
+            elif zipfile.is_zipfile(path):
+                text = _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
+            raise errors.Refused(text)
         name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
@@ -88,7 +87,7 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     job = find_import(job_pk, request.user)
     whole = wants_page(request)
     if job and job.imported:
-        place = redirect("source", job.imported.conversation.pk)
+        place = redirect("source", job.imported.pk)
         return place if whole else HttpResponseClientRedirect(place.url)
     template = "imports/job.html" if whole else "imports/_progress.html"
     return render(request, template, {"job": job, "job_pk": job_pk})

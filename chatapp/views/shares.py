@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.credentials import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
-from chatapp.transfer.readable_copy import policy, write_html, write_notice
+from chatapp.transfer.readable_copy import policy, write_html, write_page
 from chatapp.views.common import Request, in_conversation
 
 # How often one link is opened within a minute, by everybody.
@@ -59,10 +59,10 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
-        answer = HttpResponse(write_notice(_("There is nothing at this address.")), status=404)
+        answer = HttpResponse(write_page(_("There is nothing at this address.")), status=404)
     elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
         words = _("This link is opened too often. Try again in a minute.")
-        answer = HttpResponse(write_notice(words))
+        answer = HttpResponse(write_page(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:
         # Kept while nothing changes: to write it takes longer than to ask for it.

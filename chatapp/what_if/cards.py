@@ -16,17 +16,11 @@ MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
-    """How much of what a summary states stands in what it hides; ``others`` is what does not."""
-
-    percent: int
-    stated: int
-    others: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
-    """What was tried with what came of it; ``entered`` says that it has the prompt entered."""
+    """What was tried with what came of it; ``entered`` says that it has the prompt entered.
+
+    Of what a summary states ``grounded_percent`` stands in what it hides, and ``others`` does not.
+    """
 
     tried: Trial
     name: str
@@ -36,14 +30,15 @@ class Card:
     summary_html: str
     facts_kept: str
     lost: Sequence[str]
-    grounds: Grounds | None
+    grounded_percent: int | None
+    others: Sequence[str]
 
 
 def card_of(baseline: Baseline, tried: Trial) -> Card:
     """Return what was tried, ready to show."""
     made, found = tried.reduction, tried.grounded
     variant, now = tried.variant, baseline.terms.preferences.condensing_prompt
-    hidden, saved, grounds = "", None, None
+    hidden, saved, grounded = "", None, None
     if made:
         counted = message_store.count_seen(made.hidden_among(baseline.effective))
         hidden = labels.seen_words(Preview(**counted))
@@ -51,8 +46,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     if made and made.kind == "cleared":
         hidden = labels.cleared_words(made.count)
     if found and found.total.total:
-        others = [fact.text for fact in found.of("missing")][:MOST]
-        grounds = Grounds(math.floor(100 * found.total.score), found.total.total, others)
+        grounded = math.floor(100 * found.total.score)
     return Card(
         tried=tried,
         name=labels.strategy_name(variant.strategy),
@@ -62,5 +56,6 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         summary_html=render_markdown(made.summary) if made else "",
         facts_kept=labels.facts_kept(tried.receipt),
         lost=[fact.text for fact in tried.receipt.of("missing")][:MOST],
-        grounds=grounds,
+        grounded_percent=grounded,
+        others=[fact.text for fact in found.of("missing")][:MOST] if found else [],
     )

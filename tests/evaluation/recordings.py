@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chatapp.transfer.claude_code_words import ClaudeCodeWords
+from chatapp.importers.claude_code import Session
 from condense.errors import InvalidMessage
 from condense.messages import Message
 from condense.tokens.counters import TokenCounter
@@ -72,7 +72,7 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     items = known.get("messages")
     if not items or not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
         raise InvalidMessage(f"{path.name} holds no messages.")
-    words = ClaudeCodeWords()
+    words = Session()
     return Recording(
         path.name.split(".")[0],
         tuple(_message(item, seq, counter, words) for seq, item in enumerate(items, start=1)),
@@ -81,7 +81,7 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     )
 
 
-def _message(item: Any, seq: int, counter: TokenCounter, words: ClaudeCodeWords) -> Message:
+def _message(item: Any, seq: int, counter: TokenCounter, words: Session) -> Message:
     content = item.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if isinstance(blocks, list):

@@ -22,18 +22,15 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Say that all are the same; a CommandError names those that are not."""
         try:
-            self._compare()
+            changed = find_changed()
+            named = [*islice(changed, MOST_NAMED)]
+            others = sum(1 for _ in changed)
+            total = Manifest.objects.count()
         except DatabaseError as error:
             raise CommandError(f"The database can't be read to its end: {error}.") from error
-
-    def _compare(self) -> None:
-        changed = find_changed()
-        named = [*islice(changed, MOST_NAMED)]
-        total = Manifest.objects.count()
         if not named:
             self.stdout.write(f"All {total:,} requests can be shown as they were sent.")
             return
-        others = sum(1 for _ in changed)
         calls = ", ".join(str(manifest.pk) for manifest in named)
         raise CommandError(
             f"{len(named) + others:,} of {total:,} requests can't be shown as they were sent: "

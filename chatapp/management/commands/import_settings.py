@@ -29,7 +29,14 @@ class Command(BaseCommand):
     @override
     @transaction.atomic
     def handle(self, *, file: Path, user: str | None, **_options: Any) -> None:
-        found = _read(file)
+        try:
+            found = condense.read_roo_settings(json.loads(file.read_text("utf-8")))
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise CommandError(f"{file} is no JSON: {error}") from error
+        except condense.CondenseError as error:
+            raise CommandError(str(error)) from error
         preferences = accounts.preferences_of(find_user(user))
         said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
         for note in found.notes:
@@ -70,17 +77,6 @@ class Command(BaseCommand):
                 raise CommandError(_first_problem(form))
             profile.save(update_fields=["threshold"])
             yield f"Threshold of {name}: {'inherited' if inherits else profile.threshold}"
-
-
-def _read(file: Path) -> condense.RooSettings:
-    try:
-        return condense.read_roo_settings(json.loads(file.read_text("utf-8")))
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise CommandError(f"{file} is no JSON: {error}") from error
-    except condense.CondenseError as error:
-        raise CommandError(str(error)) from error
 
 
 def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.management import find_user
-from chatapp.models import Conversation, Source
+from chatapp.models import Source
 from chatapp.transcript import pinned
 from chatapp.transfer.record_import import load_conversation
 from chatapp.transfer.transcript_files import digest_of
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             raise CommandError(UNKNOWN)
         source = Source(form=form, name=file.name, digest=digest_of(file))
         try:
-            imported = load_conversation(
+            made = load_conversation(
                 load_importer(form).read_transcript(file),
                 owner=find_user(user),
                 source=source,
@@ -60,16 +60,13 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         self._report(source)
         self.stdout.write(
-            f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
-            f"answered by the profile {imported.profile}."
+            f"Imported {source.messages} messages as conversation {made.pk}, "
+            f"answered by the profile {made.profile}."
         )
-        self._warn(imported.conversation)
-
-    def _warn(self, conversation: Conversation) -> None:
-        """Say what the file would have the model told with authority."""
-        if conversation.system_prompt:
-            self.stdout.write(f"Its system prompt: {conversation.system_prompt}")
-        for rule in pinned.claimed_rules(conversation):
+        # What the file would have the model told with authority.
+        if made.system_prompt:
+            self.stdout.write(f"Its system prompt: {made.system_prompt}")
+        for rule in pinned.claimed_rules(made):
             self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
 
     def _report(self, source: Source) -> None:

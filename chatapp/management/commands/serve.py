@@ -1,10 +1,10 @@
 """`manage.py serve`: from an empty folder to a signed-in browser with one command."""
 
 import asyncio
+import functools
 import signal
 import sys
 import warnings
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -39,12 +39,14 @@ from daphne.server import Server
 
 from chatapp.management.request_bodies import BodyReader
 
+# Prints a line at once, whoever reads it.
+say = functools.partial(print, flush=True)
+
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     """Daphne, which keeps why it could not listen instead of logging it."""
 
     listen_problem: str | None = None
-    tell: Callable[[str], object] = staticmethod(print)
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         """Have the application read a request's body from where it lies."""
@@ -63,13 +65,13 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         if registry.running_turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             seconds = settings.SAFE_POINT
-            self.tell(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
+            say(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
         ended = Deferred.fromFuture(loop.create_task(registry.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
         """Wait no longer for what runs: somebody wants it to stop now."""
-        self.tell("Stopping now: what was written so far is kept.")
+        say("Stopping now: what was written so far is kept.")
         registry.stop_all()
 
 
@@ -104,7 +106,6 @@ class Command(BaseCommand):
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )
-        server.tell = self.say
         server.run()
         if server.listen_problem:
             raise CommandError(
@@ -130,12 +131,7 @@ class Command(BaseCommand):
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
-        self.say(address(settings.HOST, port) + link)
-
-    def say(self, line: str) -> None:
-        """Print a line at once, whoever reads it."""
-        self.stdout.write(line)
-        self.stdout.flush()
+        say(address(settings.HOST, port) + link)
 
 
 def migrate_if_needed() -> None:

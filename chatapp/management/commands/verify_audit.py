@@ -42,34 +42,29 @@ class Command(BaseCommand):
         heads = _read_heads(against, public_key) if against else []
         chosen = [head for head in heads if conversation in {None, head.conversation}]
         try:
-            sound = self._report(_verdicts(conversation, chosen))
-            for problem in filter(None, map(audit_seals.compare, chosen)):
-                sound = False
+            chains = entries = erased = waiting = broken = 0
+            for verdict in _verdicts(conversation, chosen):
+                chains += 1
+                broken += not verdict.holds
+                entries += verdict.entries
+                erased += verdict.erased
+                waiting += verdict.waiting
+                for problem in verdict.problems:
+                    self.stderr.write(f"Conversation {verdict.conversation.pk}: {problem}")
+            words = "hold" if not broken else f"were read, {broken:,} of them do not hold"
+            self.stdout.write(
+                f"{chains:,} chains with {entries:,} entries {words}. {erased:,} contents were "
+                f"erased; {waiting:,} messages wait for the next entry."
+            )
+            outgrown = [*filter(None, map(audit_seals.compare, chosen))]
+            for problem in outgrown:
                 self.stderr.write(problem)
         except DatabaseError as error:
             raise CommandError(f"The database can't be read to its end: {error}.") from error
-        if not sound:
+        if broken or outgrown:
             raise CommandError("The record was tampered with, or is damaged.")
         if against:
             self.stdout.write(f"Since {against} was made, {len(chosen):,} chains only grew.")
-
-    def _report(self, verdicts: Iterable[audit_check.Verdict]) -> bool:
-        """Say what was found, and return whether all is sound."""
-        chains = entries = erased = waiting = broken = 0
-        for verdict in verdicts:
-            chains += 1
-            broken += not verdict.holds
-            entries += verdict.entries
-            erased += verdict.erased
-            waiting += verdict.waiting
-            for problem in verdict.problems:
-                self.stderr.write(f"Conversation {verdict.conversation.pk}: {problem}")
-        words = "hold" if not broken else f"were read, {broken:,} of them do not hold"
-        self.stdout.write(
-            f"{chains:,} chains with {entries:,} entries {words}. {erased:,} contents were erased; "
-            f"{waiting:,} messages wait for the next entry."
-        )
-        return not broken
 
 
 def _verdicts(

@@ -16,7 +16,7 @@ from chatapp import errors, importers
 from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
-from chatapp.transfer.record_import import Imported, load_conversation
+from chatapp.transfer.record_import import load_conversation
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {
@@ -129,7 +129,7 @@ def task(folder: Path) -> Path:
     ).parent
 
 
-def load(path: Path, owner: User) -> Imported:
+def load(path: Path, owner: User) -> Conversation:
     """Import what is recognised."""
     form = importers.recognise(path)
     assert form
@@ -175,7 +175,7 @@ def test_a_form_is_told_by_how_the_file_begins(
 def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
     """Calls with their results together, images, and the first system message as the prompt."""
     made = load(write(tmp_path, "a.json", json.dumps(CHAT).encode()), alice)
-    rows = list(made.conversation.messages.order_by("seq"))
+    rows = list(made.messages.order_by("seq"))
     assert [(row.role, [one["type"] for one in row.content]) for row in rows] == [
         ("user", ["text", "image"]),
         ("assistant", ["tool_use", "tool_use"]),
@@ -184,14 +184,13 @@ def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
     ]
     assert rows[1].content[0]["input"] == {"path": "a"}
     assert [one["content"] for one in rows[2].content] == ["a.py", "b.py"]
-    assert made.conversation.system_prompt == "Be brief."
+    assert made.system_prompt == "Be brief."
     assert made.source.problems == []
 
 
 def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path: Path) -> None:
     """A reply that came in parts is one; what a subagent said is named as not used."""
-    made = load(write(tmp_path, "a.jsonl", lines(SESSION)), alice)
-    talk = made.conversation
+    talk = load(write(tmp_path, "a.jsonl", lines(SESSION)), alice)
     assert said(talk) == [("user", "It was a.py."), ("user", "Thanks.")]
     assert talk.title == "Looking around"
     reply = talk.messages.get(seq=2)
@@ -204,7 +203,7 @@ def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path
     assert (attempt.message, attempt.tokens_before) == (talk.messages.get(seq=4), 155_000)
     names = [row.condense_parent for row in talk.messages.order_by("seq")]
     assert names == [*[attempt.message.condense_id] * 3, None, None]
-    assert [one["index"] for one in made.source.problems] == [6]
+    assert [one["index"] for one in talk.source.problems] == [6]
 
 
 @pytest.mark.parametrize("counted", [(1, 1, 7), (7, 7, 7), (0, 7, 2), (None, 1, 7)])
@@ -216,8 +215,8 @@ def test_a_reply_took_what_its_fullest_part_says(
     for part, tokens in zip(parts, counted, strict=True):
         part["message"]["usage"] = tokens is not None and {**USAGE, "output_tokens": tokens}
     made = load(write(tmp_path, "a.jsonl", lines([*SESSION[:2], *parts])), alice)
-    assert made.messages == 2
-    call = made.conversation.calls.get()
+    assert made.messages.count() == 2
+    call = made.calls.get()
     assert (call.tokens_prompt, call.tokens_output) == (16, 7)
 
 
@@ -231,7 +230,7 @@ def test_a_session_tells_who_had_it_condensed_and_what_was_counted(
     reply["message"]["usage"] = usage
     told = {"trigger": trigger, "preTokens": 155_000}
     session = [*SESSION[:2], reply, SESSION[6] | {"compactMetadata": told}, *SESSION[7:]]
-    talk = load(write(tmp_path, "a.jsonl", lines(session)), alice).conversation
+    talk = load(write(tmp_path, "a.jsonl", lines(session)), alice)
     assert talk.condensations.get().trigger == trigger
     assert talk.messages.get(seq=2).content[0]["text"] == "Let me look."
     assert [call.tokens_output for call in talk.calls.all()] in ([], [0])
@@ -243,7 +242,7 @@ def test_a_summary_of_a_summary_leaves_what_that_one_hid_behind_it(
 ) -> None:
     """So each can be undone after the other."""
     again = {"timestamp": AT, "type": "compacted", "payload": {"message": "They said thanks."}}
-    talk = load(write(tmp_path, "a.jsonl", lines([*ROLLOUT, again])), alice).conversation
+    talk = load(write(tmp_path, "a.jsonl", lines([*ROLLOUT, again])), alice)
     first, second = talk.messages.exclude(condense_id=None).order_by("seq")
     assert said(talk) == [("user", "They said thanks.")]
     assert first.condense_parent == second.condense_id
@@ -260,20 +259,19 @@ def test_a_part_that_can_t_be_used_is_named_and_the_rest_is_used(
     chat = [*CHAT[:2], {"role": "user", "content": [part]}, CHAT[5]]
     made = load(write(tmp_path, "a.json", json.dumps(chat).encode()), alice)
     assert [one["index"] for one in made.source.problems] == [3]
-    assert made.messages == 2
+    assert made.messages.count() == 2
 
 
 def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path: Path) -> None:
     """What is one reply's is one message."""
-    made = load(write(tmp_path, "a.jsonl", lines(ROLLOUT)), alice)
-    talk = made.conversation
+    talk = load(write(tmp_path, "a.jsonl", lines(ROLLOUT)), alice)
     assert said(talk) == [("user", "It was a.py."), ("user", "Thanks.")]
     kinds = [[one["type"] for one in row.content] for row in talk.messages.order_by("seq")]
     assert kinds == [["text"], ["text", "tool_use"], ["tool_result"], ["text"], ["text"], ["text"]]
     assert talk.messages.get(seq=3).content[0]["content"] == "a.py"
     call = talk.calls.get()
     assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (5, 11, 7)
-    assert made.source.problems == []
+    assert talk.source.problems == []
 
 
 @pytest.mark.parametrize(("name", "written"), [("a.jsonl", SESSION), ("b.jsonl", ROLLOUT)])
@@ -281,7 +279,7 @@ def test_a_summary_of_another_program_is_undone_redone_and_written_again(
     alice: User, tmp_path: Path, name: str, written: list[Any]
 ) -> None:
     """It is known what it hides, as of one that was made here."""
-    talk = load(write(tmp_path, name, lines(written)), alice).conversation
+    talk = load(write(tmp_path, name, lines(written)), alice)
     attempt, before = talk.condensations.get(), said(talk)
     made = attempt.message
     assert made
@@ -297,8 +295,7 @@ def test_a_summary_of_another_program_is_undone_redone_and_written_again(
 
 def test_a_task_keeps_its_tags_and_its_figures(alice: User, tmp_path: Path) -> None:
     """The model sees what it saw there, and each summary and marker is on record."""
-    made = load(task(tmp_path), alice)
-    talk = made.conversation
+    talk = load(task(tmp_path), alice)
     assert said(talk) == [("user", "They said hi."), ("user", "[cut]"), ("user", "Well?")]
     assert talk.title == "Hi there"
     first = talk.messages.get(seq=1)
@@ -319,7 +316,7 @@ def test_each_summary_of_a_task_is_on_record_once_whatever_its_page_says(
     """So it is said what hides the originals, and it can be undone."""
     folder = task(tmp_path)
     write(folder, "ui_messages.json", json.dumps(shown).encode())
-    talk = load(folder, alice).conversation
+    talk = load(folder, alice)
     found = talk.condensations.order_by("message__seq")
     assert [(one.kind, one.messages_hidden) for one in found] == [
         ("condensed", 2),

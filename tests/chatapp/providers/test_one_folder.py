@@ -18,7 +18,7 @@ def sources() -> Iterator[Path]:
     """Yield all that could name a vendor, each provider's own folder aside."""
     own = {ROOT / "chatapp" / "providers" / name for name in provider_specs()}
     # Recorded files are called after the programs that wrote them, whoever is a provider here.
-    own |= {ROOT / "chatapp" / "importers", ROOT / "chatapp" / "transfer" / "claude_code_words.py"}
+    own |= {ROOT / "chatapp" / "importers"}
     for folder, pattern in (("chatapp", "*.py"), ("templates", "*.html"), ("static/js", "*.js")):
         for path in (ROOT / folder).rglob(pattern):
             if not own & {path, *path.parents} and "migrations" not in path.parts:

@@ -28,7 +28,7 @@ from chatapp.models import (
     hidden_messages,
 )
 from chatapp.transfer.record_export import write_record
-from chatapp.transfer.record_import import Imported, load_conversation
+from chatapp.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.models.test_store import Twin
@@ -146,6 +146,11 @@ class Life(Twin):
                 later = undo.preview_undo(condensation=chosen).later
                 undo.undo_condensation(condensation=chosen, later=later)
 
+    def undo(self, place: int) -> None:
+        """Take a reduction back; this life's memory does not have all that were redone."""
+        with suppress(condense.UndoRefused):
+            super().undo(place)
+
     def redo(self, place: int) -> None:
         """Take an undo back in what is stored: the memory of this life does not have all undos."""
         made = Message.objects.filter(conversation=self.conversation).made_by_engine()
@@ -173,7 +178,7 @@ def write(conversation: Conversation) -> bytes:
     return b"".join(write_record(Conversation.objects.get(pk=conversation.pk)))
 
 
-def read(data: bytes, owner: User, folder: Path, form: str = "palimpsest") -> Imported:
+def read(data: bytes, owner: User, folder: Path, form: str = "palimpsest") -> Conversation:
     """Import what a file of this form says."""
     path = folder / "conversation.json"
     path.write_bytes(data)

@@ -80,7 +80,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
     before = Conversation.objects.count()
     written = json.dumps(with_value(record, place, value)).encode()
     try:
-        made = read(written, alice, tmp_path).conversation
+        made = read(written, alice, tmp_path)
     except errors.Refused:
         assert Conversation.objects.count() == before
         return
@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_named(
     record[section][0] = {name: one for name, one in changed.items() if one is not ...}
     written = json.dumps(record).encode()
     if told is None:
-        assert read(written, alice, tmp_path).messages == len(record["messages"])
+        assert read(written, alice, tmp_path).messages.count() == len(record["messages"])
         return
     with pytest.raises(errors.Refused, match=told):
         read(written, alice, tmp_path)
@@ -137,7 +137,7 @@ def test_a_clearing_without_a_record_can_be_shown(
     said = {"role": "user", "content": "Hello."}
     clears = {"clear_id": str(uuid.uuid4()), "cleared": {"1": {"call": "Cleared."}}}
     record = {"format": FORMAT, "conversation": {}, "messages": [said, {**said, **clears}]}
-    conversation = read(json.dumps(record).encode(), alice, tmp_path).conversation
+    conversation = read(json.dumps(record).encode(), alice, tmp_path)
     for page in PAGES:
         assert browser.get(reverse(page, args=[conversation.pk])).status_code == 200
 
@@ -160,7 +160,7 @@ def test_a_review_that_no_turn_waits_for_is_withdrawn(
     record["condensations"][0] |= {"status": "running"}
     record["condensations"][0].pop("turn", None)
     record["reviews"] = [{"number": 1, "condensation": 1, "ordinal": 1, "status": "pending"}]
-    made = read(json.dumps(record).encode(), alice, tmp_path).conversation
+    made = read(json.dumps(record).encode(), alice, tmp_path)
     review = Review.objects.get(condensation__conversation=made)
     assert review.status == Review.Status.WITHDRAWN
     address = reverse("answer_review", args=[made.pk, review.pk])

@@ -84,7 +84,7 @@ def test_others_write_between_pieces_and_see_a_conversation_at_the_end(
     alice: User, tmp_path: Path, onlooker: Onlooker
 ) -> None:
     """However long the file is, the lock is held for one piece only."""
-    made = read(record(), alice, tmp_path).conversation
+    made = read(record(), alice, tmp_path)
     onlooker.look()
     pieces = [after - before for before, after in itertools.pairwise(onlooker.messages)]
     assert sum(pieces) == MESSAGES + 1
@@ -120,7 +120,7 @@ def ended_process() -> str:
 @pytest.fixture
 def half(alice: User, tmp_path: Path) -> Conversation:
     """What a process has left that was killed before the last piece."""
-    made = read(record(), alice, tmp_path).conversation
+    made = read(record(), alice, tmp_path)
     Source.objects.update(importer=ended_process())
     Conversation.objects.update(deleted_at=timezone.now())
     return made
@@ -130,7 +130,7 @@ def test_what_a_killed_import_has_left_is_removed(
     alice: User, half: Conversation, tmp_path: Path
 ) -> None:
     """What was sent, and what was stored of it; what is being imported now stays."""
-    there = read(record(), alice, tmp_path).conversation
+    there = read(record(), alice, tmp_path)
     Source.objects.filter(conversation=there).update(importer=this_process())
     (left := settings.DATA_DIR / "imports" / "left").mkdir(parents=True)
     (left / "talk.json").write_text("[]")

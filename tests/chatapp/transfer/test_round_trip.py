@@ -44,7 +44,7 @@ def test_what_is_exported_imported_and_exported_is_equal(
     for name, place in happenings:
         life.do(name, place)
     first = write(life.conversation)
-    made = read(first, bob, tmp_path).conversation
+    made = read(first, bob, tmp_path)
     second = write(made)
     assert said(second) == said(first)
     assert json.loads(second)["chains"][:-1] == json.loads(first)["chains"]
@@ -66,7 +66,7 @@ def test_everything_that_goes_on_record_is_there(
     told = json.loads(first)
     empty = {"calls", "tool_runs", "forks", "pins", "fragments", "requests"}
     assert {name for name, one in told.items() if one == []} == empty
-    made = read(first, conversation.owner, tmp_path).conversation
+    made = read(first, conversation.owner, tmp_path)
     assert said(write(made)) == said(first)
     assert made.pk != conversation.pk
     verdict = audit_check.verify(made)
@@ -107,7 +107,7 @@ def test_what_ran_or_waited_when_it_was_exported_has_ended_here(
     for status in ("queued", "running", "waiting"):
         conversation.turns.all().delete()
         conversation.turns.create(status=status)
-        made = read(write(conversation), conversation.owner, tmp_path).conversation
+        made = read(write(conversation), conversation.owner, tmp_path)
         turn = made.turns.get()
         assert (turn.status, turn.is_over) == ("interrupted", True)
     assert [one.status for one in made.condensations.order_by("pk")] == ["failed", "unused"]
@@ -121,7 +121,7 @@ def test_the_guide_is_right(conversation: Conversation, tmp_path: Path) -> None:
     named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
     assert named == [*json.loads(write(conversation))]
     example = guide.split("```json\n")[1].split("```")[0].encode()
-    made = read(example, conversation.owner, tmp_path).conversation
+    made = read(example, conversation.owner, tmp_path)
     assert [one.seq for one in message_store.read_effective(made.pk)] == [3]
     assert said(write(made)) == said(example)
 
@@ -132,7 +132,7 @@ def test_what_was_spent_elsewhere_is_not_spent_here(
     """An imported conversation takes nothing of the month's budget."""
     message_store.append_message(conversation.pk, condense.Message("user", "Hi"), tokens=1)
     conversation.calls.create(purpose="chat", status="succeeded", cost=3)
-    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    made = read(write(conversation), conversation.owner, tmp_path)
     assert made.calls.get().cost == 3
     (month,) = spending_of(made.pk, owner=conversation.owner_id, limit=None, monthly=Decimal(10))
     assert month.spent == 3

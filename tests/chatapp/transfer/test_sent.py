@@ -45,12 +45,12 @@ def bodies(conversation: Conversation) -> list[bytes]:
 def test_every_request_is_rebuilt_identically(session: Session, tmp_path: Path) -> None:
     """Also those with what a summary carries, whose words name messages; as often as one likes."""
     first = write(session.conversation)
-    made = read(first, session.conversation.owner, tmp_path).conversation
+    made = read(first, session.conversation.owner, tmp_path)
     assert len(bodies(made)) == 6
     assert bodies(made) == bodies(session.conversation)
     second = write(made)
     assert said(second) == said(first)
-    again = read(second, made.owner, tmp_path).conversation
+    again = read(second, made.owner, tmp_path)
     assert bodies(again) == bodies(made)
 
 
@@ -60,7 +60,7 @@ def test_a_conversation_of_which_something_was_erased_is_imported(
     """What was sent of that is gone; the other requests are as they were."""
     mine = session.conversation
     mine.messages.filter(seq=4).update(content=[])
-    made = read(write(mine), mine.owner, tmp_path).conversation
+    made = read(write(mine), mine.owner, tmp_path)
     assert bodies(made) == bodies(mine)
     assert made.messages.get(seq=4).content == []
     assert said(write(made)) == said(write(mine))

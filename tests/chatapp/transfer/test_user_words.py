@@ -8,8 +8,8 @@ import pytest
 
 import condense
 from chatapp.importers import load_importer
-from chatapp.transfer.claude_code_words import ClaudeCodeWords
-from chatapp.transfer.roo_words import RooWords
+from chatapp.importers.claude_code import Session
+from chatapp.importers.roo_code import Task
 from chatapp.transfer.transcripts import check_message
 
 REFUSED = (
@@ -61,7 +61,7 @@ def said(client: Any, *texts: str) -> list[str | None]:
 )  # fmt: skip
 def test_what_claude_code_adds_is_nobodys_words(text: str, words: str | None) -> None:
     """Nor what a report or a reminder quotes behind an end of its own."""
-    assert said(ClaudeCodeWords, text) == [words]
+    assert said(Session, text) == [words]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_claude_code_quotes_the_user_in_results_of_its_own(
     name: str, answer: Any, given: dict[str, Any], words: str
 ) -> None:
     """Not in what a command, a server or a sub-agent wrote."""
-    assert said_to(ClaudeCodeWords, name, answer, **given) == words
+    assert said_to(Session, name, answer, **given) == words
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_claude_code_quotes_the_user_in_results_of_its_own(
 )  # fmt: skip
 def test_in_roo_code_the_user_speaks_in_tags(texts: list[str], words: list[str | None]) -> None:
     """What stands below a result's heading is the tool's, but where the tool asks."""
-    assert said(RooWords, *texts) == words
+    assert said(Task, *texts) == words
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_in_roo_code_the_user_speaks_in_tags(texts: list[str], words: list[str |
 )
 def test_roo_code_quotes_the_user_in_results_of_its_own(name: str, answer: str, words: str) -> None:
     """A refusal of what it does itself, and an answer to what it asked."""
-    assert said_to(RooWords, name, answer) == words
+    assert said_to(Task, name, answer) == words
 
 
 def test_a_file_marks_nothing_itself() -> None:

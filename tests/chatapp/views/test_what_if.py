@@ -71,8 +71,8 @@ def test_strategies_stand_side_by_side_and_nothing_is_applied(
     assert ledger.tried.reduction.tokens_after.value < ledger.tried.reduction.tokens_before.value
     assert ledger.tried.cost == 0
     assert ledger.tried.receipt.total.kept > 0
-    assert ledger.grounds.percent > 90
-    assert cards["sliding_window"].grounds is None
+    assert ledger.grounded_percent > 90
+    assert cards["sliding_window"].grounded_percent is None
     assert [row.variant.threshold for row in ledger.tried.so_far] == [5, 100]
     page = answer.content.decode()
     for words in ("Side by side", "stand in the originals", "Use this from now on"):
