@@ -3,10 +3,13 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+
+import django
 
 from condense.errors import InvalidMessage
 from tests.evaluation.chats import CHATS, TUNED_ON, read_chat
@@ -130,4 +133,6 @@ def _last_cuts(recording: Recording, *, most: int, count: int) -> Sequence[Cut]:
 
 
 if __name__ == "__main__":
+    os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
+    django.setup()
     main()

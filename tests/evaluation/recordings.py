@@ -5,12 +5,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chatapp.importers.claude_code import Session
 from condense.errors import InvalidMessage
 from condense.messages import Message
 from condense.tokens.counters import TokenCounter
+
+if TYPE_CHECKING:
+    from chatapp.importers.claude_code import Session
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -72,6 +74,9 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     items = known.get("messages")
     if not items or not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
         raise InvalidMessage(f"{path.name} holds no messages.")
+    # Django must be set up.
+    from chatapp.importers.claude_code import Session  # noqa: PLC0415
+
     words = Session()
     return Recording(
         path.name.split(".")[0],
@@ -81,7 +86,7 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     )
 
 
-def _message(item: Any, seq: int, counter: TokenCounter, words: Session) -> Message:
+def _message(item: Any, seq: int, counter: TokenCounter, words: "Session") -> Message:
     content = item.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if isinstance(blocks, list):

@@ -92,7 +92,7 @@ def test_a_file_has_only_the_chains_of_its_own_conversation(alice: User, tmp_pat
     """Not one that another conversation came with."""
     conversation = conversations.start_conversation(owner=alice)
     live_through(conversation)
-    copy = read(write(conversation), alice, tmp_path).conversation
+    copy = read(write(conversation), alice, tmp_path)
     chains = {
         one.pk: [chain["conversation"] for chain in json.loads(write(one))["chains"]]
         for one in (conversation, copy)
