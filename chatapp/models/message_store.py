@@ -116,8 +116,9 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
 
 def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
     """Return the rows of what the model sees, in reading order."""
+    # Written as in the index of what is visible, which is used for nothing else.
     sql = (
-        "SELECT * FROM chatapp_message WHERE conversation_id = %s AND NOT hidden "
+        "SELECT * FROM chatapp_message WHERE conversation_id = %s AND hidden = 0 "
         "ORDER BY position, seq"
     )
     return select(Message, sql, conversation_id)
