@@ -163,6 +163,7 @@ class PreferencesForm(ModelForm[Preferences]):
         label=_("Method"), choices=strategy_choices, widget=forms.RadioSelect, required=False
     )
     threshold = threshold_field(label=_("Threshold (%)"))
+    switches = SWITCHES
 
     class Meta:
         model = Preferences

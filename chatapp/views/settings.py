@@ -69,9 +69,9 @@ class SentSettings:
 
 
 @signed_in("GET", "POST")
-def show_settings(request: Request, section: str = "context") -> HttpResponse:
+def show_settings(request: Request, name: str = "context") -> HttpResponse:
     """Show a section of the settings, and save all of them at once."""
-    if section not in LABELS:
+    if name not in LABELS:
         raise Http404
     sent = request.POST if request.method == "POST" else None
     page = SentSettings.read(request.user, sent)
@@ -91,7 +91,7 @@ def show_settings(request: Request, section: str = "context") -> HttpResponse:
         "thresholds": page.profiles,
         "saved": page.saved,
         "sections": LABELS,
-        "section": wrong[0] if wrong and section not in wrong else section,
+        "section": wrong[0] if wrong and name not in wrong else name,
         "default_prompt": default_prompt(preferences),
         "commands": command_mode(),
         "draft_cost": {"cost": cost, "profile": dearest},
