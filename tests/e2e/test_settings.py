@@ -47,13 +47,13 @@ def settings_page(page: Page, desk: Desk) -> Iterator[Settings]:
 def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: Settings) -> None:
     """Before anything is saved; the bounds are 5 and 100."""
     page, number = settings_page.page, settings_page.number
+    settings_page.open_advanced()
     number.fill("42")
     expect(settings_page.slider).to_have_value("42")
     settings_page.slider.focus()
     page.keyboard.press("ArrowRight")
     expect(number).to_have_value("43")
     expect(page.get_by_text("Condenses at 43 % of the window")).to_be_visible()
-    settings_page.open_advanced()
     expect(settings_page.profile.get_by_text("(43 %")).to_be_visible()
     expect(page.get_by_text("There are unsaved changes.")).to_be_visible()
     page.keyboard.press("End")
