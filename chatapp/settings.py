@@ -221,6 +221,7 @@ LOGOUT_REDIRECT_URL = "sign_in"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "chatapp.views.sign_in.refuse_forgery"
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # Where pages come over TLS, no cookie goes without.

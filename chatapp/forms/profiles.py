@@ -16,7 +16,7 @@ from chatapp.forms import check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 from chatapp.models import Profile, fields
 from chatapp.models.errors import DecryptionFailed
-from chatapp.models.profiles import effort_choices
+from chatapp.models.profiles import effort_choices, server_key
 from chatapp.network.address_guard import without_userinfo
 from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
@@ -29,6 +29,8 @@ TRIED_OUTPUT = 256
 LONGEST_KEY = 400
 # Where a model may be connected besides the providers themselves.
 ELSEWHERE = "elsewhere"
+# Fields that the page folds away.
+ADVANCED = {"text_only", "effort", "temperature", "summaries_by", "system_prompt"}
 # USD per million tokens.
 PRICES = ("price_input", "price_output", "price_cache_read", "price_cache_write")
 
@@ -58,6 +60,7 @@ def provider_traits() -> dict[str, dict[str, Any]]:
         ]
         traits[spec.name] = {
             "needsKey": spec.needs_key,
+            "serverKey": bool(server_key(spec)),
             "url": spec.url,
             "takes": [name for name, taken in takes.items() if taken],
             "servers": servers,
@@ -240,6 +243,10 @@ class ProfileForm(ThresholdChoice):
     def prices(self) -> list[forms.BoundField]:
         """Return the fields that hold USD per million tokens, for the template."""
         return [self[name] for name in PRICES]
+
+    def has_advanced_errors(self) -> bool:
+        """Whether a field is wrong that the page folds away, for the template."""
+        return bool(self.errors.keys() & ADVANCED)
 
     def surcharge(self) -> str:
         """Say what a long prompt to the stored profile's model costs more, for the template."""

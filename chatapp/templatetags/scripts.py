@@ -55,6 +55,8 @@ TEXTS = {
     "notPutOff": _("Condensing was not put off."),
     "notCancelled": _("Condensing was not cancelled."),
     "notStopped": _("The agent was not stopped."),
+    "typedAgain": _("What you typed is back."),
+    "typeSecrets": _("What you typed is back. Enter the key or password again."),
     "expired": _("Your session has expired."),
     "signIn": _("Sign in again"),
     "notYours": _("You can't see this conversation."),

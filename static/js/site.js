@@ -8,6 +8,7 @@ import { startSidebar } from "./sidebar.js";
 import { startTheme } from "./theme.js";
 import { localizeTimes } from "./time.js";
 import { startToasts } from "./toast.js";
+import { startTyped } from "./typed.js";
 
 function dress(root) {
   localizeTimes(root);
@@ -21,5 +22,6 @@ startDialogs();
 startRequests();
 startCopying();
 startShortcuts();
+startTyped();
 dress(document);
 document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));
