@@ -15,7 +15,6 @@ from chatapp.models.database import select
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network.address_guard import Guard
 from chatapp.providers import create_provider, provider_specs
-from chatapp.providers.model_servers import Report, list_models, probe
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
@@ -104,17 +103,8 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
     return create_provider(profile.provider, **reached)
 
 
-async def probe_profile(profile: Profile) -> Report:
-    """Return what the profile's server can do; raise as ``provider_for`` does."""
-    return await probe(_tried_once(profile))
-
-
-async def list_models_of(profile: Profile) -> Report:
-    """Return what its list of models says of a profile's server; raise as ``provider_for`` does."""
-    return await list_models(_tried_once(profile))
-
-
-def _tried_once(profile: Profile) -> ResilientProvider:
+def provider_to_try(profile: Profile) -> ResilientProvider:
+    """Return the provider as ``provider_for`` does, but it tries everything once."""
     return create_provider(profile.provider, **_reached_by(profile), attempts=1)
 
 

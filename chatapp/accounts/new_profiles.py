@@ -12,7 +12,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.models import Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import Report
+from chatapp.providers.model_servers import Report, list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
 
 LEAST_WINDOW = 1_000
@@ -24,9 +24,9 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of connecting a model: why it failed, and the models to choose from, if any."""
+    """What came of connecting a model: its profile, or why there is none, and a choice."""
 
-    is_connected: bool = False
+    profile: Profile | None = None
     problem: str = ""
     asks_model: bool = False
     models: Sequence[ListedModel] = ()
@@ -49,13 +49,15 @@ def connect(profile: Profile) -> Outcome:
         return choice
     _complete(profile, report.find_model(profile.model))
     if profile.has_key or not report.listing:
-        tried = asyncio.run(accounts.probe_profile(profile))
+        tried = asyncio.run(probe(accounts.provider_to_try(profile)))
         if tried.failure:
             return replace(choice, problem=tried.failure)
         profile.text_only = tried.images is False
-    profile.name = accounts.free_name(profile.owner, _name(profile)[:LONGEST_NAME])
+    known = profile.spec.find_model(profile.model)
+    name = known.name if known else profile.model
+    profile.name = accounts.free_name(profile.owner, name[:LONGEST_NAME])
     store_profile(profile)
-    return Outcome(is_connected=True)
+    return Outcome(profile)
 
 
 @transaction.atomic
@@ -79,8 +81,8 @@ def look_up_limits(profile: Profile) -> None:
     profile.max_output = profile.max_output or 0
     if profile.spec.find_model(profile.model) is None:
         with suppress(TimeoutError, DecryptionFailed):
-            report = asyncio.run(asyncio.wait_for(accounts.list_models_of(profile), PATIENCE))
-            listed = report.find_model(profile.model)
+            listing = list_models(accounts.provider_to_try(profile))
+            listed = asyncio.run(asyncio.wait_for(listing, PATIENCE)).find_model(profile.model)
     _complete(profile, listed)
 
 
@@ -99,11 +101,11 @@ def _complete(profile: Profile, listed: ListedModel | None) -> None:
 
 async def _reach(profile: Profile) -> Report:
     """Return what a server lists; where an address leads to no list, ``/v1`` may be missing."""
-    report = await accounts.list_models_of(profile)
+    report = await list_models(accounts.provider_to_try(profile))
     given = profile.base_url
     if given and report.address and not report.models and not given.endswith("/v1"):
         profile.base_url = f"{given.rstrip('/')}/v1"
-        at_v1 = await accounts.list_models_of(profile)
+        at_v1 = await list_models(accounts.provider_to_try(profile))
         if at_v1.models or at_v1.key is False:
             return at_v1
         profile.base_url = given
@@ -116,10 +118,3 @@ def _usual_model(profile: Profile, listed: Sequence[ListedModel]) -> str:
     known = [] if profile.base_url else [one.id for one in profile.spec.models]
     usual = [one for one in known if one in names or not names]
     return usual[0] if usual else names[0] if len(names) == 1 else ""
-
-
-def _name(profile: Profile) -> str:
-    """Return what a profile is called: a server on this machine, or its model."""
-    here = [one for one in profile.spec.presets if one.is_local and one.url == profile.base_url]
-    known = profile.spec.find_model(profile.model)
-    return here[0].label if here else known.name if known else profile.model

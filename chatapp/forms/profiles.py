@@ -26,11 +26,8 @@ from chatapp.providers.specs import SAFE_WINDOW, Preset
 LARGEST_WINDOW = 1_000_000_000
 # A profile that is only tried asks for a word, of a model that may think first.
 TRIED_OUTPUT = 256
-LONGEST_KEY = 400
 # Where a model may be connected besides the providers themselves.
 ELSEWHERE = "elsewhere"
-# Fields that the page folds away.
-ADVANCED = {"text_only", "effort", "temperature", "summaries_by", "system_prompt"}
 # USD per million tokens.
 PRICES = ("price_input", "price_output", "price_cache_read", "price_cache_write")
 
@@ -106,22 +103,9 @@ def key_field() -> forms.CharField:
     return forms.CharField(
         label=_("API key"),
         required=False,
-        max_length=LONGEST_KEY,
+        max_length=400,
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-
-
-def seal(owner: User, key: str) -> str:
-    """Return a key for a page to hold unread until its form is right, "" for none."""
-    return fields.encrypt(f"{owner.pk}:{key}") if key else ""
-
-
-def unseal(owner: User, sealed: str) -> str:
-    """Return the key that was sealed for this user, "" where there is none."""
-    with suppress(DecryptionFailed):
-        whose, _sign, key = fields.decrypt(sealed).partition(":")
-        return key if whose == str(owner.pk) else ""
-    return ""
 
 
 def connectable() -> list[tuple[str, Any]]:
@@ -142,9 +126,7 @@ class ConnectForm(forms.Form):
     """All it takes to reach a model: a key, or an address with or without one."""
 
     to = forms.ChoiceField(choices=connectable, widget=forms.RadioSelect)
-    address = forms.URLField(
-        label=_("Address"), required=False, max_length=300, assume_scheme="https"
-    )
+    address = forms.URLField(required=False, max_length=300)
     key = key_field()
     model = forms.CharField(required=False, max_length=100)
 
@@ -244,17 +226,23 @@ class ProfileForm(ThresholdChoice):
         """Return the fields that hold USD per million tokens, for the template."""
         return [self[name] for name in PRICES]
 
-    def has_advanced_errors(self) -> bool:
-        """Whether a field is wrong that the page folds away, for the template."""
-        return bool(self.errors.keys() & ADVANCED)
-
     def surcharge(self) -> str:
         """Say what a long prompt to the stored profile's model costs more, for the template."""
         return describe_surcharge(self.instance.prices)
 
     def kept_key(self) -> str:
-        """Return the key that was just typed, sealed; "" where none was, for the template."""
-        return seal(self.instance.owner, getattr(self, "cleaned_data", {}).get("key", ""))
+        """Return the key that was just typed, sealed for its owner; "" where none was."""
+        key = getattr(self, "cleaned_data", {}).get("key", "")
+        return fields.encrypt(f"{self.instance.owner_id}:{key}") if key else ""
+
+    def clean_sealed_key(self) -> str:
+        """Return the key that the page held, "" for none; one of another user is not read."""
+        sealed: str = self.cleaned_data["sealed_key"]
+        with suppress(DecryptionFailed):
+            whose, _sign, key = fields.decrypt(sealed).partition(":") if sealed else ("", "", "")
+            if whose in {"", str(self.instance.owner_id)}:
+                return key
+        raise forms.ValidationError(_("Enter the key again."))
 
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has."""
@@ -277,10 +265,7 @@ class ProfileForm(ThresholdChoice):
     def clean(self) -> dict[str, Any]:
         """Refuse a reply that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
-        if not cleaned.get("key") and (sealed := cleaned.get("sealed_key")):
-            cleaned["key"] = unseal(self.instance.owner, sealed)
-            if not cleaned["key"]:
-                self.add_error("key", _("Enter the key again."))
+        cleaned["key"] = cleaned.get("key") or cleaned.get("sealed_key", "")
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:
             cleaned["base_url"] = ""

@@ -26,7 +26,7 @@ from chatapp.forms.profiles import (
 )
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import find_local_servers
+from chatapp.providers.model_servers import find_local_servers, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
@@ -110,7 +110,7 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
     try:
-        report = asyncio.run(accounts.probe_profile(profile))
+        report = asyncio.run(probe(accounts.provider_to_try(profile)))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
     listed = report.find_model(profile.model)
@@ -146,21 +146,14 @@ def look_around(request: Request) -> HttpResponse:
 def connect(request: Request) -> HttpResponse:
     """Connect a model by a key or an address, or say beside the field why that does not work."""
     form = ConnectForm(request.POST)
-    if form.is_valid():
-        profile = form.profile(request.user)
-        outcome = new_profiles.connect(profile)
-    else:
-        said = " ".join(str(one) for lines in form.errors.values() for one in lines)
-        profile, outcome = Profile(owner=request.user), Outcome(problem=said)
-    context = {"outcome": outcome, "profile": profile}
-    if not outcome.is_connected:
-        if not request.htmx:
-            return refuse(request, outcome.problem or _("Name a model in Profiles."))
+    outcome = new_profiles.connect(form.profile(request.user)) if form.is_valid() else Outcome()
+    if outcome.profile is None:
+        context = {"form": form, "outcome": outcome}
         return render(request, "profiles/_connect_answer.html", context)
     actions.announce_changes(request.user.pk)
     if not request.htmx:
-        messages.success(request, _("New conversations use “%s”.") % profile)
         return redirect("conversations")
-    context |= {"profiles": request.user.profiles.all(), "chosen": profile.pk}
+    profiles = request.user.profiles.all()
+    context = {"profile": outcome.profile, "profiles": profiles, "chosen": outcome.profile.pk}
     answer = render(request, "profiles/_connected.html", context)
     return trigger_client_event(retarget(answer, "#connect"), "connected", after="settle")

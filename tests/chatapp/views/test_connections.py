@@ -116,43 +116,33 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
 MODELS = [{"id": "small", "max_model_len": 16_384}, {"id": "mystery"}]
 
 
-@pytest.mark.parametrize(
-    ("to", "model", "named", "window", "is_guess"),
-    [
-        ("anthropic", "", "Claude Opus 5.5", 1_000_000, False),
-        ("elsewhere", "small", "small", 16_384, False),
-        ("elsewhere", "mystery", "mystery", 32_000, True),
-    ],
-)
 @pytest.mark.django_db(transaction=True)
-def test_a_key_is_enough_to_connect_a_model(
-    browser: Client,
-    owner: User,
-    anthropic_standin: Standin,
-    settings: LazySettings,
-    to: str,
-    model: str,
-    named: str,
-    window: int,
-    *,
-    is_guess: bool,
+def test_an_address_and_a_key_are_enough_to_connect_a_model(
+    browser: Client, owner: User, anthropic_standin: Standin
 ) -> None:
-    """It is tried at once; the rest comes from the server, from what is known, or is a guess."""
-    anthropic_standin.key, settings.ANTHROPIC_BASE_URL = "sk-right", anthropic_standin.url
-    anthropic_standin.served["/v1/models"] = {"data": MODELS if model else []}
+    """The key is tested, the models are offered, and the first one becomes the default."""
+    anthropic_standin.key = "sk-right"
+    anthropic_standin.served["/v1/models"] = {"data": MODELS}
     # Whoever leaves the end of the address away is understood.
-    sent = {"to": to, "address": anthropic_standin.url}
+    sent = {"to": "elsewhere", "address": anthropic_standin.url}
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
-    if model:
-        assert f'value="{model}"' in connect(browser, **sent, key="sk-right")
-    assert accounts.preferences_of(owner).default_profile.spec.name == "offline"  # type: ignore[union-attr]
-    page = connect(browser, **sent, key="sk-right", model=model)
+    assert 'value="mystery"' in connect(browser, **sent, key="sk-right")
+    page = connect(browser, **sent, key="sk-right", model="mystery")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
-    assert (profile.name, profile.context_window, profile.read_key()) == (named, window, "sk-right")
-    assert ("a safe guess" in page, "sk-right" in page) == (is_guess, False)
+    assert (profile.model, profile.context_window, profile.read_key()) == (
+        "mystery",
+        32_000,
+        "sk-right",
+    )
+    assert ("a safe guess" in page, "sk-right" in page) == (True, False)
     assert f'<option value="{profile.pk}" selected' in page
-    assert "Connect a model" not in browser.get(reverse("conversations")).text
+    home = browser.get(reverse("conversations")).text
+    assert "Connect a model" not in home
+    # Another profile than the default can be chosen for a conversation.
+    (offline,) = re.findall(r'<option value="(\d+)">Offline', home)
+    chosen = browser.post(reverse("new_conversation"), {"profile": offline}, follow=True)
+    assert chosen.context["conversation"].profile.name == "Offline"
     anthropic_standin.requests.clear()
 
 
