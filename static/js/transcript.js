@@ -198,7 +198,7 @@ export class Transcript {
     root.replaceChildren(...fresh.childNodes);
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     // Results are stored once all calls of a reply have ended.
-    for (const card of told) root.querySelector(`.tool-unanswered#${CSS.escape(card.id)}`)?.replaceWith(card);
+    for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
