@@ -174,6 +174,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);

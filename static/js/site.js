@@ -1,6 +1,6 @@
 // Every page: theme, sidebar, dialogs, toasts, times.
 import { startCopying } from "./clipboard.js";
-import { dressCode } from "./code.js";
+import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
 import { startRequests } from "./requests.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -20,6 +20,7 @@ startToasts();
 startDialogs();
 startRequests();
 startCopying();
+startCode();
 startShortcuts();
 dress(document);
 document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));

@@ -1,6 +1,8 @@
 // A reply that is being written: its final blocks, and the one that still grows.
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
+import { growLength } from "./code.js";
+
 // What may scroll sideways, and be focused for that.
 const BOXES = ".table-box, .formula, math, pre";
 
@@ -27,14 +29,16 @@ function boxesIn(nodes) {
 export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
   const gone = blocks.splice(index).flat();
-  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement]);
+  const isWhole = (box) => Boolean(box.closest(".code-block.is-whole"));
+  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement, isWhole(box)]);
   for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
   if (open) blocks.push(append(target, open));
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
   for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {
-    const [left, focused] = places[at] ?? [];
+    const [left, focused, whole] = places[at] ?? [];
+    if (whole) box.closest(".code-block")?.classList.add("is-whole");
     if (focused) box.focus({ preventScroll: true });
     if (left) box.scrollLeft = left;
   }
@@ -50,5 +54,7 @@ export function growCode(target, { index, at, text }) {
   code.normalize();
   if (!code.firstChild) code.append("");
   const words = code.firstChild;
-  if (words.length >= at) words.replaceData(at, words.length - at, text);
+  if (words.length < at) return;
+  words.replaceData(at, words.length - at, text);
+  growLength(code.closest(".code-block"), words.data, text);
 }

@@ -1,5 +1,5 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
-import { dressCode } from "./code.js";
+import { dressCode, keepWhole } from "./code.js";
 import { drawFolds } from "./folds.js";
 import { growCode, showBlocks } from "./stream.js";
 import { text } from "./text.js";
@@ -66,6 +66,7 @@ export class Transcript {
       if (!old && fresh.matches(".message-user")) this.#withdrawOffers();
       // A fetched transcript may have had the reply's row while its text was still arriving.
       const written = fresh.matches(WRITTEN) ? this.root.querySelector("[data-finished]") : null;
+      if (old ?? written) keepWhole(old ?? written, fresh);
       if (old) this.#replace(old, fresh);
       else if (written) written.before(fresh);
       else this.root.append(fresh);
@@ -193,6 +194,7 @@ export class Transcript {
     const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
+    for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
     root.replaceChildren(...fresh.childNodes);
