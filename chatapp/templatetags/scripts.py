@@ -15,6 +15,8 @@ TEXTS = {
     "copied": _("Copied"),
     "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
     "copyCode": _("Copy code"),
+    "code": _("Code: {name}"),
+    "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
     "lines": {"one": _("{count} line"), "other": _("{count} lines")},
     "showLines": {"one": _("Show {count} line"), "other": _("Show all {count} lines")},
     "showFewer": _("Show fewer"),

@@ -46,11 +46,11 @@ function breaksIn(words) {
   return words.split("\n").length - 1;
 }
 
-/** Count on where a block got `added` to its text, or count anew where that is not its end. */
-export function growLength(block, words, added) {
-  const before = lengths.get(block);
-  const count = before?.size + added.length === words.length ? before.count + breaksIn(added) : breaksIn(words);
-  lengths.set(block, { count, size: words.length });
+/** Count the lines of a block that has got `added`; it folds once it is long. */
+export function growLength(block, added) {
+  const known = lengths.get(block);
+  const count = known === undefined ? breaksIn(block.querySelector("pre").textContent) : known + breaksIn(added);
+  lengths.set(block, count);
   if (count <= LONG) return;
   block.dataset.lines = count;
   tellLength(block);

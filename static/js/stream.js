@@ -23,8 +23,8 @@ function boxesIn(nodes) {
 }
 
 /**
- * Show the blocks from `index` on: final ones, and the one that is open, if any. `dress` finishes
- * them; then a box that came anew, as a table does with each cell, is where the reader had it.
+ * Show the blocks from `index` on: final ones, and the one that is open, if any; return the elements
+ * of the final ones. `dress` finishes them; then a box that came anew, as a table does with each cell, is where the reader had it.
  */
 export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
@@ -33,6 +33,7 @@ export function showBlocks(target, { index, closed, open }, dress) {
   const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement, isWhole(box)]);
   for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
+  const done = blocks.slice(index).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
   if (open) blocks.push(append(target, open));
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
@@ -42,6 +43,7 @@ export function showBlocks(target, { index, closed, open }, dress) {
     if (focused) box.focus({ preventScroll: true });
     if (left) box.scrollLeft = left;
   }
+  return done;
 }
 
 /** Let the open block, which is code, grow without reading anew what it has. */
@@ -54,7 +56,8 @@ export function growCode(target, { index, at, text }) {
   code.normalize();
   if (!code.firstChild) code.append("");
   const words = code.firstChild;
-  if (words.length < at) return;
-  words.replaceData(at, words.length - at, text);
-  growLength(code.closest(".code-block"), words.data, text);
+  // A page that came later may have some of it.
+  const added = words.length < at ? "" : text.slice(words.length - at);
+  words.appendData(added);
+  if (added) growLength(code.closest(".code-block"), added);
 }

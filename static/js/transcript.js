@@ -1,6 +1,7 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
 import { dressCode, keepWhole } from "./code.js";
 import { drawFolds } from "./folds.js";
+import { Speech } from "./speech.js";
 import { growCode, showBlocks } from "./stream.js";
 import { text } from "./text.js";
 import { localizeTimes } from "./time.js";
@@ -36,6 +37,7 @@ export class Transcript {
   #scroll;
   #pause = FIRST_PAUSE;
   #retry = 0;
+  #speech = new Speech();
 
   constructor(scroll) {
     this.#scroll = scroll;
@@ -72,6 +74,8 @@ export class Transcript {
       else this.root.append(fresh);
       written?.remove();
       this.#dress(fresh.matches(".tool") ? fresh : fresh.parentElement);
+      if (fresh.matches(WRITTEN)) this.#speech.end(fresh);
+      else if (!old && fresh.matches(".is-streaming")) this.#speech.begin();
       return written && fresh;
     });
     if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
@@ -111,10 +115,14 @@ export class Transcript {
     for (const row of this.root.querySelectorAll(".is-streaming")) row.setAttribute("aria-busy", "false");
   }
 
-  stream(frame) {
+  /** Show streamed text; of a page that was just opened, it is older than that. */
+  stream(frame, isOld = false) {
     const target = this.#written(frame.id);
     if (!target) return;
-    this.#scroll.keep(() => showBlocks(target, frame, () => dressCode(target.parentElement)));
+    this.#scroll.keep(() => {
+      const done = showBlocks(target, frame, () => dressCode(target.parentElement));
+      this.#speech.add(target, done, isOld);
+    });
   }
 
   streamCode(frame) {
