@@ -204,7 +204,8 @@ class Builder:
         if not self.has_calls:
             return parts_of(engine, {}, {}, {})
         asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
-        return parts_of(engine, self.answers, self.live, asked, denied)
+        unfinished = message.turn is not None and not message.turn.is_over
+        return parts_of(engine, self.answers, self.live, asked, denied, unfinished=unfinished)
 
     @cached_property
     def _asked(self) -> dict[int, dict[int, Asked]]:

@@ -10,6 +10,7 @@ import { closeInspector, refreshInspector, startInspector } from "./inspector.js
 import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
+import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -50,7 +51,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    if (frame.streamed) transcript.stream(frame.streamed, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
@@ -58,6 +59,7 @@ const show = {
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
     if (html.includes(LIST)) tellOfList();
+    showQuestion(scroll);
   },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
@@ -174,11 +176,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
 startTitle();
 startActivity();
+startQuestions();
 startTodo();
 startPinning();
 startInspector();

@@ -1,6 +1,6 @@
 // Every page: theme, sidebar, dialogs, toasts, times.
 import { startCopying } from "./clipboard.js";
-import { dressCode } from "./code.js";
+import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
 import { startRequests } from "./requests.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -21,6 +21,7 @@ startToasts();
 startDialogs();
 startRequests();
 startCopying();
+startCode();
 startShortcuts();
 startTyped();
 dress(document);
