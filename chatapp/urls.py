@@ -125,6 +125,7 @@ urlpatterns = [
     path("mcp/<int:pk>/test/", mcp_servers.try_server, name="test_mcp_server"),
     path("mcp/<int:pk>/delete/", mcp_servers.delete_server, name="delete_mcp_server"),
     path("settings/", settings.show_settings, name="settings"),
+    path("settings/<slug:name>/", settings.show_settings, name="settings_section"),
     path("settings/tokens/new/", settings.create_token, name="new_token"),
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
     path("api/<path:rest>", enter_api, name="api"),

@@ -97,10 +97,7 @@ TEXTS = {
     "truncatesAt": TRUNCATES,
     "ofWindow": _("Condenses at {percent} % of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _(
-        "Condenses at {percent} % of the window, or before a request no longer fits, in "
-        "every profile that inherits."
-    ),
+    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
     "neverGlobally": _("Nothing condenses by itself."),
     "light": _("Light theme"),
     "dark": _("Dark theme"),
