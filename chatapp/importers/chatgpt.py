@@ -80,7 +80,7 @@ def _said(
     if kind in _THOUGHTS:
         return "assistant", [{"type": "thinking", "thinking": text}] if text.strip() else []
     if role == "assistant" and to != "all":
-        call = call_block(to, "", text)
+        call = call_block(to, "", text if text.startswith("{") else {"input": text})
         return "assistant", [call] if call else []
     if kind == "code" and text:
         text = f"```{content.get('language') or ''}\n{text}\n```"

@@ -17,7 +17,7 @@ from chatapp import errors
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.transcript_files import Document, Item, read_items
+from chatapp.transfer.transcript_files import DAMAGED, Document, Item, read_items
 from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
 
 LONGEST_TITLE = 200
@@ -284,9 +284,12 @@ def result_with(content: list[Block]) -> Block:
     }
 
 
+ReadChat = Callable[[Any, Archive], Chat | None]
+
+
 def read_chats(
     path: Path,
-    read_chat: Callable[[Any, Archive], Chat | None],
+    read_chat: ReadChat,
     read: Callable[[Document], Iterator[Item | Problem]] = read_items,
 ) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
@@ -297,19 +300,26 @@ def read_chats(
         for name, reason in archive.problems:
             yield from (Begin(name), Problem(1, reason))
         for document in archive.documents:
-            for found in read(document):
-                if isinstance(found, Problem):
-                    yield from (Begin(document.name), found)
-                    continue
-                title, pieces = _read(found[1], archive, read_chat)
-                yield from (Begin(title or document.name), *pieces)
-                if not title and found[0] == 1:
-                    break
+            try:
+                yield from _read_document(document.name, read(document), archive, read_chat)
+            except DAMAGED:
+                yield from (Begin(document.name), Problem(1, _("The file is damaged.")))
 
 
-def _read(
-    item: Any, archive: Archive, read_chat: Callable[[Any, Archive], Chat | None]
-) -> tuple[str, list[Piece]]:
+def _read_document(
+    name: str, items: Iterator[Item | Problem], archive: Archive, read_chat: ReadChat
+) -> Iterator[Piece]:
+    for found in items:
+        if isinstance(found, Problem):
+            yield from (Begin(name), found)
+            continue
+        title, pieces = _read(found[1], archive, read_chat)
+        yield from (Begin(title or name), *pieces)
+        if not title and found[0] == 1:
+            break
+
+
+def _read(item: Any, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
     """Return a conversation's title and all of it; the title is empty for what is none."""
     title = ""
     try:

@@ -119,10 +119,14 @@ def _open(request: Request, source: Source) -> HttpResponseRedirect:
     if conversation.system_prompt or pinned.claimed_rules(conversation):
         return redirect("source", conversation.pk)
     address = reverse("source", args=[conversation.pk])
-    said = ngettext("Imported %s message.", "Imported %s messages.", source.messages or 0)
-    left = ngettext("%s item could not be used.", "%s items could not be used.", source.unused)
-    told = said % number(source.messages or 0)
+    said = ngettext(
+        "Imported: %(count)s message from “%(name)s”.",
+        "Imported: %(count)s messages from “%(name)s”.",
+        source.messages or 0,
+    )
+    told = said % {"count": number(source.messages or 0), "name": source.name}
     if source.unused:
+        left = ngettext("%s item could not be used.", "%s items could not be used.", source.unused)
         told = f"{told} {left % number(source.unused)}"
     messages.info(request, format_html('{} <a href="{}">{}</a>', told, address, _("Details")))
     return redirect("chat", conversation.pk)
