@@ -72,7 +72,19 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     if not settings.CONDENSE_CONFIGURATION:
         return made
     change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
-    return change(made)
+    changed = change(made)
+    mine = [one if one in made.thresholds else _operators(one) for one in changed.thresholds]
+    return replace(changed, thresholds=tuple(mine))
+
+
+def _operators(resolve: condense.Resolver) -> condense.Resolver:
+    """Return a resolver that says of its thresholds that they are the operator's."""
+
+    def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
+        found = resolve(query)
+        return condense.Threshold(found.percent, "operator") if found else None
+
+    return resolved
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 import condense
-from chatapp.agent.annotated_blocks import attached, stands_alone
+from chatapp.agent.annotated_blocks import attached, environment_of, stands_alone
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -180,6 +180,7 @@ class Builder:
             role=message.role,
             parts=parts,
             recalled=recalled_part(engine),
+            around=environment_of(engine) if by_user else "",
             call=call,
             missed=labels.cache_miss(call) if call and call.cache_miss else "",
             turn=cost,

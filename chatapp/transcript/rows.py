@@ -59,14 +59,15 @@ class MessageRow(RowPlace):
     why the prompt was not read from the provider's cache. ``turn`` is set on the last message of a
     turn that took more than one call; ``is_step`` says that the agent called tools here and went
     on. ``cut`` says that an answer is not whole; where it is the last one, it is ``continuable``.
-    What is ``pinned`` the model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is
-    what it sees.
+    ``around`` is what was so when it was sent. What is ``pinned`` the model keeps word for word,
+    which takes ``pinned_tokens``; ``pinnable`` is what it sees.
     """
 
     role: str
     parts: Sequence[Part]
     created_at: datetime
     recalled: RecalledPart | None = None
+    around: str = ""
     call: ModelCall | None = None
     missed: str = ""
     turn: TurnCost | None = None

@@ -26,9 +26,13 @@ let ahead = 0;
 function showBar(html) {
   const open = bar.querySelector("details")?.open;
   const focused = bar.contains(document.activeElement);
+  const counts = bar.querySelector("[data-counts]")?.innerHTML;
   bar.innerHTML = html;
   const details = bar.querySelector("details");
   if (!details) return;
+  // Until they are counted anew, the old ones stand.
+  if (counts) bar.querySelector("[data-counts]").innerHTML = counts;
+  window.htmx.process(bar);
   details.open = Boolean(open);
   if (focused) details.querySelector("summary").focus();
 }

@@ -120,6 +120,8 @@ export class Scroll {
 
   /** Whoever clicks in the transcript reads it: what was clicked stays under the pointer. */
   #hold(target) {
+    // A click on a label comes again from its field, when what it changes has moved already.
+    if (target.matches("label input")) return;
     this.#following = false;
     this.#held = [target.closest("summary, button, a, label"), target.closest(".row")].filter(isShown).map(placed);
     this.#show();
