@@ -101,9 +101,9 @@ def is_environment(block: condense.Block) -> bool:
 
 
 def environment_of(message: condense.Message) -> str:
-    """Return what was so when a message was sent, as the model reads it; "" where nothing says."""
+    """Return what was so when a message was sent, "" where nothing says."""
     said = [one for one in message.blocks if isinstance(one, condense.TextBlock)]
-    return "\n".join([one.text for one in said if is_environment(one)])
+    return "\n".join([text_of(one) for one in said if is_environment(one)])
 
 
 def is_recalled(block: condense.Block) -> bool:

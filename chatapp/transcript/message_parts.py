@@ -216,6 +216,7 @@ def parts_of(
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
 
+
 def attached_part(index: int, block: condense.Block) -> Part | None:
     """Return how a block is shown, None for somebody's own words, and what is not at hand."""
     said = condense.beside_of(block)
