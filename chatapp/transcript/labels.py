@@ -17,7 +17,7 @@ from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
 from chatapp.number_formats import number
-from chatapp.transcript.stand_ins import StandIn, stand_ins
+from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
@@ -197,9 +197,9 @@ class AttemptWords:
         return round(100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before))
 
     @cached_property
-    def reads(self) -> Sequence[StandIn]:
+    def reads(self) -> Sequence[SummaryPart]:
         """What the model reads in place of what it hid."""
-        return stand_ins(self.attempt)
+        return summary_parts(self.attempt)
 
     @cached_property
     def analysis_html(self) -> str:

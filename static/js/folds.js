@@ -101,10 +101,14 @@ export function showMade(row, scroll) {
   toast(text("condensed", { tokens }), "info", { words: text("undo"), act });
 }
 
-/** Bring the first fold of the tour into view, where somebody watched how it was made. */
+const TOUR = "#transcript > [data-tour]";
+let toured = document.querySelector(TOUR) !== null;
+
+/** Bring the fold of the tour into view, once and where somebody watched how it was made. */
 export function showTour(scroll) {
-  const row = document.querySelector("#transcript > [data-tour]");
+  const row = toured ? null : document.querySelector(TOUR);
   if (row && scroll.isFollowing) scroll.bring(row);
+  toured ||= row !== null;
 }
 
 document.addEventListener("beforematch", (event) => reveal(event.target), true);

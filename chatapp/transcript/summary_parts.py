@@ -1,4 +1,4 @@
-"""Stand-ins: what the model reads in place of hidden messages, part by part and for people."""
+"""Parts of a summary or a marker: what the model reads in place of hidden messages, part by part and for people."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from chatapp.number_formats import number
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class SummaryPart:
     """One part: prose as safe ``html``, or ``items`` of a list in plain text."""
 
     label: str
@@ -20,7 +20,7 @@ class StandIn:
     items: Sequence[str] = ()
 
 
-def stand_ins(attempt: Condensation) -> list[StandIn]:
+def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     """Return the parts of what an attempt left, in the order in which the model reads them."""
     content = attempt.message.content if attempt.message else ""
     blocks = [{"text": content}] if isinstance(content, str) else content
@@ -28,11 +28,13 @@ def stand_ins(attempt: Condensation) -> list[StandIn]:
     parts = [part for text in texts for part in _split(text)]
     found = []
     if condense.part_kind(attempt.summary) is not condense.PartKind.LEDGER:
-        found += [StandIn(_("Summary"), render_markdown(attempt.summary))] * bool(attempt.summary)
+        found += [SummaryPart(_("Summary"), render_markdown(attempt.summary))] * bool(
+            attempt.summary
+        )
     elif not attempt.message:
         parts = [(condense.PartKind.LEDGER, attempt.summary)]
     for kind, text in parts:
-        found += _stand_ins(kind, text, attempt.summary)
+        found += _read(kind, text, attempt.summary)
     return found
 
 
@@ -40,39 +42,43 @@ def _split(text: str) -> list[tuple[condense.PartKind | None, str]]:
     return [*condense.split_parts(text)] or [(condense.part_kind(text), text)]
 
 
-def _stand_ins(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[StandIn]:
+def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
     heading, _line, rest = text.partition("\n")
     match kind:
         case condense.PartKind.LEDGER if ledger := condense.parse_ledger(text):
             yield from filter(lambda one: one.html or one.items, _lists(ledger))
         case condense.PartKind.SUMMARY if heading.startswith("## Part") and rest not in summary:
-            yield StandIn(_("Earlier summary"), render_markdown(rest))
+            yield SummaryPart(_("Earlier summary"), render_markdown(rest))
         case condense.PartKind.REQUEST:
-            yield StandIn(_("Your request, word for word"), items=[rest])
+            yield SummaryPart(_("Your request, word for word"), items=[rest])
         case condense.PartKind.PINS:
-            yield StandIn(_("Pinned"), items=[rest])
+            yield SummaryPart(_("Pinned"), items=[rest])
         case condense.PartKind.WORKFLOWS:
-            yield StandIn(_("Commands in force"), items=[text])
+            yield SummaryPart(_("Commands in force"), items=[text])
         case condense.PartKind.FILES:
             path = rest.partition("\n")[0].removeprefix("## File Context: ")
-            yield StandIn(_("File as signatures"), items=[path])
+            yield SummaryPart(_("File as signatures"), items=[path])
 
 
-def _lists(ledger: condense.Ledger) -> Iterator[StandIn]:
+def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
     """Yield the facts of a ledger by kind."""
     said = [f"{one.to} → {one.text}" if one.to else one.text for one in ledger.requests]
-    yield StandIn(_("Rules you set"), items=ledger.rules)
-    yield StandIn(_("Your words"), items=said)
+    yield SummaryPart(_("Rules you set"), items=ledger.rules)
+    yield SummaryPart(_("Your words"), items=said)
     done = [_("%s done") % number(ledger.done)] if ledger.done else []
-    yield StandIn(_("To do"), items=[*(one.text for one in ledger.todos), *done])
+    yield SummaryPart(_("To do"), items=[*(one.text for one in ledger.todos), *done])
     for label, edited in ((_("Edited files"), True), (_("Files read"), False)):
-        yield StandIn(label, items=[one.path for one in ledger.files if one.edited is edited])
+        yield SummaryPart(label, items=[one.path for one in ledger.files if one.edited is edited])
     times = _("%(command)s (%(count)s times)")
     runs = [
         times % {"command": one.head, "count": number(one.times)} if one.times > 1 else one.head
         for one in ledger.runs
     ]
-    yield StandIn(_("Commands"), items=runs)
-    yield StandIn(_("Errors"), items=[f"{one.subject}: {one.message}" for one in ledger.failures])
-    yield StandIn(_("Numbers and names"), items=[", ".join(ledger.names)] if ledger.names else [])
-    yield StandIn(_("Latest answer"), render_markdown(ledger.last_reply))
+    yield SummaryPart(_("Commands"), items=runs)
+    yield SummaryPart(
+        _("Errors"), items=[f"{one.subject}: {one.message}" for one in ledger.failures]
+    )
+    yield SummaryPart(
+        _("Numbers and names"), items=[", ".join(ledger.names)] if ledger.names else []
+    )
+    yield SummaryPart(_("Latest answer"), render_markdown(ledger.last_reply))
