@@ -178,7 +178,7 @@ class AttemptWords:
         """Why it came to nothing; the record has the exact words."""
         if self.attempt.error.startswith(_REJECTED):
             return _("The model's summary was incomplete, so it was not used.")
-        return self.attempt.error
+        return str(self.attempt.error)
 
     @property
     def hidden_text(self) -> str:

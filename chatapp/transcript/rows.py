@@ -124,8 +124,9 @@ class CondensationRow(RowPlace, AttemptWords):
     @property
     def cost(self) -> Decimal | None:
         """What it cost with the attempts before it, None where that is not known."""
-        costs = [one.attempt.cost for one in (self, *self.replaced)]
-        return sum((cost or 0 for cost in costs), Decimal(0)) if None not in costs else None
+        costs: list[Decimal | None] = [one.attempt.cost for one in (self, *self.replaced)]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, kw_only=True)

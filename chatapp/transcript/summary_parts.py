@@ -1,4 +1,4 @@
-"""Parts of a summary or a marker: what the model reads in place of hidden messages, part by part and for people."""
+"""Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,10 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.markdown import render_markdown
-from chatapp.models import Condensation
+from chatapp.models import Condensation, message_store
 from chatapp.number_formats import number
+
+LEDGER = condense.PartKind.LEDGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +24,17 @@ class SummaryPart:
 
 def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     """Return the parts of what an attempt left, in the order in which the model reads them."""
-    content = attempt.message.content if attempt.message else ""
-    blocks = [{"text": content}] if isinstance(content, str) else content
-    texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
-    parts = [part for text in texts for part in _split(text)]
-    found = []
-    if condense.part_kind(attempt.summary) is not condense.PartKind.LEDGER:
-        found += [SummaryPart(_("Summary"), render_markdown(attempt.summary))] * bool(
-            attempt.summary
-        )
-    elif not attempt.message:
-        parts = [(condense.PartKind.LEDGER, attempt.summary)]
-    for kind, text in parts:
-        found += _read(kind, text, attempt.summary)
+    blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
+    texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
+    summary = attempt.summary
+    if condense.part_kind(summary) is LEDGER:
+        texts, found = texts or [summary], []
+    else:
+        found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []
+    for text in texts:
+        for kind, part in [*condense.split_parts(text)] or [(condense.part_kind(text), text)]:
+            found += _read(kind, part, summary)
     return found
-
-
-def _split(text: str) -> list[tuple[condense.PartKind | None, str]]:
-    return [*condense.split_parts(text)] or [(condense.part_kind(text), text)]
 
 
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
@@ -75,10 +70,7 @@ def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
         for one in ledger.runs
     ]
     yield SummaryPart(_("Commands"), items=runs)
-    yield SummaryPart(
-        _("Errors"), items=[f"{one.subject}: {one.message}" for one in ledger.failures]
-    )
-    yield SummaryPart(
-        _("Numbers and names"), items=[", ".join(ledger.names)] if ledger.names else []
-    )
+    failures = [f"{one.subject}: {one.message}" for one in ledger.failures]
+    yield SummaryPart(_("Errors"), items=failures)
+    yield SummaryPart(_("Numbers and names"), items=[", ".join(ledger.names)] * bool(ledger.names))
     yield SummaryPart(_("Latest answer"), render_markdown(ledger.last_reply))
