@@ -32,9 +32,12 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     else:
         found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []
     for text in texts:
-        for kind, part in [*condense.split_parts(text)] or [(condense.part_kind(text), text)]:
+        parts = [*condense.split_parts(text)]
+        for kind, part in parts or ((condense.part_kind(text), text),):
             found += _read(kind, part, summary)
-    return found
+    folded = attempt.read_folded()
+    files = [one.path for one in folded.files] if folded else []
+    return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
 
 
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
@@ -50,9 +53,6 @@ def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[S
             yield SummaryPart(_("Pinned"), items=[rest])
         case condense.PartKind.WORKFLOWS:
             yield SummaryPart(_("Commands in force"), items=[text])
-        case condense.PartKind.FILES:
-            path = rest.partition("\n")[0].removeprefix("## File Context: ")
-            yield SummaryPart(_("File as signatures"), items=[path])
 
 
 def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
