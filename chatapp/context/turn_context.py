@@ -78,11 +78,12 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
 
 
 def _operators(resolve: condense.Resolver) -> condense.Resolver:
-    """Return a resolver that says of its thresholds that they are the operator's."""
+    """Return a resolver that tells the operator's percentages from the user's."""
 
     def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
         found = resolve(query)
-        return condense.Threshold(found.percent, "operator") if found else None
+        is_adapted = found is None or found.source == "adaptive"
+        return found if is_adapted else condense.Threshold(found.percent, "operator")
 
     return resolved
 
