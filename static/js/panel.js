@@ -238,7 +238,9 @@ export function startPanel(socket, running) {
 function startTip() {
   document.addEventListener("keydown", ({ key }) => key === "Escape" && head.classList.add("is-quiet"));
   for (const event of ["pointerleave", "blur"]) {
-    condense.addEventListener(event, () => head.classList.remove("is-quiet"));
+    condense.addEventListener(event, () => {
+      if (!condense.matches(":hover")) head.classList.remove("is-quiet");
+    });
   }
 }
 
