@@ -63,6 +63,7 @@ one_conversation = [
     path("audit/record.json", exports.download_audit, name="download_audit"),
     path("costs/", calls.show_conversation_costs, name="conversation_costs"),
     path("todo/", chat.show_todo, name="todo"),
+    path("counts/", chat.show_counts, name="counts"),
     path("what-if/", what_if.show_what_if, name="what_if"),
     path("forecast/", what_if.show_forecast, name="forecast"),
     path("reviews/<int:review_pk>/", questions.answer_review, name="answer_review"),

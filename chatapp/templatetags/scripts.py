@@ -56,6 +56,8 @@ TEXTS = {
     "tryNow": _("Try again."),
     "condensingNow": _("The context is being condensed now."),
     "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
+    "condensed": _("Condensed {tokens}"),
+    "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
     "notPutOff": _("Condensing was not put off."),
     "notCancelled": _("Condensing was not cancelled."),

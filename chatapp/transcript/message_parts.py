@@ -194,13 +194,12 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it is no part: ``recalled`` has that.
+    What was recalled beside it, or was so when it was sent, is no part.
     ``asked`` is what a person is asked about a call, by its place among the message's calls;
     ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
     that have no answer yet wait for one.
     """
     places = itertools.count()
-    around = []
     for index, block in enumerate(message.blocks):
         match block:
             case condense.ToolUseBlock():
@@ -210,9 +209,9 @@ def parts_of(
                 yield _card(block, answer, told, asked.get(place), state)
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock(text) if block.extra and blocks.is_environment(block):
-                around.append(NotePart(_("Environment details"), text))
-            case condense.TextBlock() if block.extra and blocks.is_recalled(block):
+            case condense.TextBlock() if block.extra and (
+                blocks.is_environment(block) or blocks.is_recalled(block)
+            ):
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None
@@ -220,7 +219,6 @@ def parts_of(
                     yield part or TextPart(render_markdown(text))
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
-    yield from around
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:

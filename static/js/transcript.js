@@ -236,7 +236,9 @@ export class Transcript {
   #path(details) {
     const row = details.closest(".row");
     const place = [...row.querySelectorAll("details")].indexOf(details);
-    return details.id ? `#${CSS.escape(details.id)}` : `#${CSS.escape(row.id)} details:nth-of-type(${place + 1})`;
+    const name = details.id ? `#${CSS.escape(details.id)}` : `details:nth-of-type(${place + 1})`;
+    // What is undone meanwhile closes.
+    return `#${CSS.escape(row.id)}${row.matches(".is-undone") ? "" : ":not(.is-undone)"} ${name}`;
   }
 
   #replace(old, fresh) {
