@@ -85,7 +85,20 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     if not settings.CONDENSE_CONFIGURATION:
         return made
     change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
-    return change(made)
+    changed = change(made)
+    mine = [one if one in made.thresholds else _operators(one) for one in changed.thresholds]
+    return replace(changed, thresholds=tuple(mine))
+
+
+def _operators(resolve: condense.Resolver) -> condense.Resolver:
+    """Return a resolver that tells the operator's percentages from the user's."""
+
+    def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
+        found = resolve(query)
+        is_adapted = found is None or found.source == "adaptive"
+        return found if is_adapted else condense.Threshold(found.percent, "operator")
+
+    return resolved
 
 
 @dataclass(frozen=True, kw_only=True)

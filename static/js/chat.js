@@ -6,10 +6,12 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
+import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
-import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
+import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
+import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -50,7 +52,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    if (frame.streamed) transcript.stream(frame.streamed, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
@@ -58,14 +60,16 @@ const show = {
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
     if (html.includes(LIST)) tellOfList();
+    showQuestion(scroll);
   },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
   "code.streamed": (frame) => transcript.streamCode(frame),
-  "transcript.changed"({ revision }) {
+  async "transcript.changed"({ revision }) {
     tellOfList();
     refreshInspector();
-    return revision === transcript.revision || transcript.refetch();
+    if (revision !== transcript.revision) await transcript.refetch();
+    showFold(scroll);
   },
   "panel.changed": showPanel,
   "queue.changed": ({ html }) => queue.show(html),
@@ -73,8 +77,10 @@ const show = {
   "draft.streamed": showDraft,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
-    if (composer.turn && !frame.turn) refreshInspector();
+    const isOver = composer.turn && !frame.turn;
+    if (isOver) refreshInspector();
     composer.show(frame.text, frame.turn);
+    if (isOver) showTour(scroll);
     showWaiting(frame.waits);
   },
   "message.accepted"({ nonce }) {
@@ -174,15 +180,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
 startTitle();
 startActivity();
+startQuestions();
 startTodo();
 startPinning();
 startInspector();
 startPanel(socket, () => composer.turn);
+startViews(scroll);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);
   document.body.classList.toggle("is-offline", isLost);

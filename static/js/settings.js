@@ -76,7 +76,7 @@ function showEffects() {
 function guard() {
   const now = () => new URLSearchParams(new FormData(form)).toString();
   // What came back with a complaint was not saved either.
-  const before = form.querySelector(".errorlist") ? null : now();
+  const before = form.querySelector(".errorlist") || "typed" in form.dataset ? null : now();
   let leaving = false;
   const changed = () => now() !== before;
   const mark = form.querySelector("[data-unsaved]");

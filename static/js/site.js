@@ -1,6 +1,6 @@
 // Every page: theme, sidebar, dialogs, toasts, times.
 import { startCopying } from "./clipboard.js";
-import { dressCode } from "./code.js";
+import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
 import { startRequests } from "./requests.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -8,6 +8,7 @@ import { startSidebar } from "./sidebar.js";
 import { startTheme } from "./theme.js";
 import { localizeTimes } from "./time.js";
 import { startToasts } from "./toast.js";
+import { startTyped } from "./typed.js";
 
 function dress(root) {
   localizeTimes(root);
@@ -20,6 +21,8 @@ startToasts();
 startDialogs();
 startRequests();
 startCopying();
+startCode();
 startShortcuts();
+startTyped();
 dress(document);
 document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));
