@@ -111,19 +111,6 @@ def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings
     expect(own.get_by_text("(50 %")).to_be_visible()
 
 
-def test_how_many_messages_are_kept_is_asked_for_only_where_some_are(
-    settings_page: Settings,
-) -> None:
-    """And saved."""
-    find = settings_page.page.get_by_role
-    kept = find("spinbutton", name="Messages to keep")
-    expect(kept).to_be_hidden()
-    find("radio", name="Summary + recent messages").check()
-    kept.fill("2")
-    settings_page.save()
-    expect(kept).to_have_value("2")
-
-
 def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Settings) -> None:
     """The page shows what differs from the default."""
     page, prompt = settings_page.page, settings_page.prompt
