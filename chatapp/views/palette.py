@@ -52,9 +52,9 @@ def show_palette(request: Request) -> HttpResponse:
 def conversation_choices(conversation: Conversation) -> Iterator[Choice]:
     """Yield what can be done with the conversation that is shown."""
     key = [conversation.pk]
-    yield Choice("fold", _("Condense context"), presses="#condense")
-    yield Choice("inspect", _("Inspector"), presses=".inspector-opener")
     yield Choice("search", _("Search in conversation"), presses=".find-opener")
+    yield Choice("inspect", _("Inspector"), presses=".inspector-opener")
+    yield Choice("fold", _("Condense context"), presses="#condense")
     yield Choice("pen", _("Rename"), dialog=reverse("rename", args=key))
     yield Choice("folder", _("Move to folder"), dialog=reverse("move", args=key))
     yield Choice("link", _("Share or export"), reverse("share", args=key))

@@ -1,14 +1,4 @@
 // Menus of what can be done: filled by htmx as they open, walked through with the arrow keys.
-const GAP = 4; // pixels
-
-/** Put a menu below its button, or as far up as it needs to be seen whole. */
-function place(menu, opener) {
-  const { bottom, right } = opener.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = menu;
-  menu.style.top = `${Math.max(GAP, Math.min(bottom + GAP, innerHeight - height - GAP))}px`;
-  menu.style.left = `${Math.max(GAP, Math.min(right - width, innerWidth - width - GAP))}px`;
-}
-
 /** Move the focus among the choices; true where the key does so. */
 export function walk(choices, { key }) {
   const now = choices.indexOf(document.activeElement);
@@ -19,20 +9,14 @@ export function walk(choices, { key }) {
 }
 
 export function startMenus() {
-  let opener = null;
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[popovertarget][hx-get]");
     // What stood there was another one's, or is not true any more.
-    if (button && !button.popoverTargetElement.matches(":popover-open")) {
-      opener = button;
-      button.popoverTargetElement.replaceChildren();
-    }
+    if (button && !button.popoverTargetElement.matches(":popover-open")) button.popoverTargetElement.replaceChildren();
     target.closest(".menu-item")?.closest(":popover-open")?.hidePopover();
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-    if (!target.matches(".menu:popover-open")) return;
-    if (target.id === "row-menu") place(target, opener);
-    target.querySelector(".menu-item").focus();
+    if (target.matches(".menu:popover-open")) target.querySelector(".menu-item").focus();
   });
   document.addEventListener("keydown", (event) => {
     const menu = event.target.closest?.(".menu");
