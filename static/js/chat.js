@@ -19,7 +19,7 @@ import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { refreshTitle, startTitle } from "./title.js";
+import { refreshTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
@@ -148,10 +148,9 @@ document.addEventListener("click", (event) => {
   }
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
-  const menu = event.target.closest(":is(.actions, .menu):popover-open");
-  // Copying says in the menu that it worked, and a download leaves no page.
-  const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
-  if (menu && event.target.closest(done)) menu.hidePopover();
+  const menu = event.target.closest(".actions:popover-open");
+  // Copying says in the menu that it worked.
+  if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
   if (more) showAll(more).catch(() => toast(text("unreachable"), "error"));
 });
@@ -184,7 +183,6 @@ document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
-startTitle();
 startActivity();
 startQuestions();
 startTodo();
