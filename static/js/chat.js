@@ -50,7 +50,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    for (const one of frame.streamed) transcript.stream(one);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
