@@ -52,7 +52,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed, true);
+    for (const one of frame.streamed) transcript.stream(one, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
