@@ -72,6 +72,22 @@ def size(characters: int) -> str:
 
 
 @register.filter
+def rate(per_second: float) -> str:
+    """Return a speed with one decimal."""
+    return number(per_second, 1)
+
+
+@register.filter
+def stored(count: int) -> str:
+    """Return how much a file holds: "1 byte", "12.4 kB", "3.0 MB"."""
+    if count < KILO:
+        return ngettext("%s byte", "%s bytes", count) % number(count)
+    if count < KILO**2:
+        return _("%s kB") % number(count / KILO, 1)
+    return _("%s MB") % number(count / KILO**2, 1)
+
+
+@register.filter
 def percent(share: float | None) -> str:
     """Return a percentage without decimals, "< 1" where it would round to nothing."""
     if share is None:

@@ -9,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.csp import CSP
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.credentials import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
+from chatapp.number_formats import reader_locale
 from chatapp.transfer.readable_copy import policy, write_html, write_page
 from chatapp.views.common import Request, in_conversation
 
@@ -67,7 +67,7 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     else:
         # Kept while nothing changes: to write it takes longer than to ask for it.
         own, digest = share.conversation, Share.digest_of(str(share.conversation))
-        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{get_language()}"
+        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{reader_locale.get()}"
         write = partial(write_html, own, until=share.until, tools=share.tools)
         answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
     add_never_cache_headers(answer)
