@@ -142,7 +142,7 @@ document.addEventListener("click", (event) => {
   }
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
-  const menu = event.target.closest(":is(.actions, .menu):popover-open");
+  const menu = event.target.closest(":is(.actions, .actions-rest, .menu):popover-open");
   // Copying says in the menu that it worked, and a download leaves no page.
   const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
   if (menu && event.target.closest(done)) menu.hidePopover();
