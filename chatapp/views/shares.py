@@ -49,7 +49,7 @@ def share_conversation(request: Request, conversation: Conversation) -> HttpResp
 def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
     """Take the link back."""
     conversations.stop_sharing(conversation=conversation)
-    messages.success(request, _("The link opens nothing any more."))
+    messages.success(request, _("Sharing stopped. The link no longer works."))
     return redirect("share", conversation.pk)
 
 
@@ -59,9 +59,9 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
-        answer = HttpResponse(write_page(_("There is nothing at this address.")), status=404)
+        answer = HttpResponse(write_page(_("This link doesn’t work, or is no longer shared.")), status=404)
     elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
-        words = _("This link is opened too often. Try again in a minute.")
+        words = _("Too many people are opening this link. Try again in a minute.")
         answer = HttpResponse(write_page(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:

@@ -8,6 +8,7 @@ import { Editing } from "./edit.js";
 import { Find } from "./find.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
 import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
+import { notify, startNotifications } from "./notify.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
 import { Queue } from "./queue.js";
@@ -22,7 +23,7 @@ import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { showOutput, showWaiting, startActivity } from "./activity.js";
+import { nameOfTab, showOutput, showWaiting, startActivity } from "./activity.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInOrder, () => socket.open());
@@ -39,6 +40,7 @@ const LIST = 'data-tool="update_todo_list"';
 
 const show = {
   async snapshot(frame) {
+    tellIfHidden(frame.status, frame);
     composer.show(frame.status, frame.turn);
     showWaiting(frame.waits);
     showPanel(frame.panel);
@@ -73,6 +75,7 @@ const show = {
   "draft.streamed": showDraft,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
+    tellIfHidden(frame.text, frame);
     if (composer.turn && !frame.turn) refreshInspector();
     composer.show(frame.text, frame.turn);
     showWaiting(frame.waits);
@@ -90,6 +93,12 @@ const show = {
     refusePanel();
   },
 };
+
+/** Notify of what ended, or waits, since the last frame. */
+function tellIfHidden(words, { turn, waits }) {
+  const before = composer.turn;
+  if (waits || (before && before !== turn)) notify(`${before || turn} ${words}`, nameOfTab(), words);
+}
 
 // Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
 // fetches rows waits in the same line, so that none is replaced by an older state.
@@ -179,6 +188,7 @@ document.body.addEventListener("transcript-changed", () => inOrder(() => transcr
 new Suggestions([commandSource, pathSource]);
 startTitle();
 startActivity();
+startNotifications();
 startTodo();
 startPinning();
 startInspector();
