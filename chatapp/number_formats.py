@@ -57,17 +57,17 @@ def _written(rounded: str, decimals: int, locale: str) -> str:
     )
 
 
-def money(usd: Decimal) -> str:
-    """Return dollars with significant digits kept: $0.004 is never $0.00."""
+def money(usd: Decimal, decimals: int = 2) -> str:
+    """Return dollars with significant digits kept, and these decimals: $0.004 is never $0.00."""
     if not usd:
         return "$0"
     if usd < 0:
-        return f"\N{MINUS SIGN}{money(-usd)}"
+        return f"\N{MINUS SIGN}{money(-usd, decimals)}"
     if usd >= 1:
-        return f"${number(usd, 2)}"
+        return f"${number(usd, decimals)}"
     places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
     digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
-    return f"${number(usd, max(2, len(digits)))}"
+    return f"${number(usd, max(decimals, len(digits)))}"
 
 
 # Set by the pages' script: the name of the reader's time zone.
