@@ -276,6 +276,7 @@ export class Transcript {
     drawFolds(this.root);
     window.htmx.process(root);
     this.#markNewest();
+    this.#markVersions();
   }
 
   /** The newest message shows its actions without being pointed at. */
@@ -283,6 +284,14 @@ export class Transcript {
     this.root.querySelector(".is-newest")?.classList.remove("is-newest");
     const rows = this.root.querySelectorAll(":scope > .message-assistant:not(.is-streaming, .is-hidden)");
     [...rows].at(-1)?.classList.add("is-newest");
+  }
+
+  /** A version that was set aside has a row only where no message leads to it. */
+  #markVersions() {
+    for (const row of this.root.querySelectorAll(".is-version")) {
+      const choice = this.root.querySelector(`.versions[data-place="${row.dataset.place}"]`);
+      row.classList.toggle("is-only-way", !choice);
+    }
   }
 
   #keepPlace(event) {
