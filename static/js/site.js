@@ -2,7 +2,9 @@
 import { startCopying } from "./clipboard.js";
 import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
+import { startMenus } from "./menus.js";
 import { startRequests } from "./requests.js";
+import { startRows } from "./rows.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startSidebar } from "./sidebar.js";
 import { startTheme } from "./theme.js";
@@ -17,6 +19,8 @@ function dress(root) {
 
 startTheme();
 startSidebar();
+startMenus();
+startRows();
 startToasts();
 startDialogs();
 startRequests();
