@@ -90,6 +90,14 @@ class Profile(models.Model):
         related_name="+",
         verbose_name=_("summaries by"),
     )
+    condensing_prompt = models.ForeignKey(
+        "CondensingPrompt",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("condensing prompt"),
+    )
     tool_policies = models.JSONField(default=dict, editable=False)
     system_prompt = fields.TextField(_("system prompt"), blank=True)
     effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)

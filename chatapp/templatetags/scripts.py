@@ -15,6 +15,11 @@ TEXTS = {
     "copied": _("Copied"),
     "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
     "copyCode": _("Copy code"),
+    "code": _("Code: {name}"),
+    "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
+    "lines": {"one": _("{count} line"), "other": _("{count} lines")},
+    "showLines": {"one": _("Show {count} line"), "other": _("Show all {count} lines")},
+    "showFewer": _("Show fewer"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
     "tryingAgain": _("Trying again in {seconds} s."),
@@ -51,6 +56,8 @@ TEXTS = {
     "tryNow": _("Try again."),
     "condensingNow": _("The context is being condensed now."),
     "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
+    "condensed": _("Condensed {tokens}"),
+    "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
     "notPutOff": _("Condensing was not put off."),
     "notCancelled": _("Condensing was not cancelled."),
@@ -92,10 +99,7 @@ TEXTS = {
     "truncatesAt": TRUNCATES,
     "ofWindow": _("Condenses at {percent} % of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _(
-        "Condenses at {percent} % of the window, or before a request no longer fits, in "
-        "every profile that inherits."
-    ),
+    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
     "neverGlobally": _("Nothing condenses by itself."),
     "light": _("Light theme"),
     "dark": _("Dark theme"),

@@ -137,8 +137,8 @@ class Asked:
 class ToolCard:
     """One tool call with its result.
 
-    ``state`` is "asked", "running", "done", "failed", "denied" by a person, or "unanswered"; one
-    that runs does so since
+    ``state`` is "waiting" for its turn, "asked", "running", "done", "failed", "denied" by a person,
+    or "unanswered"; one that runs does so since
     ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
     counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
     why the model sees only a line of the result.
@@ -189,26 +189,29 @@ def parts_of(
     live: LiveTools,
     asked: Mapping[int, Asked],
     denied: Collection[int] = (),
+    *,
+    unfinished: bool = False,
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it is no part: ``recalled`` has that.
+    What was recalled beside it, or was so when it was sent, is no part.
     ``asked`` is what a person is asked about a call, by its place among the message's calls;
-    ``denied`` are the places of those that a person did not allow.
+    ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
+    that have no answer yet wait for one.
     """
     places = itertools.count()
-    around = []
     for index, block in enumerate(message.blocks):
         match block:
             case condense.ToolUseBlock():
                 place = next(places)
                 answer, told = answers.get(id(block)), live.get(block.id)
-                yield _card(block, answer, told, asked.get(place), denied=place in denied)
+                state = "denied" if place in denied else "waiting" if unfinished else "unanswered"
+                yield _card(block, answer, told, asked.get(place), state)
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock(text) if block.extra and blocks.is_environment(block):
-                around.append(NotePart(_("Environment details"), text))
-            case condense.TextBlock() if block.extra and blocks.is_recalled(block):
+            case condense.TextBlock() if block.extra and (
+                blocks.is_environment(block) or blocks.is_recalled(block)
+            ):
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None
@@ -216,7 +219,6 @@ def parts_of(
                     yield part or TextPart(render_markdown(text))
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
-    yield from around
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:
@@ -288,11 +290,14 @@ def _card(
     answer: Answer | None,
     live: events.ToolStarted | events.ToolFinished | None,
     asked: Asked | None,
-    *,
-    denied: bool,
+    state: str,
 ) -> ToolCard:
-    """Return a call's card; what is stored of its result goes before what is live."""
-    text, state, seconds, since = "", "unanswered", None, None
+    """Return a call's card, in this state unless something came of it.
+
+    What is stored of its result goes before what is live.
+    """
+    text, seconds, since = "", None, None
+    is_denied = state == "denied"
     match live:
         case events.ToolStarted():
             text, state, since = live.output, "running", live.since
@@ -311,7 +316,7 @@ def _card(
         argument=main_argument(call.input),
         input=written[:SHOWN],
         result=text[:SHOWN],
-        state="denied" if denied else "asked" if asked else state,
+        state="denied" if is_denied else "asked" if asked else state,
         size=len(text),
         cut_input=len(written) > SHOWN,
         cut_result=len(text) > SHOWN,

@@ -15,7 +15,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
@@ -188,6 +188,14 @@ def command_mode() -> str:
 def wants_page(request: Request) -> bool:
     """Return whether a whole page is asked for, and no part of one."""
     return not request.htmx or request.htmx.boosted
+
+
+def show_in_inspector(
+    request: Request, tab: str, part: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """Return a tab of the inspector: a template for its panel, or that as a page."""
+    template = "inspector/page.html" if wants_page(request) else part
+    return render(request, template, {"tab": tab, "part": part} | context, status=status)
 
 
 def download(content: bytes | str | Iterable[bytes | str], name: str, kind: str) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from chatapp import errors
 from chatapp.accounts import accounts
@@ -29,6 +29,7 @@ from chatapp.views.common import (
     Request,
     announce,
     as_uuid,
+    done,
     in_conversation,
     read_number,
     refuse,
@@ -122,25 +123,34 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
 
 @in_conversation("GET", "POST")
 def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
-    """Give the conversation another title, or show the one it gave itself."""
-    if request.method == "POST":
-        form = RenameForm(request.POST)
-        if not form.is_valid():
-            return refuse(request, _("A title has at most 200 characters."))
-        title = form.cleaned_data["title"]
-        conversations.rename_conversation(conversation=conversation, title=title)
-        conversation.refresh_from_db()
-        if not request.htmx:
-            return redirect("chat", conversation.pk)
-    return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
+    """Give the conversation another title, ask for one, or show the one it has in its header."""
+    if request.method == "GET":
+        of_header = request.htmx.target == "title"
+        template = "chat/_title.html" if of_header else "conversations/_rename.html"
+        return render(request, template, {"conversation": conversation})
+    form = RenameForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("A title has at most 200 characters."))
+    title = form.cleaned_data["title"]
+    conversations.rename_conversation(conversation=conversation, title=title)
+    actions.announce_title(conversation)
+    return done(request, event="list-changed", to=reverse("chat", args=[conversation.pk]))
 
 
 @signed_in("POST")
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
-    conversations.delete_conversation(conversation=present_or_deleted(request, pk))
+    conversation = present_or_deleted(request, pk)
+    conversations.delete_conversation(conversation=conversation)
     actions.close_deleted(pk)
-    return redirect(reverse("conversations", query={"deleted": str(pk)}))
+    actions.announce_list(conversation.owner_id)
+    home = reverse("conversations", query={"deleted": str(pk)})
+    if not request.htmx:
+        return redirect(home)
+    if reverse("chat", args=[pk]) in (request.htmx.current_url or ""):
+        return HttpResponseClientRedirect(home)
+    answer = render(request, "conversations/_deleted.html", {"deleted": conversation})
+    return trigger_client_event(answer, "list-changed")
 
 
 @signed_in("POST")

@@ -68,6 +68,19 @@ export class Scroll {
     this.#show();
   }
 
+  /** Bring an element into view, as far as it fits; one that is in view stays where it is. */
+  bring(element) {
+    const box = this.#box.getBoundingClientRect();
+    const { top, bottom } = element.getBoundingClientRect();
+    const above = top - box.top;
+    const missing = above < 0 ? above : Math.min(above, Math.max(0, bottom - box.bottom));
+    if (!missing) return;
+    this.read();
+    this.#moveTo(this.#box.scrollTop + missing);
+    this.#held = [placed(element)];
+    this.#show();
+  }
+
   toEnd() {
     this.#follow();
     this.#moveTo(this.#lowest());
@@ -107,6 +120,8 @@ export class Scroll {
 
   /** Whoever clicks in the transcript reads it: what was clicked stays under the pointer. */
   #hold(target) {
+    // A click on a label comes again from its field, when what it changes has moved already.
+    if (target.matches("label input")) return;
     this.#following = false;
     this.#held = [target.closest("summary, button, a, label"), target.closest(".row")].filter(isShown).map(placed);
     this.#show();

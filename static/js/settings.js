@@ -1,6 +1,8 @@
 // Sliders and their numbers move together; every threshold says at once what it comes to.
-import { offerCommands } from "./own_commands.js";
+import { offerTexts } from "./saved_texts.js";
+import { startSections } from "./sections.js";
 import { text } from "./text.js";
+import { chooseTheme } from "./theme.js";
 
 const form = document.querySelector("form[data-guarded]");
 
@@ -93,4 +95,6 @@ form.addEventListener("input", dropComplaint);
 form.addEventListener("input", showEffects);
 showEffects();
 
-offerCommands();
+offerTexts();
+chooseTheme();
+startSections(form);

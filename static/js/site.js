@@ -1,8 +1,10 @@
 // Every page: theme, sidebar, dialogs, toasts, times.
 import { startCopying } from "./clipboard.js";
-import { dressCode } from "./code.js";
+import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
+import { startMenus } from "./menus.js";
 import { startRequests } from "./requests.js";
+import { startRows } from "./rows.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startSidebar } from "./sidebar.js";
 import { startTheme } from "./theme.js";
@@ -17,10 +19,13 @@ function dress(root) {
 
 startTheme();
 startSidebar();
+startMenus();
+startRows();
 startToasts();
 startDialogs();
 startRequests();
 startCopying();
+startCode();
 startShortcuts();
 startTyped();
 dress(document);

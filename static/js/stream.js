@@ -1,6 +1,8 @@
 // A reply that is being written: its final blocks, and the one that still grows.
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
+import { growLength } from "./code.js";
+
 // What may scroll sideways, and be focused for that.
 const BOXES = ".table-box, .formula, math, pre";
 
@@ -21,23 +23,27 @@ function boxesIn(nodes) {
 }
 
 /**
- * Show the blocks from `index` on: final ones, and the one that is open, if any. `dress` finishes
- * them; then a box that came anew, as a table does with each cell, is where the reader had it.
+ * Show the blocks from `index` on: final ones, and the one that is open, if any; return the elements
+ * of the final ones. `dress` finishes them; then a box that came anew, as a table does with each cell, is where the reader had it.
  */
 export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
   const gone = blocks.splice(index).flat();
-  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement]);
+  const isWhole = (box) => Boolean(box.closest(".code-block.is-whole"));
+  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement, isWhole(box)]);
   for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
+  const done = blocks.slice(index).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
   if (open) blocks.push(append(target, open));
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
   for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {
-    const [left, focused] = places[at] ?? [];
+    const [left, focused, whole] = places[at] ?? [];
+    if (whole) box.closest(".code-block")?.classList.add("is-whole");
     if (focused) box.focus({ preventScroll: true });
     if (left) box.scrollLeft = left;
   }
+  return done;
 }
 
 /** Let the open block, which is code, grow without reading anew what it has. */
@@ -50,5 +56,8 @@ export function growCode(target, { index, at, text }) {
   code.normalize();
   if (!code.firstChild) code.append("");
   const words = code.firstChild;
-  if (words.length >= at) words.replaceData(at, words.length - at, text);
+  // A page that came later may have some of it.
+  const added = words.length < at ? "" : text.slice(words.length - at);
+  words.appendData(added);
+  if (added) growLength(code.closest(".code-block"), added);
 }

@@ -1,6 +1,7 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
-import { dressCode } from "./code.js";
+import { dressCode, keepWhole } from "./code.js";
 import { drawFolds } from "./folds.js";
+import { Speech } from "./speech.js";
 import { growCode, showBlocks } from "./stream.js";
 import { text } from "./text.js";
 import { localizeTimes } from "./time.js";
@@ -36,6 +37,7 @@ export class Transcript {
   #scroll;
   #pause = FIRST_PAUSE;
   #retry = 0;
+  #speech = new Speech();
 
   constructor(scroll) {
     this.#scroll = scroll;
@@ -66,11 +68,14 @@ export class Transcript {
       if (!old && fresh.matches(".message-user")) this.#withdrawOffers();
       // A fetched transcript may have had the reply's row while its text was still arriving.
       const written = fresh.matches(WRITTEN) ? this.root.querySelector("[data-finished]") : null;
+      if (old ?? written) keepWhole(old ?? written, fresh);
       if (old) this.#replace(old, fresh);
       else if (written) written.before(fresh);
       else this.root.append(fresh);
       written?.remove();
       this.#dress(fresh.matches(".tool") ? fresh : fresh.parentElement);
+      if (fresh.matches(WRITTEN)) this.#speech.end(fresh);
+      else if (!old && fresh.matches(".is-streaming")) this.#speech.begin();
       return written && fresh;
     });
     if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
@@ -110,10 +115,14 @@ export class Transcript {
     for (const row of this.root.querySelectorAll(".is-streaming")) row.setAttribute("aria-busy", "false");
   }
 
-  stream(frame) {
+  /** Show streamed text; of a page that was just opened, it is older than that. */
+  stream(frame, isOld = false) {
     const target = this.#written(frame.id);
     if (!target) return;
-    this.#scroll.keep(() => showBlocks(target, frame, () => dressCode(target.parentElement)));
+    this.#scroll.keep(() => {
+      const done = showBlocks(target, frame, () => dressCode(target.parentElement));
+      this.#speech.add(target, done, isOld);
+    });
   }
 
   streamCode(frame) {
@@ -193,12 +202,13 @@ export class Transcript {
     const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
+    for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
     root.replaceChildren(...fresh.childNodes);
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     // Results are stored once all calls of a reply have ended.
-    for (const card of told) root.querySelector(`.tool-unanswered#${CSS.escape(card.id)}`)?.replaceWith(card);
+    for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
@@ -226,7 +236,9 @@ export class Transcript {
   #path(details) {
     const row = details.closest(".row");
     const place = [...row.querySelectorAll("details")].indexOf(details);
-    return details.id ? `#${CSS.escape(details.id)}` : `#${CSS.escape(row.id)} details:nth-of-type(${place + 1})`;
+    const name = details.id ? `#${CSS.escape(details.id)}` : `details:nth-of-type(${place + 1})`;
+    // What is undone meanwhile closes.
+    return `#${CSS.escape(row.id)}${row.matches(".is-undone") ? "" : ":not(.is-undone)"} ${name}`;
   }
 
   #replace(old, fresh) {
