@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, cast
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib.auth.models import User
@@ -142,12 +143,14 @@ class ConnectForm(forms.Form):
 
     def profile(self, owner: User) -> Profile:
         """Return what was entered as a profile that lacks its figures."""
-        given = self.cleaned_data
+        given, address = self.cleaned_data, self.cleaned_data["address"].rstrip("/")
+        # Where only a host is named, its API begins there, as everybody's does.
+        address += "/v1" if address and not urlsplit(address).path else ""
         others = (spec.name for spec in provider_specs().values() if spec.presets)
         made = Profile(
             owner=owner,
             provider=next(others) if given["to"] == ELSEWHERE else given["to"],
-            base_url=given["address"].rstrip("/"),
+            base_url=address,
             model=given["model"],
             context_window=0,
             max_output=0,
