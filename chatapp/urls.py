@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import TemplateView
 
 from chatapp.api import enter_api
 from chatapp.views import (
@@ -95,6 +96,8 @@ one_condensation = [
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]
 
+MANIFEST = "manifest.webmanifest"
+
 urlpatterns = [
     path("", conversations.show_home, name="conversations"),
     path("attachments/", attachments.show_attachments, name="attachments"),
@@ -138,6 +141,11 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
+    path(
+        MANIFEST,
+        TemplateView.as_view(template_name=MANIFEST, content_type="application/manifest+json"),
+        name="manifest",
+    ),
     path("healthz", monitoring.show_alive, name="healthz"),
     path("readyz", monitoring.show_ready, name="readyz"),
     path("metrics", monitoring.show_metrics, name="metrics"),

@@ -95,8 +95,9 @@ def _operators(resolve: condense.Resolver) -> condense.Resolver:
 
     def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
         found = resolve(query)
-        is_adapted = found is None or found.source == "adaptive"
-        return found if is_adapted else condense.Threshold(found.percent, "operator")
+        if found is None or found.source == "adaptive":
+            return found
+        return condense.Threshold(found.percent, "operator")
 
     return resolved
 

@@ -28,7 +28,7 @@ _IMAGE = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data
 _TOOL = ToolSpec("probe_tool", "Does nothing.", {"type": "object", "properties": {}})
 _TEXT = condense.TextBlock("Answer with the one word: Yes.")
 
-_STREAMED = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
+_STREAMED = events.TextStreamed | events.ThinkingStreamed | events.ToolUseStarted
 
 _WHOLE = ModelRequest("", (condense.Message("user", (_TEXT, _IMAGE)),), (_TOOL,))
 _WITHOUT_IMAGE = replace(_WHOLE, messages=(condense.Message("user", (_TEXT,)),))

@@ -43,13 +43,11 @@ TEXTS = {
     },
     "nothingToRewind": _("There is no message of yours to go back to yet."),
     "notSent": _("Not sent yet. It will be sent when the connection is back."),
-    "stillRunning": _("The reply is still being written. Stop it, or edit when it is done."),
+    "stillRunning": _("Stop the answer before editing."),
     "queuedIsGone": _(
         "The message you were editing was sent or removed. Your text is in the composer."
     ),
-    "stillCondensing": _(
-        "The context is still being condensed. Cancel that, or edit when it is done."
-    ),
+    "stillCondensing": _("Cancel condensing before editing, or wait until it is done."),
     "offline": _("Offline. Reconnecting…"),
     "backAgain": _("The connection is back."),
     "tryLater": _("Try again once the connection is back."),
@@ -88,9 +86,9 @@ TEXTS = {
     "foundMore": _("More than {count} messages"),
     "foundNone": _("No message"),
     "foundPlace": _("{number} of {count}"),
-    "replacesAfter": _("Replaces this message; everything after it is hidden."),
+    "startsVersion": _("Starts a new version; this one stays available."),
     "yourEdit": _("Your edit"),
-    "save": _("Save"),
+    "send": _("Send"),
     "remove": _("Remove"),
     "removeName": _("Remove {name}"),
     "cancel": _("Cancel"),

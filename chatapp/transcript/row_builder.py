@@ -242,7 +242,9 @@ class Builder:
         if known is None:
             return None
         earlier, later = known.set_aside(known.shown - 1), known.set_aside(known.shown + 1)
+        root = known.rewinds[0]
         return VersionChoice(
+            place=f"{root.cause}-{root.root_seq}",
             number=known.shown,
             count=known.count,
             earlier=earlier.pk if earlier else None,
