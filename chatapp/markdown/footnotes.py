@@ -42,7 +42,9 @@ def _read_note(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     notes = state.env.setdefault(NOTES, set())
     token = state.push("footnote_open", "div", 1)
     token.content = found[1]
-    token.attrs = {"class": "footnote"} | ({} if found[1] in notes else {"data-note": found[1]})
+    token.attrs["class"] = "footnote"
+    if found[1] not in notes:
+        token.attrs["data-note"] = found[1]
     notes.add(found[1])
     # The rest of the line begins the note's blocks; those after it are indented.
     kept = state.bMarks[first], state.tShift[first], state.sCount[first], state.blkIndent
