@@ -43,23 +43,25 @@ TEXTS = {
     },
     "nothingToRewind": _("There is no message of yours to go back to yet."),
     "notSent": _("Not sent yet. It will be sent when the connection is back."),
-    "stillRunning": _("The reply is still being written. Stop it, or edit when it is done."),
+    "stillRunning": _("Stop the answer before editing."),
     "queuedIsGone": _(
         "The message you were editing was sent or removed. Your text is in the composer."
     ),
-    "stillCondensing": _(
-        "The context is still being condensed. Cancel that, or edit when it is done."
-    ),
+    "stillCondensing": _("Cancel condensing before editing, or wait until it is done."),
     "offline": _("Offline. Reconnecting…"),
     "backAgain": _("The connection is back."),
     "tryLater": _("Try again once the connection is back."),
     "tryNow": _("Try again."),
     "condensingNow": _("The context is being condensed now."),
     "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
+    "condensed": _("Condensed {tokens}"),
+    "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
     "notPutOff": _("Condensing was not put off."),
     "notCancelled": _("Condensing was not cancelled."),
     "notStopped": _("The agent was not stopped."),
+    "typedAgain": _("What you typed is back."),
+    "typeSecrets": _("What you typed is back. Enter the key or password again."),
     "expired": _("Your session has expired."),
     "signIn": _("Sign in again"),
     "notYours": _("You can't see this conversation."),
@@ -84,9 +86,9 @@ TEXTS = {
     "foundMore": _("More than {count} messages"),
     "foundNone": _("No message"),
     "foundPlace": _("{number} of {count}"),
-    "replacesAfter": _("Replaces this message; everything after it is hidden."),
+    "startsVersion": _("Starts a new version; this one stays available."),
     "yourEdit": _("Your edit"),
-    "save": _("Save"),
+    "send": _("Send"),
     "remove": _("Remove"),
     "removeName": _("Remove {name}"),
     "cancel": _("Cancel"),
@@ -95,10 +97,7 @@ TEXTS = {
     "truncatesAt": TRUNCATES,
     "ofWindow": _("Condenses at {percent} % of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _(
-        "Condenses at {percent} % of the window, or before a request no longer fits, in "
-        "every profile that inherits."
-    ),
+    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
     "neverGlobally": _("Nothing condenses by itself."),
     "light": _("Light theme"),
     "dark": _("Dark theme"),

@@ -17,6 +17,7 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
+from chatapp.transcript.thoughts import ThoughtPart, read_thought
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
@@ -97,7 +98,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class NotePart:
-    """A block with no rendering of its own (thinking, a document), named in words."""
+    """A block with no rendering of its own (a document), named in words."""
 
     label: str
     text: str = ""
@@ -167,7 +168,9 @@ class ToolCard:
         return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
 
 
-Part = TextPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart | PinnedPart
+Part = (
+    TextPart | ThoughtPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart | PinnedPart
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +197,12 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it is no part: ``recalled`` has that.
+    What was recalled beside it, or was so when it was sent, is no part.
     ``asked`` is what a person is asked about a call, by its place among the message's calls;
     ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
     that have no answer yet wait for one.
     """
     places = itertools.count()
-    around = []
     for index, block in enumerate(message.blocks):
         match block:
             case condense.ToolUseBlock():
@@ -208,11 +210,13 @@ def parts_of(
                 answer, told = answers.get(id(block)), live.get(block.id)
                 state = "denied" if place in denied else "waiting" if unfinished else "unanswered"
                 yield _card(block, answer, told, asked.get(place), state)
+            case condense.OpaqueBlock({"type": "thinking" | "redacted_thinking"} as data):
+                yield read_thought(data.get("thinking"), data.get(condense.BESIDE))
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock(text) if block.extra and blocks.is_environment(block):
-                around.append(NotePart(_("Environment details"), text))
-            case condense.TextBlock() if block.extra and blocks.is_recalled(block):
+            case condense.TextBlock() if block.extra and (
+                blocks.is_environment(block) or blocks.is_recalled(block)
+            ):
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None
@@ -221,7 +225,6 @@ def parts_of(
                     yield part or TextPart(render_markdown(text, env))
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
-    yield from around
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:
@@ -270,8 +273,8 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
                 yield TextPart(render_markdown(text))
-            case {"type": "thinking", "text": str(text)}:
-                yield NotePart(_("Thinking"), text)
+            case {"type": "thinking", "text": text}:
+                yield read_thought(text, block)
             case {"type": "tool_use", "name": str(name), "text": str(text)}:
                 label = _("A call of %(tool)s was being written; it never ran.")
                 yield NotePart(label % {"tool": name}, text)
@@ -279,8 +282,6 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
 
 def _note(data: Mapping[str, Any]) -> NotePart:
     match data:
-        case {"type": "thinking", "thinking": str(text)}:
-            return NotePart(_("Thinking"), text)
         case {"type": "compaction", "content": str(text)}:
             return NotePart(_("Summary, signed by the provider"), text)
         case {"type": str(name)}:

@@ -1,5 +1,4 @@
-// "?" lists the shortcuts; those of single keys, and of keys with Alt, can be switched off on the
-// settings page.
+// "?" lists the shortcuts, Ctrl K opens the palette. All can be switched off on the settings page.
 
 import { local } from "./storage.js";
 
@@ -26,14 +25,23 @@ function letterOf({ key, code }) {
   return /^[a-z]$/i.test(key) ? key.toLowerCase() : code.replace("Key", "").toLowerCase();
 }
 
+/** What the pressed keys ask for, if they ask for anything. */
+function shortcutOf(event) {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  if (ctrlKey || metaKey) return !altKey && !shiftKey && letterOf(event) === "k" && openPalette;
+  if (altKey) return shiftKey && PLACES[letterOf(event)];
+  return key === "?" && !isTyping(event.target) && showList;
+}
+
+const openPalette = () => document.querySelector("[data-palette]")?.click();
+const showList = () => document.getElementById("shortcuts")?.showModal();
+
 export function startShortcuts() {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || !shortcutsAreOn() || document.querySelector("dialog[open]")) return;
-    const go = event.altKey && event.shiftKey && PLACES[letterOf(event)];
-    const asksForList = event.key === "?" && !event.altKey && !isTyping(event.target);
-    if (!go && !asksForList) return;
+    if (!shortcutsAreOn() || document.querySelector("dialog[open]")) return;
+    const action = shortcutOf(event);
+    if (!action) return;
     event.preventDefault();
-    if (go) go();
-    else document.getElementById("shortcuts")?.showModal();
+    action();
   });
 }

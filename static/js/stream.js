@@ -3,10 +3,13 @@
 
 import { growLength } from "./code.js";
 
+// Characters: what stands in one piece of code is laid out anew as it grows, and no more than that.
+const PIECE = 2000;
 // What may scroll sideways, and be focused for that.
 const BOXES = ".table-box, .formula, math, pre";
 
-// Element -> its blocks, each a list of nodes, and whether the last one is still open.
+// Element -> its blocks, each a list of nodes, whether the last one is still open, and how much of
+// that is there if it is code.
 const streams = new WeakMap();
 
 function append(target, html) {
@@ -48,16 +51,34 @@ export function showBlocks(target, { index, closed, open }, dress) {
 
 /** Let the open block, which is code, grow without reading anew what it has. */
 export function growCode(target, { index, at, text }) {
-  const { blocks, isOpen } = streams.get(target) ?? { blocks: [] };
-  const isLast = isOpen && index === blocks.length - 1;
-  const [code] = isLast ? blocks[index].flatMap((node) => node.querySelector?.("pre code") ?? []) : [];
+  const stream = streams.get(target);
+  const isLast = stream?.isOpen && index === stream.blocks.length - 1;
+  const [code] = isLast ? stream.blocks[index].flatMap((node) => node.querySelector?.("pre code") ?? []) : [];
   if (!code) return;
-  // The browser cuts a long text into several nodes when it reads it.
-  code.normalize();
-  if (!code.firstChild) code.append("");
-  const words = code.firstChild;
+  stream.size ??= code.textContent.length;
   // A page that came later may have some of it.
-  const added = words.length < at ? "" : text.slice(words.length - at);
-  words.appendData(added);
-  if (added) growLength(code.closest(".code-block"), added);
+  const added = stream.size < at ? "" : text.slice(stream.size - at);
+  stream.size += added.length;
+  if (!added) return;
+  addPiece(code, added);
+  growLength(code.closest(".code-block"), added);
+}
+
+/** Add text to the last piece of code; a piece that is long enough ends with its last whole line. */
+function addPiece(code, text) {
+  let last = code.lastChild;
+  if (last?.nodeType !== Node.ELEMENT_NODE) {
+    last = document.createElement("span");
+    last.className = "code-piece";
+    last.append(...code.childNodes);
+    code.append(last);
+  }
+  last.append(text);
+  last.normalize();
+  const words = last.firstChild;
+  const end = words.length > PIECE ? words.data.lastIndexOf("\n") + 1 : 0;
+  if (!end || end === words.length) return;
+  const next = last.cloneNode();
+  next.append(words.splitText(end));
+  last.after(next);
 }
