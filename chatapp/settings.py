@@ -143,6 +143,7 @@ MIDDLEWARE = [
     "chatapp.utf8_check.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "chatapp.number_formats.readers_numbers",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -222,6 +223,7 @@ LOGOUT_REDIRECT_URL = "sign_in"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "chatapp.views.sign_in.refuse_forgery"
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # Where pages come over TLS, no cookie goes without.

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import TemplateView
 
 from chatapp.api import enter_api
 from chatapp.views import (
@@ -16,6 +17,7 @@ from chatapp.views import (
     mcp_servers,
     messages,
     monitoring,
+    palette,
     profiles,
     questions,
     settings,
@@ -42,6 +44,7 @@ one_conversation = [
     path("messages/<int:seq>/blocks/<int:index>/", attachments.show_block, name="message_block"),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),
     path("inspector/", calls.show_upcoming, name="inspector"),
+    path("inspector/history/", calls.show_history, name="history"),
     path("calls/<int:call_pk>/", calls.show_call, name="call"),
     path("calls/<int:call_pk>/request/", calls.download_request, name="call_request"),
     path("files/", files.show_files, name="files"),
@@ -71,7 +74,7 @@ one_conversation = [
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("profile/choice/", chat.show_choice, name="profile_choice"),
-    path("workspace/", chat.choose_workspace, name="choose_workspace"),
+    path("menu/", sidebar.show_menu, name="menu"),
     path("move/", sidebar.move_conversation, name="move"),
     path("rename/", conversations.rename_conversation, name="rename"),
     path("delete/", conversations.delete_conversation, name="delete"),
@@ -93,6 +96,8 @@ one_condensation = [
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]
 
+MANIFEST = "manifest.webmanifest"
+
 urlpatterns = [
     path("", conversations.show_home, name="conversations"),
     path("attachments/", attachments.show_attachments, name="attachments"),
@@ -102,6 +107,8 @@ urlpatterns = [
     path("commands/", slash_commands.list_commands, name="saved_commands"),
     path("commands/help/", slash_commands.show_help, name="saved_commands_help"),
     path("search/", sidebar.search, name="search"),
+    path("palette/", palette.show_palette, name="palette"),
+    path("conversations/", sidebar.show_conversations, name="conversation_list"),
     path("c/new/", conversations.create_conversation, name="new_conversation"),
     path("import/", imports.import_conversation, name="import"),
     path("import/<uuid:job_pk>/", imports.show_import, name="import_job"),
@@ -114,7 +121,7 @@ urlpatterns = [
     path("profiles/", profiles.list_profiles, name="profiles"),
     path("profiles/new/", profiles.edit_profile, name="new_profile"),
     path("profiles/nearby/", profiles.look_around, name="look_around"),
-    path("profiles/nearby/use/", profiles.use_local_server, name="use_local_server"),
+    path("profiles/connect/", profiles.connect, name="connect"),
     path("profiles/new/test/", profiles.try_profile, name="test_new_profile"),
     path("profiles/<int:pk>/test/", profiles.try_profile, name="test_profile"),
     path("profiles/<int:pk>/", profiles.edit_profile, name="edit_profile"),
@@ -126,6 +133,7 @@ urlpatterns = [
     path("mcp/<int:pk>/test/", mcp_servers.try_server, name="test_mcp_server"),
     path("mcp/<int:pk>/delete/", mcp_servers.delete_server, name="delete_mcp_server"),
     path("settings/", settings.show_settings, name="settings"),
+    path("settings/<slug:name>/", settings.show_settings, name="settings_section"),
     path("settings/tokens/new/", settings.create_token, name="new_token"),
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
     path("api/<path:rest>", enter_api, name="api"),
@@ -133,6 +141,11 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
+    path(
+        MANIFEST,
+        TemplateView.as_view(template_name=MANIFEST, content_type="application/manifest+json"),
+        name="manifest",
+    ),
     path("healthz", monitoring.show_alive, name="healthz"),
     path("readyz", monitoring.show_ready, name="readyz"),
     path("metrics", monitoring.show_metrics, name="metrics"),

@@ -15,6 +15,11 @@ TEXTS = {
     "copied": _("Copied"),
     "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
     "copyCode": _("Copy code"),
+    "code": _("Code: {name}"),
+    "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
+    "lines": {"one": _("{count} line"), "other": _("{count} lines")},
+    "showLines": {"one": _("Show {count} line"), "other": _("Show all {count} lines")},
+    "showFewer": _("Show fewer"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
     "tryingAgain": _("Trying again in {seconds} s."),
@@ -38,13 +43,11 @@ TEXTS = {
     },
     "nothingToRewind": _("There is no message of yours to go back to yet."),
     "notSent": _("Not sent yet. It will be sent when the connection is back."),
-    "stillRunning": _("The reply is still being written. Stop it, or edit when it is done."),
+    "stillRunning": _("Stop the answer before editing."),
     "queuedIsGone": _(
         "The message you were editing was sent or removed. Your text is in the composer."
     ),
-    "stillCondensing": _(
-        "The context is still being condensed. Cancel that, or edit when it is done."
-    ),
+    "stillCondensing": _("Cancel condensing before editing, or wait until it is done."),
     "offline": _("Offline. Reconnecting…"),
     "backAgain": _("The connection is back."),
     "tryLater": _("Try again once the connection is back."),
@@ -57,6 +60,8 @@ TEXTS = {
     "notPutOff": _("Condensing was not put off."),
     "notCancelled": _("Condensing was not cancelled."),
     "notStopped": _("The agent was not stopped."),
+    "typedAgain": _("What you typed is back."),
+    "typeSecrets": _("What you typed is back. Enter the key or password again."),
     "expired": _("Your session has expired."),
     "signIn": _("Sign in again"),
     "notYours": _("You can't see this conversation."),
@@ -81,9 +86,9 @@ TEXTS = {
     "foundMore": _("More than {count} messages"),
     "foundNone": _("No message"),
     "foundPlace": _("{number} of {count}"),
-    "replacesAfter": _("Replaces this message; everything after it is hidden."),
+    "startsVersion": _("Starts a new version; this one stays available."),
     "yourEdit": _("Your edit"),
-    "save": _("Save"),
+    "send": _("Send"),
     "remove": _("Remove"),
     "removeName": _("Remove {name}"),
     "cancel": _("Cancel"),
@@ -92,10 +97,7 @@ TEXTS = {
     "truncatesAt": TRUNCATES,
     "ofWindow": _("Condenses at {percent} % of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _(
-        "Condenses at {percent} % of the window, or before a request no longer fits, in "
-        "every profile that inherits."
-    ),
+    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
     "neverGlobally": _("Nothing condenses by itself."),
     "light": _("Light theme"),
     "dark": _("Dark theme"),

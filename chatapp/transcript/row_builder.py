@@ -205,7 +205,8 @@ class Builder:
         if not self.has_calls:
             return parts_of(engine, {}, {}, {})
         asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
-        return parts_of(engine, self.answers, self.live, asked, denied)
+        unfinished = message.turn is not None and not message.turn.is_over
+        return parts_of(engine, self.answers, self.live, asked, denied, unfinished=unfinished)
 
     @cached_property
     def _asked(self) -> dict[int, dict[int, Asked]]:
@@ -241,7 +242,9 @@ class Builder:
         if known is None:
             return None
         earlier, later = known.set_aside(known.shown - 1), known.set_aside(known.shown + 1)
+        root = known.rewinds[0]
         return VersionChoice(
+            place=f"{root.cause}-{root.root_seq}",
             number=known.shown,
             count=known.count,
             earlier=earlier.pk if earlier else None,

@@ -34,8 +34,12 @@ class TurnCost:
 
 @dataclass(frozen=True, slots=True)
 class VersionChoice:
-    """Which version of a message or an answer is shown; ``earlier`` and ``later`` bring others."""
+    """Which version of a message or an answer is shown; ``earlier`` and ``later`` bring others.
 
+    The rows of versions that were set aside have the same ``place``.
+    """
+
+    place: str
     number: int
     count: int
     earlier: uuid.UUID | None

@@ -8,9 +8,11 @@ import { Editing } from "./edit.js";
 import { Find } from "./find.js";
 import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
+import { notify, startNotifications } from "./notify.js";
 import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
+import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -18,12 +20,12 @@ import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { refreshTitle, startTitle } from "./title.js";
+import { refreshTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { showOutput, showWaiting, startActivity } from "./activity.js";
+import { nameOfTab, showOutput, showWaiting, startActivity } from "./activity.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInOrder, () => socket.open());
@@ -40,6 +42,7 @@ const LIST = 'data-tool="update_todo_list"';
 
 const show = {
   async snapshot(frame) {
+    tellIfHidden(frame.status, frame);
     composer.show(frame.status, frame.turn);
     showWaiting(frame.waits);
     showPanel(frame.panel);
@@ -51,7 +54,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    for (const one of frame.streamed) transcript.stream(one, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
@@ -59,6 +62,7 @@ const show = {
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
     if (html.includes(LIST)) tellOfList();
+    showQuestion(scroll);
   },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
@@ -75,6 +79,7 @@ const show = {
   "draft.streamed": showDraft,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
+    tellIfHidden(frame.text, frame);
     const isOver = composer.turn && !frame.turn;
     if (isOver) refreshInspector();
     composer.show(frame.text, frame.turn);
@@ -94,6 +99,12 @@ const show = {
     refusePanel();
   },
 };
+
+/** Notify of what ended, or waits, since the last frame. */
+function tellIfHidden(words, { turn, waits }) {
+  const before = composer.turn;
+  if (waits || (before && before !== turn)) notify(`${before || turn} ${words}`, nameOfTab(), words);
+}
 
 // Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
 // fetches rows waits in the same line, so that none is replaced by an older state.
@@ -146,7 +157,7 @@ document.addEventListener("click", (event) => {
   }
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
-  const menu = event.target.closest(":is(.actions, .menu):popover-open");
+  const menu = event.target.closest(":is(.actions, .actions-rest, .menu):popover-open");
   // Copying says in the menu that it worked, and a download leaves no page.
   const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
   if (menu && event.target.closest(done)) menu.hidePopover();
@@ -178,11 +189,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
-startTitle();
 startActivity();
+startQuestions();
+startNotifications();
 startTodo();
 startPinning();
 startInspector();

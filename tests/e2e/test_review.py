@@ -69,7 +69,8 @@ def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     standin.then(Reply("Noted."), Reply("Blue."), Reply("Red."), summary(), Reply("Well."), anew)
     for words in (long("What is the sky?"), long(PASSWORD), "And the sun?"):
         chat.ask(words)
-    chat.act(chat.rows("You").nth(1), "Condense from here to …")
+    chat.act(chat.rows("You").nth(1), "More actions")
+    chat.button("Condense from here to …").click()
     dialog = chat.page.get_by_role("dialog", name="Condense from here to …")
     ends = dialog.get_by_role("combobox", name="Up to")
     expect(ends.locator("option:checked")).to_contain_text("Agent: Blue. (2 messages")

@@ -23,6 +23,7 @@ from chatapp.models import (
 from chatapp.transcript import row_builder, row_pages
 from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
+from chatapp.transcript.thoughts import ThoughtPart
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
@@ -160,7 +161,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
     (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
-    assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
+    assert row.parts == (NotePart("Image"), ThoughtPart("Hm."), NotePart("X y"))
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
