@@ -40,7 +40,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     page.get_by_text("What was hidden").first.click()
     page.locator(".hidden-list").first.wait_for()
     assert problems(page) == []
-    page.get_by_text("Files folded").click()
+    page.get_by_text("Files", exact=True).last.click()
     assert problems(page, 360) == []
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
@@ -108,7 +108,7 @@ def test_the_menu_tells_whether_the_record_holds(
 ) -> None:
     """It stays open, and leads to the entries from there; the keyboard does as well."""
     page = open_page(addresses["rows"])
-    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="More", exact=True).first.click()
     page.get_by_role("link", name="Check the record").press("Enter")
     told = page.locator(".audit-item")
     expect(told).to_contain_text("Record holds")
