@@ -31,10 +31,7 @@ class McpServerForm(ModelForm[McpServer]):
         required=False,
         max_length=MAX_SECRETS,
         widget=SecretLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-        help_text=_(
-            "One each line: headers of an address, as “Authorization: Bearer key”, or variables of "
-            "a command, as “API_KEY=key”."
-        ),
+        help_text=_("One per line, e.g. Authorization: Bearer … (URL) or API_KEY=… (command)"),
     )
     remove_secrets = forms.BooleanField(label=_("Remove what is stored"), required=False)
     tools = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
@@ -45,7 +42,7 @@ class McpServerForm(ModelForm[McpServer]):
         fields = ("name", "way", "address", "is_on")
         labels: ClassVar[dict[str, Any]] = {"is_on": _("In use")}
         help_texts: ClassVar[dict[str, Any]] = {
-            "name": _("Small letters, digits and hyphens; the names of its tools begin with it.")
+            "name": _("Small letters, digits and hyphens. Its tools' names begin with it.")
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -224,17 +224,6 @@ def settings_form(profile: int = 0, **changes: object) -> dict[str, object]:
     return {**form, **{f"profile-{profile}-{name}": one for name, one in chosen.items()}, **changes}
 
 
-def test_settings_are_saved_together(browser: Client, alice: User) -> None:
-    """Preferences and every profile's threshold in one step."""
-    profile = accounts.preferences_of(alice).default_profile
-    assert profile
-    assert browser.post(reverse("settings"), settings_form(profile.pk)).status_code == 302
-    alice.preferences.refresh_from_db()
-    profile.refresh_from_db()
-    assert (alice.preferences.threshold, profile.threshold) == (75, 60)
-    assert not alice.preferences.auto_condense
-
-
 def test_a_profile_that_was_removed_in_another_tab_is_said(browser: Client, alice: User) -> None:
     """All else is saved, and a profile that came in between keeps what it has."""
     accounts.preferences_of(alice)

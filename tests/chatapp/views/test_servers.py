@@ -84,7 +84,7 @@ def test_a_server_that_can_t_be_reached_is_kept_and_says_why(
     form = sent(remote.url, secrets="Authorization: Bearer wrong-as-can-be")
     page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
     assert "The MCP server tools: It answers with HTTP 401. Check the headers." in page
-    assert "It has not been reached yet." in page
+    assert "Not connected yet." in page
     assert "wrong-as-can-be" not in caplog.text + page
 
 
@@ -209,7 +209,7 @@ def test_a_command_is_run_where_the_operator_allows_it(
 ) -> None:
     """It is offered, listed and used so long, and no longer."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "off; the operator can" in browser.get(reverse("mcp_servers")).content.decode()
+    assert "need ALLOW_COMMANDS" in browser.get(reverse("mcp_servers")).content.decode()
     settings.ALLOW_COMMANDS = True
     form = sent(f"{sys.executable} {offering.__file__}", way="command", secrets=f"TOKEN={SECRET}")
     page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
