@@ -27,7 +27,7 @@ from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.models.database import execute, reading
-from chatapp.number_formats import ZONE_COOKIE
+from chatapp.number_formats import ZONE_COOKIE, locale_of, reader_locale
 from chatapp.turns import actions
 
 # What a session depends on; signing in changes other columns.
@@ -96,6 +96,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
+        accepts = dict(self.scope["headers"]).get(b"accept-language", b"").decode("latin1")
+        # Whatever this page is sent is made here, or in a task that begins here.
+        reader_locale.set(locale_of(accepts))
         user = self.scope["user"]
         if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import TemplateView
 
 from chatapp.api import enter_api
 from chatapp.views import (
@@ -65,6 +66,7 @@ one_conversation = [
     path("audit/record.json", exports.download_audit, name="download_audit"),
     path("costs/", calls.show_conversation_costs, name="conversation_costs"),
     path("todo/", chat.show_todo, name="todo"),
+    path("counts/", chat.show_counts, name="counts"),
     path("what-if/", what_if.show_what_if, name="what_if"),
     path("forecast/", what_if.show_forecast, name="forecast"),
     path("reviews/<int:review_pk>/", questions.answer_review, name="answer_review"),
@@ -94,6 +96,8 @@ one_condensation = [
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]
 
+MANIFEST = "manifest.webmanifest"
+
 urlpatterns = [
     path("", conversations.show_home, name="conversations"),
     path("attachments/", attachments.show_attachments, name="attachments"),
@@ -117,7 +121,7 @@ urlpatterns = [
     path("profiles/", profiles.list_profiles, name="profiles"),
     path("profiles/new/", profiles.edit_profile, name="new_profile"),
     path("profiles/nearby/", profiles.look_around, name="look_around"),
-    path("profiles/nearby/use/", profiles.use_local_server, name="use_local_server"),
+    path("profiles/connect/", profiles.connect, name="connect"),
     path("profiles/new/test/", profiles.try_profile, name="test_new_profile"),
     path("profiles/<int:pk>/test/", profiles.try_profile, name="test_profile"),
     path("profiles/<int:pk>/", profiles.edit_profile, name="edit_profile"),
@@ -129,6 +133,7 @@ urlpatterns = [
     path("mcp/<int:pk>/test/", mcp_servers.try_server, name="test_mcp_server"),
     path("mcp/<int:pk>/delete/", mcp_servers.delete_server, name="delete_mcp_server"),
     path("settings/", settings.show_settings, name="settings"),
+    path("settings/<slug:name>/", settings.show_settings, name="settings_section"),
     path("settings/tokens/new/", settings.create_token, name="new_token"),
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
     path("api/<path:rest>", enter_api, name="api"),
@@ -136,6 +141,11 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
+    path(
+        MANIFEST,
+        TemplateView.as_view(template_name=MANIFEST, content_type="application/manifest+json"),
+        name="manifest",
+    ),
     path("healthz", monitoring.show_alive, name="healthz"),
     path("readyz", monitoring.show_ready, name="readyz"),
     path("metrics", monitoring.show_metrics, name="metrics"),

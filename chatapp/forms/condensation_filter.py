@@ -69,9 +69,14 @@ class AttemptFilter(forms.Form):
         return bool(self.chosen.keys() - {"outcome", "sort"})
 
     @property
-    def fills_fields(self) -> bool:
-        """Whether something is chosen in a field that can be seen."""
-        return any(field.name in self.chosen for field in self.visible_fields())
+    def more_fields(self) -> list[forms.BoundField]:
+        """The fields that can be seen, but for the text."""
+        return self.visible_fields()[1:]
+
+    @property
+    def fills_more_fields(self) -> bool:
+        """Whether something is chosen in one of these."""
+        return any(field.name in self.chosen for field in self.more_fields)
 
     def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
         """Return those that fit, whatever their outcome."""

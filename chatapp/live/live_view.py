@@ -17,6 +17,7 @@ from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
 from chatapp.live.watchers import Watchers
 from chatapp.models.database import reading
+from chatapp.number_formats import reader_locale
 from chatapp.transcript import row_pages
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class LiveView:
         try:
             if self._presenter:
                 await self._presenter
-            await _safely(self.turn_view.settle())
+            await self._safely(self.turn_view.settle())
             await self.turn_view.end(status, notice, changed=changed)
         finally:
             # Who hears that may begin something else at once.
@@ -99,13 +100,13 @@ class LiveView:
                 async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
                     event = await self._events.get()
             except TimeoutError:
-                await _safely(self.turn_view.flush())
+                await self._safely(self.turn_view.flush())
                 continue
             if event is None:
                 return
-            if not isinstance(event, events.TextStreamed):
-                await _safely(self.turn_view.flush())
-            await _safely(self.turn_view.show(event))
+            if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
+                await self._safely(self.turn_view.flush())
+            await self._safely(self.turn_view.show(event))
 
     async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
         """Return the frame that brings a page up to date as of ``place``, whatever it shows."""
@@ -120,14 +121,14 @@ class LiveView:
             status=turn_view.status,
             waits=turn_view.waits,
             articles=articles,
-            streamed=await streaming.read(whole=True) if streaming else None,
+            streamed=await streaming.snapshot() if streaming else (),
             panel=panel,
             queue=await self.queue.render(),
         )
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
-        await _safely(self.turn_view.show_change())
+        await self._safely(self.turn_view.show_change())
 
     async def show_notice(self, notice: Notice | None) -> None:
         """Show every page this line at the composer, or none."""
@@ -136,20 +137,20 @@ class LiveView:
 
     async def show_panel(self) -> None:
         """Show every page how the context stands."""
-        await _safely(self.turn_view.show_panel())
+        await self._safely(self.turn_view.show_panel())
 
     async def show_queue(self) -> None:
         """Show every page the messages that wait."""
-        await _safely(self.queue.show())
+        await self._safely(self.queue.show())
 
     def show_list(self) -> None:
         """Have every page fetch its list of conversations again."""
         self.watchers.send(outgoing_frames.list_changed())
 
-
-async def _safely(showing: Awaitable[None]) -> None:
-    """Show something; a defect in showing must not end the turn, whose words are stored."""
-    try:
-        await showing
-    except Exception:
-        log.exception("something could not be shown")
+    async def _safely(self, showing: Awaitable[None]) -> None:
+        """Show something; a defect in showing must not end the turn, whose words are stored."""
+        reader_locale.set(self.watchers.locale)
+        try:
+            await showing
+        except Exception:
+            log.exception("something could not be shown")

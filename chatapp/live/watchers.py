@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from chatapp.live import outgoing_frames
 from chatapp.live.outgoing_frames import Place
+from chatapp.number_formats import reader_locale
 
 # Frames and characters that are kept for pages that are behind or come back; a fast reply makes
 # some 15 frames a second.
@@ -32,6 +33,8 @@ class Watchers:
         # For each that is there, whether there is news for it.
         self._watching: set[asyncio.Event] = set()
         self._awaited_until = 0.0
+        # Frames are made once for all: with numbers as the page writes them that came last.
+        self.locale = reader_locale.get()
         self._begin()
 
     def _begin(self) -> None:
@@ -79,6 +82,7 @@ class Watchers:
         """
         if not self:
             self._begin()
+        self.locale = reader_locale.get()
         here, news = Place(self._epoch, self.change), asyncio.Event()
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)

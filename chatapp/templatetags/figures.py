@@ -23,6 +23,7 @@ MINUTES_PER_HOUR = 60
 KILO = 1_000
 SHORTEST = 0.1
 NOTHING = "\N{EN DASH}"
+IN_COLUMN = 4  # decimals
 
 
 @register.filter
@@ -34,27 +35,36 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 
 @register.filter
-def usd(amount: Decimal | float | None, measured: bool = True) -> str:
+def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
     """Return dollars with significant digits kept, with "≈" before an estimate.
 
-    $0.004 is never $0.00.
+    $0.004 is never $0.00, and no amount has fewer ``decimals``.
     """
     if amount is None:
         return NOTHING
-    told = money(Decimal(str(amount)))
+    told = money(Decimal(str(amount)), decimals)
     return told if measured else f"≈ {told}"
 
 
 @register.filter
+def usd_in_column(amount: Decimal | None, measured: bool = True) -> str:
+    """Return dollars as ``usd`` does, such that points stand below each other."""
+    return usd(amount, measured, IN_COLUMN)
+
+
+@register.filter
 def duration(span: timedelta | float | None) -> str:
-    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min"."""
+    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min".
+
+    Whole seconds have no decimals: "8 s".
+    """
     if span is None:
         return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     if 0 < seconds < SHORTEST:
         return _("< %s s") % number(SHORTEST, 1)
     if round(seconds, 1) < SECONDS_PER_MINUTE:
-        return _("%s s") % number(seconds, 1)
+        return _("%s s") % number(seconds, 0 if isinstance(span, int) else 1)
     minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
     if minutes < MINUTES_PER_HOUR:
         return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
@@ -69,6 +79,22 @@ def size(characters: int) -> str:
         count = number(characters)
         return ngettext("%s character", "%s characters", characters) % count
     return _("%s k characters") % number(characters / KILO, 1)
+
+
+@register.filter
+def rate(per_second: float) -> str:
+    """Return a speed with one decimal."""
+    return number(per_second, 1)
+
+
+@register.filter
+def stored(count: int) -> str:
+    """Return how much a file holds: "1 byte", "12.4 kB", "3.0 MB"."""
+    if count < KILO:
+        return ngettext("%s byte", "%s bytes", count) % number(count)
+    if count < KILO**2:
+        return _("%s kB") % number(count / KILO, 1)
+    return _("%s MB") % number(count / KILO**2, 1)
 
 
 @register.filter

@@ -19,11 +19,13 @@ from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
+from django.utils.translation import ngettext
 
 import condense
 from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, is_recalled, text_of
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
+from chatapp.number_formats import number
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
 from chatapp.transcript.recalled import RecalledPart, recalled_part
@@ -81,6 +83,17 @@ class Entry:
             is_cut = self.attempt and self.attempt.kind == Condensation.Kind.TRUNCATED
             return _("Context truncated") if is_cut else _("Context condensed")
         return _("You") if self.role == "user" else _("Agent")
+
+    @property
+    def explanation(self) -> str:
+        """What making the context smaller means for the reader, "" where nothing was hidden."""
+        count = self.attempt.messages_hidden if self.attempt else 0
+        said = ngettext(
+            "The model no longer reads %s message above. You still can.",
+            "The model no longer reads %s messages above. You still can.",
+            count,
+        )
+        return said % number(count) if count else ""
 
 
 def read_entries(
@@ -207,21 +220,33 @@ def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
     context = {
         "title": title,
         "entries": entries,
-        # It is the page's own, and nothing that anybody has said.
+        # They are the page's own, and nothing that anybody has said.
         "style": mark_safe(f"<style>{_style()}</style>"),  # noqa: S308 - our own sheets
+        "script": mark_safe(f"<script>{_script()}</script>"),  # noqa: S308 - our own script
         "policy": "; ".join(f"{name} {' '.join(of)}" for name, of in policy().items()),
     }
     return render_to_string("readable_copy/copy.html", context)
 
 
 def policy() -> dict[str, list[str]]:
-    """Return what a browser may do with the page: show it, and the images in it."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    """Return what a browser may do with the page: show it with its images, and run its script."""
     return {
         "default-src": [CSP.NONE],
-        "style-src": [f"'sha256-{digest}'"],
+        "style-src": [_source(_style())],
+        "script-src": [_source(_script())],
         "img-src": ["data:"],
     }
+
+
+def _source(text: str) -> str:
+    """Return what allows this very text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _script() -> str:
+    return render_to_string("readable_copy/copy.js")
 
 
 @cache

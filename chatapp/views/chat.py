@@ -88,6 +88,15 @@ def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
+def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
+    """Say how much was said here, how often that was condensed, and when it last was."""
+    said = conversation.messages.in_force().written().filter(holds_results=False).count()
+    made = conversation.condensations.filter(status="succeeded", message__rewind_parent=None)
+    context = {"said": said, "made": made.count(), "last": made.newest_first().first()}
+    return render(request, "chat/_counts.html", context)
+
+
+@in_conversation("GET")
 def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
     """Return the profiles that can answer, and which one does."""
     context = {"conversation": conversation, "profiles": request.user.profiles.all()}

@@ -59,11 +59,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         @wraps(view)
         def guarded(request: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                if not request.htmx:
-                    return redirect_to_login(request.get_full_path())
-                # A fragment moves the whole page.
-                back = request.htmx.current_url_abs_path or reverse("conversations")
-                return HttpResponseClientRedirect(redirect_to_login(back).url)
+                return ask_to_sign_in(request)
             try:
                 with errors.saving() if request.method == "POST" else nullcontext():
                     answer = view(request, **kwargs)
@@ -76,6 +72,23 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def ask_to_sign_in(request: Any) -> HttpResponse:
+    """Lead to signing in, and from there back to the page that somebody was on."""
+    if not request.htmx:
+        is_page = request.method == "GET"
+        return redirect_to_login(request.get_full_path() if is_page else came_from(request))
+    # A fragment moves the whole page.
+    back = request.htmx.current_url_abs_path or reverse("conversations")
+    return HttpResponseClientRedirect(redirect_to_login(back).url)
+
+
+def came_from(request: HttpRequest) -> str:
+    """Return the address of the page that a form is on, the first page's where nobody says."""
+    address = request.headers.get("Referer", "")
+    here = url_has_allowed_host_and_scheme(address, {request.get_host()})
+    return address if here else reverse("conversations")
 
 
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
@@ -143,9 +156,7 @@ def refuse(request: Request, reason: str) -> HttpResponse:
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
     messages.error(request, reason)
-    address = request.headers.get("Referer", "")
-    here = url_has_allowed_host_and_scheme(address, {request.get_host()})
-    return redirect(address if here else "conversations")
+    return redirect(came_from(request))
 
 
 def done(request: Request, *, event: str, to: str) -> HttpResponse:

@@ -20,6 +20,7 @@ from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.models import Conversation
 from chatapp.transcript import labels, message_parts
 from chatapp.turns import actions
@@ -30,6 +31,7 @@ from chatapp.views.common import (
     as_uuid,
     done,
     in_conversation,
+    read_number,
     refuse,
     signed_in,
 )
@@ -50,11 +52,18 @@ def _home(
     """Return the first page, with what was typed and attached there in vain."""
     own = Conversation.objects.owned_by(request.user)
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
-    preferences = accounts.preferences_of(request.user)
+    default = accounts.preferences_of(request.user).default_profile_id
+    profiles = [*request.user.profiles.all()]
+    samples = [one for one in profiles if not one.spec.needs_key]
+    is_new = len(samples) == len(profiles)
     context = {
         "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
-        "profile": preferences.default_profile,
-        "looks_around": accounts.may_look_around(request.user, preferences),
+        "profiles": profiles,
+        "chosen": read_number(request.POST.get("profile", "")) or default,
+        "sample": samples[0] if samples else None,
+        "connectable": connectable() if is_new else (),
+        "servers": remote_servers(),
+        "looks_around": is_new and accounts.is_alone(request.user),
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
         "prompt": prompt,
@@ -86,13 +95,18 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     prompt, sent = form.cleaned_data["prompt"], request.POST.getlist("attachments")
     attachments = [one for text in sent if (one := as_uuid(text))]
     profile = accounts.preferences_of(request.user).default_profile
+    chosen = read_number(request.POST.get("profile", ""))
+    if chosen and (profile is None or profile.pk != chosen):
+        profile = request.user.profiles.filter(pk=chosen).first() or profile
     find_attachments(request.user, attachments, profile)
     if "prompt" in form.data:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
         raise errors.Refused(_("This command is for a conversation. Begin one, then type it."))
     workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
-    conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
+    conversation = conversations.start_conversation(
+        owner=request.user, profile=profile, workspace=workspace
+    )
     if prompt or attachments:
         # The conversation's page sends it, under one nonce; what was stored since is forgotten.
         waiting: dict[str, Any] = request.session.get(FIRST, {})

@@ -9,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.csp import CSP
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.credentials import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
+from chatapp.number_formats import reader_locale
 from chatapp.transfer.readable_copy import policy, write_html, write_page
 from chatapp.views.common import Request, in_conversation
 
@@ -49,7 +49,7 @@ def share_conversation(request: Request, conversation: Conversation) -> HttpResp
 def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
     """Take the link back."""
     conversations.stop_sharing(conversation=conversation)
-    messages.success(request, _("The link opens nothing any more."))
+    messages.success(request, _("Sharing stopped. The link no longer works."))
     return redirect("share", conversation.pk)
 
 
@@ -59,15 +59,17 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
-        answer = HttpResponse(write_page(_("There is nothing at this address.")), status=404)
+        answer = HttpResponse(
+            write_page(_("This link doesn’t work, or is no longer shared.")), status=404
+        )
     elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
-        words = _("This link is opened too often. Try again in a minute.")
+        words = _("Too many people are opening this link. Try again in a minute.")
         answer = HttpResponse(write_page(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:
         # Kept while nothing changes: to write it takes longer than to ask for it.
         own, digest = share.conversation, Share.digest_of(str(share.conversation))
-        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{get_language()}"
+        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{reader_locale.get()}"
         write = partial(write_html, own, until=share.until, tools=share.tools)
         answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
     add_never_cache_headers(answer)

@@ -10,9 +10,17 @@ let waits = false;
 /** Mark the tab and its line in the list while a person has to say something. */
 export function showWaiting(now) {
   waits = Boolean(now);
-  const plain = document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
-  document.title = waits ? MARK + plain : plain;
+  document.title = `${waits ? MARK : ""}${withoutMark()}`;
   markLine();
+}
+
+function withoutMark() {
+  return document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
+}
+
+/** Return the conversation's name as the tab has it. */
+export function nameOfTab() {
+  return withoutMark().replace(/ · Palimpsest$/, "");
 }
 
 /** Give the tab a name, which may come after the mark. */

@@ -6,10 +6,13 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
+import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
-import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
+import { notify, startNotifications } from "./notify.js";
+import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
+import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -22,7 +25,7 @@ import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { showOutput, showWaiting, startActivity } from "./activity.js";
+import { nameOfTab, showOutput, showWaiting, startActivity } from "./activity.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInOrder, () => socket.open());
@@ -39,6 +42,7 @@ const LIST = 'data-tool="update_todo_list"';
 
 const show = {
   async snapshot(frame) {
+    tellIfHidden(frame.status, frame);
     composer.show(frame.status, frame.turn);
     showWaiting(frame.waits);
     showPanel(frame.panel);
@@ -50,7 +54,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    for (const one of frame.streamed) transcript.stream(one, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
@@ -58,14 +62,16 @@ const show = {
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
     if (html.includes(LIST)) tellOfList();
+    showQuestion(scroll);
   },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
   "code.streamed": (frame) => transcript.streamCode(frame),
-  "transcript.changed"({ revision }) {
+  async "transcript.changed"({ revision }) {
     tellOfList();
     refreshInspector();
-    return revision === transcript.revision || transcript.refetch();
+    if (revision !== transcript.revision) await transcript.refetch();
+    showFold(scroll);
   },
   "panel.changed": showPanel,
   "queue.changed": ({ html }) => queue.show(html),
@@ -73,8 +79,11 @@ const show = {
   "draft.streamed": showDraft,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
-    if (composer.turn && !frame.turn) refreshInspector();
+    tellIfHidden(frame.text, frame);
+    const isOver = composer.turn && !frame.turn;
+    if (isOver) refreshInspector();
     composer.show(frame.text, frame.turn);
+    if (isOver) showTour(scroll);
     showWaiting(frame.waits);
   },
   "message.accepted"({ nonce }) {
@@ -90,6 +99,12 @@ const show = {
     refusePanel();
   },
 };
+
+/** Notify of what ended, or waits, since the last frame. */
+function tellIfHidden(words, { turn, waits }) {
+  const before = composer.turn;
+  if (waits || (before && before !== turn)) notify(`${before || turn} ${words}`, nameOfTab(), words);
+}
 
 // Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
 // fetches rows waits in the same line, so that none is replaced by an older state.
@@ -142,9 +157,10 @@ document.addEventListener("click", (event) => {
   }
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
-  const menu = event.target.closest(".actions:popover-open");
-  // Copying says in the menu that it worked.
-  if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
+  const menu = event.target.closest(":is(.actions, .actions-rest, .menu):popover-open");
+  // Copying says in the menu that it worked, and a download leaves no page.
+  const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
+  if (menu && event.target.closest(done)) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
   if (more) showAll(more).catch(() => toast(text("unreachable"), "error"));
 });
@@ -173,14 +189,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
 startActivity();
+startQuestions();
+startNotifications();
 startTodo();
 startPinning();
 startInspector();
 startPanel(socket, () => composer.turn);
+startViews(scroll);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);
   document.body.classList.toggle("is-offline", isLost);

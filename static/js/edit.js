@@ -63,9 +63,9 @@ export class Editing {
     area.setAttribute("aria-label", text("yourEdit"));
     const foot = element("div", "edit-foot");
     foot.append(
-      element("span", "hint", text("replacesAfter")),
+      element("span", "hint", text("startsVersion")),
       button("button", text("cancel"), () => this.cancel()),
-      button("button primary", text("save"), () => this.#save(row, area)),
+      button("button primary", text("send"), () => this.#save(row, area)),
     );
     const edit = element("div", "edit");
     edit.append(area, foot);

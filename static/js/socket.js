@@ -1,5 +1,7 @@
 // A WebSocket that comes back: back-off with jitter, and no retry where that cannot help.
 // A line that is dead without saying so is noticed, and a page that nobody sees lets go of it.
+import { wantsNotifications } from "./notify.js";
+
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 // A connection that lasted this long was a good one, so the next wait starts anew.
@@ -103,8 +105,9 @@ export class Socket extends EventTarget {
     this.#tell("offline", Math.ceil(wait / 1000));
   }
 
-  /** Nobody looks: what runs goes on without being shown. */
+  /** Nobody looks: what runs goes on without being shown, unless a notification is to tell of it. */
   #tire() {
+    if (wantsNotifications()) return;
     this.#rest = setTimeout(() => {
       clearTimeout(this.#retry);
       this.#retry = 0;

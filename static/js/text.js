@@ -1,7 +1,8 @@
-// The page's words in the reader's language; "{name}" stands for a value.
+// The page's words in its language, with numbers as the reader writes them; "{name}" stands for a value.
+import { locale } from "./locale.js";
+
 const texts = JSON.parse(document.getElementById("script-texts").textContent);
-const locale = document.documentElement.lang;
-const plural = new Intl.PluralRules(locale);
+const plural = new Intl.PluralRules(document.documentElement.lang);
 const numbers = new Intl.NumberFormat(locale);
 
 export function hasText(name) {

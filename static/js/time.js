@@ -1,8 +1,10 @@
-// Moments in the reader's zone, written as the page's language writes them: so are its numbers, and
-// a page that mixed two ways would leave it open whether 1.234 is a thousand or a little over one.
-const locale = document.documentElement.lang;
+// Moments in the reader's zone, as the reader's browser writes them: so are the server's numbers.
+import { locale } from "./locale.js";
+
 const styles = {
   full: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
+  // A day is the same one everywhere.
+  day: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
   time: new Intl.DateTimeFormat(locale, { timeStyle: "short" }),
 };
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
@@ -14,9 +16,9 @@ function isToday(when) {
 export function localizeTimes(root) {
   for (const element of root.querySelectorAll("time[datetime]:not([data-done])")) {
     const when = new Date(element.dateTime);
-    const style = element.dataset.style === "time" && isToday(when) ? "time" : "full";
+    const style = element.dataset.style === "time" && !isToday(when) ? "full" : element.dataset.style;
     element.textContent = styles[style].format(when);
-    element.title = exact.format(when);
+    if (style !== "day") element.title = exact.format(when);
     element.dataset.done = "";
   }
 }

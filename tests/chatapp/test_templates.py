@@ -23,6 +23,10 @@ SHOWN = {
     figures.tokens: {171_808: "171,808", None: NOTHING},
     partial(figures.tokens, measured=False): {171_808: "≈ 171,808"},
     partial(figures.usd, measured=False): {2: "≈ $2.00"},
+    figures.usd_in_column: {
+        Decimal("0.1"): "$0.1000", Decimal("-12.3"): "\N{MINUS SIGN}$12.3000", None: NOTHING,
+        Decimal("0.00001234"): "$0.0000123",
+    },
     figures.percent: {0.3: "< 1 %", 0: "0 %", 89.9: "89 %", None: NOTHING},
     figures.size: {1: "1 character", 999: "999 characters", 12_400: "12.4 k characters"},
     figures.moment: {None: NOTHING},

@@ -51,13 +51,13 @@ class Tabs:
         context.close()
         return state
 
-    def _start(self, *, known: bool = False) -> BrowserContext:
+    def _start(self, *, known: bool = False, locale: str = "en-US") -> BrowserContext:
         context = self._browser.new_context(
             base_url=self._server.url,
             storage_state=self._state if known else None,
             viewport={"width": 1280, "height": 800},
             color_scheme="light",
-            locale="en-US",
+            locale=locale,
             # Nothing is looked at halfway.
             reduced_motion="reduce",
         )
@@ -72,9 +72,9 @@ class Tabs:
         if is_policy or (said.type == "error" and not said.text.startswith(NETWORK)):
             self._complaints.append(said.text)
 
-    def open(self, *, known: bool = True) -> Page:
+    def open(self, *, known: bool = True, locale: str = "en-US") -> Page:
         """Open a tab for one test; with ``known=False`` it is a stranger's, without a session."""
-        self._own.append(self._start(known=known))
+        self._own.append(self._start(known=known, locale=locale))
         return self._own[-1].new_page()
 
     def wired(self, connect: Connect) -> Page:

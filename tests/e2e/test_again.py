@@ -47,7 +47,10 @@ def test_a_failed_turn_is_a_row_that_outlives_what_comes_after(
 def test_another_answer_keeps_the_first_one_click_away(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """The conversation goes on from the version that is shown; the keyboard reaches each."""
+    """The conversation goes on from the version that is shown; the keyboard reaches each.
+
+    What was set aside takes no room, unless an address leads into it.
+    """
     chat = open_chat()
     tools = Reply("I look.", [ToolCall("list_files", {})])
     standin.then(Reply("First."), tools, Reply("Second."))
@@ -56,7 +59,7 @@ def test_another_answer_keeps_the_first_one_click_away(
     expect(chat.rows("Agent").last).to_contain_text("Second.")
     chat.finished()
     expect(versions(chat.rows("Agent").last)).to_contain_text("2/2")
-    expect(chat.rows("Version 1 of 2")).to_contain_text("1 message")
+    expect(chat.rows("Version 1 of 2")).to_have_count(0)
     chat.button("Previous version").press("Enter")
     expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
     expect(chat.box).to_be_focused()
@@ -65,9 +68,16 @@ def test_another_answer_keeps_the_first_one_click_away(
     chat.act(chat.rows("Agent").last, "Previous version")
     expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
     expect(chat.rows("Agent").last).to_contain_text("First.")
+    chat.page.goto(f"{chat.url}?at=5#message-5")
     expect(chat.rows("Version 2 of 2")).to_contain_text("2 messages, 1 tool result")
-    chat.page.reload()
+    chat.open()
     expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
     standin.reply("Third.")
     chat.ask("Go on.")
     assert texts(standin.requests[-1].body) == ["What is here?", "First.", "Go on."]
+    # Where nothing came in its place, its row is the way back.
+    standin.then(UNAUTHORIZED)
+    chat.act(chat.rows("Agent").last, "Regenerate")
+    chat.finished("Failed.")
+    chat.rows("Version 1 of 2").get_by_role("button", name="Use this version").click()
+    expect(chat.rows("Agent").last).to_contain_text("Third.")

@@ -58,7 +58,7 @@ def test_a_file_is_imported_read_and_shared(
         expect(stranger.get_by_text("a.py")).to_be_visible()
         assert stranger.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="Stop sharing").click()
-    expect(page.get_by_text("The link opens nothing any more.")).to_be_visible()
+    expect(page.get_by_text("Sharing stopped.")).to_be_visible()
     stranger.goto(link)
-    expect(stranger.get_by_text("There is nothing at this address.")).to_be_visible()
+    expect(stranger.get_by_text("is no longer shared.")).to_be_visible()
     assert complaints(stranger) == []

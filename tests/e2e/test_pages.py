@@ -3,9 +3,13 @@
 import re
 import uuid
 
+import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.chat import Chat
 from tests.e2e.conftest import OpenPage
+from tests.e2e.server import Desk
+from tests.e2e.tabs import Tabs
 
 # The tab's icon a browser asks for when it likes, which may be before or after a look.
 LOADED = """["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
@@ -23,6 +27,30 @@ def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(open_page:
     again = [name for name, _, transferred in page.evaluate(LOADED) if transferred]
     own = {"/static/js/settings", "/static/js/prompt"}
     assert [name for name in again if name.partition(".")[0] not in own] == ["/settings/"]
+
+
+@pytest.mark.parametrize(
+    ("locale", "figures", "moment"),
+    [
+        ("en-GB", ["172,340 → 9,120", "$0.0123", "8.4 s"], r"\d\d? \w{3} \d{4}, \d\d:\d\d"),
+        ("de-DE", ["172.340 → 9.120", "$0,0123", "8,4 s"], r"\d\d\.\d\d\.\d{4}, \d\d:\d\d"),
+    ],
+)
+def test_numbers_and_times_are_written_as_the_reader_does(
+    tabs: Tabs, desk: Desk, addresses: dict[str, str], locale: str, figures: list[str], moment: str
+) -> None:
+    """Also in what a page is sent, of which screen readers read the context bar."""
+    desk.choose_default("Offline")
+    page, thousand = tabs.open(locale=locale), figures[0][3]
+    page.goto(addresses["rows"])
+    for figure in figures:
+        expect(page.get_by_role("log")).to_contain_text(figure)
+    expect(page.locator("#transcript .milestone-facts time").first).to_have_text(re.compile(moment))
+    chat = Chat(page, desk.new_conversation())
+    chat.ask("Hello")
+    read = rf"[1-9]\{thousand}\d\d\d"
+    expect(chat.meter).to_have_attribute("aria-valuetext", re.compile(f"{read} tokens used"))
+    expect(chat.rows("Agent")).to_contain_text(re.compile(f"Tokens in{read}"))
 
 
 def test_a_conversation_is_renamed_found_and_comes_back_when_deleted(first_page: Page) -> None:
@@ -71,14 +99,14 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     page.locator(".margin-line").first.get_by_role("button", name="Show").click()
     expect(hidden).to_be_visible()
     band = page.get_by_role("article", name="Context condensed").first
-    band.get_by_text("Summary", exact=True).click()
+    band.get_by_role("button", name="View").click()
     band.get_by_text("What was hidden").click()
     band.get_by_role("link", name="Remove the copy").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
     # The folded files are listed with their sizes, and what was left out with its reason.
-    band.get_by_role("radio", name="Prompt").focus()
+    band.get_by_role("radio", name="Facts").focus()
     page.keyboard.press("ArrowRight")
-    expect(band.get_by_role("radio", name="Files folded")).to_be_checked()
+    expect(band.get_by_role("radio", name="Files")).to_be_checked()
     folded = band.get_by_role("listitem").filter(has_text="src/parser.py")
     expect(folded).to_contain_text("3,410 characters")
     left_out = band.get_by_role("listitem").filter(has_text="notes.md")

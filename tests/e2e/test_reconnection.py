@@ -1,6 +1,7 @@
 """A turn belongs to the server: pages come and go, and each shows the same."""
 
 import re
+from functools import partial
 
 from playwright.sync_api import Page, Route, WebSocket, expect
 
@@ -52,8 +53,8 @@ def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
     standin.then(Reply("Noted."), summary(gate))
     chat.ask(long(PASSWORD))
     line.cut()
-    chat.button("Keep especially…").click()
-    focus = page.get_by_role("textbox", name="Keep especially")
+    chat.button("What must be kept?").click()
+    focus = page.get_by_role("textbox", name="What must be kept?")
     focus.fill("the password")
     chat.button("Condense, keeping this").click()
     said = page.get_by_text("The context was not condensed.")
@@ -140,13 +141,13 @@ def test_an_edit_made_without_a_connection_outlives_a_reload(
     line.cut()
     chat.box.press("ArrowUp")
     page.get_by_role("textbox", name="Your edit").fill("My name is Grace.")
-    chat.button("Save").click()
+    chat.rows("You").get_by_role("button", name="Send").click()
     expect(chat.status("Not sent yet.")).to_be_visible()
     page.reload()
     standin.reply("Hello, Grace.")
     line.dead = False
     expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
-    expect(chat.rows("Version 1 of 2")).to_be_visible()
+    expect(chat.rows("You").get_by_role("group", name="Versions")).to_contain_text("2/2")
     expect(chat.box).to_have_value("")
 
 
@@ -163,7 +164,7 @@ def test_rows_that_could_not_be_fetched_are_fetched_again(
     chat = open_chat()
     standin.reply(STORY)
     chat.ask("Tell me a story.")
-    chat.act(chat.rows("You"), "Rewind to here")
+    chat.act(chat.rows("You"), "Rewind to before this")
     page.route(re.compile("/transcript/"), answer)
     page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
     said = page.get_by_text("The newest messages could not be loaded. Trying again…")
@@ -202,3 +203,37 @@ def test_a_page_that_nobody_sees_lets_go_of_its_line(
     own_page.evaluate(HIDE, False)
     told_once(chat)
     expect(chat.send).to_be_visible()
+
+
+TOLD_BESIDE = """async () => {
+  const [worker] = await navigator.serviceWorker.getRegistrations();
+  const told = await worker.getNotifications();
+  return told.map(({ title, body }) => [title, body]);
+}"""
+
+
+def test_a_turn_that_ends_while_nobody_looks_is_told_in_a_notification(
+    own_page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """Where somebody wants that: not what another tab shows, and only until they look."""
+    own_page.context.grant_permissions(["notifications"])
+    own_page.goto("/settings/")
+    own_page.get_by_role("checkbox", name="Notify me").check()
+    own_page.wait_for_function("() => localStorage.notify === 'on'")
+    chat, told = open_chat(page=own_page), partial(own_page.evaluate, TOLD_BESIDE)
+    standin.then(Reply("One."), Reply("Two."))
+    other = chat.second()
+    chat.type("First.")
+    own_page.evaluate(HIDE, True)
+    chat.finished()
+    other.finished()
+    assert told() == []
+    other.page.close()
+    own_page.evaluate(HIDE, False)
+    chat.type("Second.")
+    own_page.evaluate(HIDE, True)
+    chat.finished()
+    own_page.wait_for_function(f"async () => (await ({TOLD_BESIDE})()).length === 1")
+    assert told() == [["First.", "Done."]]
+    own_page.evaluate(HIDE, False)
+    own_page.wait_for_function(f"async () => (await ({TOLD_BESIDE})()).length === 0")

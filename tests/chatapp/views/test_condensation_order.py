@@ -102,8 +102,8 @@ def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(
     net = page.context["net"]
     assert (net.worth, net.left) == (Decimal("0.04"), Decimal("0.032"))
     assert "≈ $0.032" in page.text
-    assert "8,000 of the tokens saved count for nothing" in page.text
-    assert "1 attempt is left out of the cost" in page.text
+    assert "8,000 saved tokens are not included" in page.text
+    assert "1 attempt is not included" in page.text
 
 
 def test_a_loss_is_told_with_its_sign(browser: Client, conversation: Conversation) -> None:
