@@ -46,7 +46,8 @@ def import_conversation(request: Request) -> HttpResponse:
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
     found = [importers.load_importer(one) for one in importers.list_formats()]
-    formats = sorted((one.LABEL, getattr(one, "WHERE", "")) for one in found)
+    found.sort(key=lambda one: (not hasattr(one, "read_chat"), one.LABEL))
+    formats = [(one.LABEL, getattr(one, "WHERE", "")) for one in found]
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
