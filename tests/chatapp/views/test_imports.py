@@ -51,7 +51,8 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     made = Conversation.objects.get(owner=alice)
     assert (made.title, made.last_seq) == ("talk", 2)
     assert "2 messages from “talk.json”. 1 item could not be used." in page
-    assert (details := reverse("source", args=[made.pk])) in page
+    details = reverse("source", args=[made.pk])
+    assert details in page
     page = browser.get(details).text
     assert "2 messages from “talk.json”." in page
     assert "What could not be used" in page
