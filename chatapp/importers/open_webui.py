@@ -85,8 +85,8 @@ def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str
         name = file.get("name") or told.get("filename")
         if file.get("type") == "image" and (found := parts_of([image])):
             blocks += found
-        elif (text := (told.get("data") or {}).get("content")) and isinstance(text, str):
-            blocks.append(file_block(clean_name(str(name)), text, size=len(text)).to_api())
+        elif isinstance(inner := (told.get("data") or {}).get("content"), str) and inner:
+            blocks.append(file_block(clean_name(str(name)), inner, size=len(inner)).to_api())
         else:
             chat.attach(blocks, archive, name, file.get("id"))
     return role, blocks
@@ -104,14 +104,14 @@ def _parts(text: str) -> Iterator[Block]:
         if not (ended and kind in {"reasoning", "tool_calls"}):
             after = _DETAILS + one
         elif kind == "reasoning":
-            said = html.unescape(_SUMMARY.sub("", body, count=1)).strip().splitlines()
-            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in said)
+            thoughts = html.unescape(_SUMMARY.sub("", body, count=1)).strip().splitlines()
+            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in thoughts)
             yield {"type": "thinking", "thinking": thought}
         else:
             id_, given = told.get("id", ""), request_bytes.decode_input(told.get("arguments", ""))
             yield {"type": "tool_use", "id": id_, "name": told.get("name", ""), "input": given}
             result = told.get("result", "")
-            text = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
-            text = text if isinstance(text, str) else result
-            yield {"type": "tool_result", "tool_use_id": id_, "content": text}
+            inner = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
+            said = inner if isinstance(inner, str) else result
+            yield {"type": "tool_result", "tool_use_id": id_, "content": said}
         yield from parts_of(after.strip())
