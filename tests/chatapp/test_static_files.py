@@ -73,7 +73,9 @@ def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Lazy
     assert "/*" not in sheet
 
 
-BEGINS = ("chat.js", "files.js", "home.js", "notify_switch.js", "profile.js", "prompt.js", "settings.js")
+BEGINS = (
+    "chat.js", "files.js", "home.js", "notify_switch.js", "profile.js", "prompt.js", "settings.js",
+)  # fmt: skip
 
 
 def read(name: str) -> str:
