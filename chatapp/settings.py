@@ -6,6 +6,7 @@ from django.utils.csp import CSP
 
 from chatapp.environment import (
     LOCAL_HOSTS,
+    BadEnvironment,
     make_folder,
     read_flag,
     read_folder,
@@ -222,6 +223,7 @@ LOGOUT_REDIRECT_URL = "sign_in"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "chatapp.views.sign_in.refuse_forgery"
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # Where pages come over TLS, no cookie goes without.
@@ -283,6 +285,12 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 1_000
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 # One line each to stderr: where and what kind, never what a message says.
+# From which level on the log tells what becomes of turns and condensations: DEBUG says also why one
+# is not due.
+LOG_LEVEL = read_text("LOG_LEVEL", "INFO").upper()
+if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+    raise BadEnvironment(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {LOG_LEVEL!r}.")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -298,8 +306,8 @@ LOGGING = {
     "loggers": {
         # Replaces Django's own handlers, which would mail and print in other forms.
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-        "chatapp": {"level": "INFO"},
-        "condense": {"level": "INFO"},
+        "chatapp": {"level": LOG_LEVEL},
+        "condense": {"level": LOG_LEVEL},
         # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},

@@ -65,8 +65,8 @@ def _words(one: Spending) -> str:
         case Scope.CONVERSATION, True:
             return _(
                 "The budget of this conversation is spent: %(spent)s of %(limit)s. No model is "
-                "called until you raise it under “Tools and prompt”; or go on in another "
-                "conversation."
+                "called until you raise it in the conversation’s settings. Or go on in another "
+                "one."
             )
         case Scope.CONVERSATION, False:
             return _(

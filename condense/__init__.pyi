@@ -80,7 +80,12 @@ from .history.effective_history import (
     messages_since_last_summary,
     replace_hidden,
 )
-from .history.signed_blocks import is_compaction, without_compaction
+from .history.signed_blocks import (
+    is_compaction,
+    is_thinking,
+    without_compaction,
+    without_thinking,
+)
 from .history.tags import (
     Truncation,
     hide_behind,
@@ -334,6 +339,7 @@ __all__ = [
     "inject_synthetic_results",
     "is_compaction",
     "is_context_overflow",
+    "is_thinking",
     "is_unspaced",
     "known_strategies",
     "ladder_from",
@@ -385,4 +391,5 @@ __all__ = [
     "well_formed_json",
     "with_threshold",
     "without_compaction",
+    "without_thinking",
 ]

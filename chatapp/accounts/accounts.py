@@ -15,13 +15,10 @@ from chatapp.models.database import select
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network.address_guard import Guard
 from chatapp.providers import create_provider, provider_specs
-from chatapp.providers.model_servers import Report, probe
-from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
+from chatapp.providers.resilient_provider import ResilientProvider
+from chatapp.providers.specs import ProviderSpec
 
 OWNER_NAME = "owner"
-# Among the providers that were offered to a user: those on the machine itself.
-LOOKED_AROUND = "this machine"
-UNTOLD_WINDOW, LEAST_WINDOW = 8_192, 1_000
 
 
 @transaction.atomic
@@ -56,7 +53,7 @@ def _offer_profiles(user: User) -> Preferences:
         if user.profiles.filter(provider=spec.name).exists():
             continue
         # With the first model's figures; it uses the server's own key, if any.
-        model, name = spec.models[0], _free_name(user, spec.first_profile)
+        model, name = spec.models[0], free_name(user, spec.first_profile)
         profile = Profile.objects.create(
             owner=user, name=name, provider=spec.name, model=model.id, **model.figures
         )
@@ -81,7 +78,7 @@ def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
     return sorted(ready, key=lambda spec: spec.needs_key)
 
 
-def _free_name(user: User, wanted: str) -> str:
+def free_name(user: User, wanted: str) -> str:
     """Return a profile's name that the user has not given yet."""
     taken = {*user.profiles.values_list("name", flat=True)}
     names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
@@ -92,43 +89,6 @@ def is_alone(user: User) -> bool:
     """Whether nobody else uses this server, which may call what runs on this machine."""
     others = get_user_model().objects.exclude(pk=user.pk)
     return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
-
-
-def may_look_around(user: User, preferences: Preferences) -> bool:
-    """Whether to look for models on this machine: once, where no profile needs a key yet."""
-    if LOOKED_AROUND in preferences.offered_providers or not is_alone(user):
-        return False
-    return not any(profile.spec.needs_key for profile in user.profiles.all())
-
-
-@transaction.atomic
-def note_look_around(user: User) -> bool:
-    """Note that this machine is looked at; False where that is not to be."""
-    preferences = preferences_of(user)
-    if not may_look_around(user, preferences):
-        return False
-    preferences.offered_providers.append(LOOKED_AROUND)
-    preferences.save(update_fields=["offered_providers"])
-    return True
-
-
-@transaction.atomic
-def add_local_profile(*, owner: User, provider: str, preset: Preset, model: ListedModel) -> Profile:
-    """Store a profile for a model on this machine, free of charge, as the default."""
-    window = model.context_window or UNTOLD_WINDOW
-    profile = Profile.objects.create(
-        owner=owner,
-        name=_free_name(owner, preset.label),
-        provider=provider,
-        model=model.id,
-        base_url=preset.url,
-        context_window=max(window, LEAST_WINDOW),
-        max_output=model.max_output or max(1, window // 4),
-    )
-    preferences = preferences_of(owner)
-    preferences.default_profile = profile
-    preferences.save(update_fields=["default_profile"])
-    return profile
 
 
 def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
@@ -143,9 +103,9 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
     return create_provider(profile.provider, **reached)
 
 
-async def probe_profile(profile: Profile) -> Report:
-    """Return what the profile's server can do; raise as ``provider_for`` does."""
-    return await probe(create_provider(profile.provider, **_reached_by(profile), attempts=1))
+def provider_to_try(profile: Profile) -> ResilientProvider:
+    """Return the provider as ``provider_for`` does, but it tries everything once."""
+    return create_provider(profile.provider, **_reached_by(profile), attempts=1)
 
 
 def _reached_by(profile: Profile) -> dict[str, Any]:

@@ -100,6 +100,12 @@ def is_environment(block: condense.Block) -> bool:
     return condense.beside_of(block).get("kind") == condense.ENVIRONMENT
 
 
+def environment_of(message: condense.Message) -> str:
+    """Return what was so when a message was sent, "" where nothing says."""
+    said = [one for one in message.blocks if isinstance(one, condense.TextBlock)]
+    return "\n".join([text_of(one) for one in said if is_environment(one)])
+
+
 def is_recalled(block: condense.Block) -> bool:
     """Whether a block has passages of hidden messages."""
     return condense.beside_of(block).get("kind") == condense.RECALLED

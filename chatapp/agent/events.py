@@ -44,8 +44,27 @@ class TextStreamed:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingStarted:
+    """The model began to think, of which it may say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingStreamed:
+    """The model wrote some of what it thinks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingEnded:
+    """The model has thought for ``seconds``, and does something else."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class OutputStreamed:
-    """The model wrote something besides its text: thinking, or a tool call's input."""
+    """The model wrote some of a tool call's input."""
 
     text: str
 
@@ -93,6 +112,9 @@ StreamEvent = (
     SentRequest
     | CallDescribed
     | TextStreamed
+    | ThinkingStarted
+    | ThinkingStreamed
+    | ThinkingEnded
     | OutputStreamed
     | ToolUseStarted
     | UsageReported
@@ -110,7 +132,7 @@ def joined(told: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
             yield from group
 
 
-_PIECES = (TextStreamed, OutputStreamed)
+_PIECES = (TextStreamed, ThinkingStreamed, OutputStreamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +264,9 @@ class CondensingEnded:
 
 TurnEvent = (
     TextStreamed
+    | ThinkingStarted
+    | ThinkingStreamed
+    | ThinkingEnded
     | ToolUseStarted
     | RetryScheduled
     | StepStarted

@@ -18,7 +18,14 @@ from chatapp.agent.tool_runner import ToolRunner
 FORCED_TRIES = 3
 
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
-_SHOWN = events.TextStreamed | events.ToolUseStarted | events.RetryScheduled
+_SHOWN = (
+    events.TextStreamed
+    | events.ThinkingStarted
+    | events.ThinkingStreamed
+    | events.ThinkingEnded
+    | events.ToolUseStarted
+    | events.RetryScheduled
+)
 
 
 class AgentLoop(ABC):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -13,16 +13,32 @@ from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallOpening, CallRecord, Journal, PartialReply
 from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider
 
+THINKING = "thinking"
 REFUSED = "The provider refused a part of the request, and was asked again without it."
 
 
 @dataclass(slots=True)
 class _Block:
-    """A block of a reply while it is written."""
+    """A block of a reply while it is written; ``seconds`` are known once the model has thought."""
 
     type: str
     names: Mapping[str, str]
     pieces: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    seconds: float | None = None
+
+    def stored(self) -> dict[str, str]:
+        """Return the block as a part of a draft."""
+        # Joined once, and then only what is new.
+        self.pieces[:] = ["".join(self.pieces)]
+        block = {"type": self.type, **self.names, "text": self.pieces[0]}
+        if self.type != THINKING:
+            return block
+        return {**block, "seconds": str(self.measured() if self.seconds is None else self.seconds)}
+
+    def measured(self) -> float:
+        """Return the seconds since it began."""
+        return round(time.monotonic() - self.began, 1)
 
 
 class StreamedCall:
@@ -84,7 +100,8 @@ class StreamedCall:
                     await self._open(event)
                 elif not self.number:
                     await self._open()
-                self._take(event)
+                for told in self._take(event):
+                    yield told
                 if isinstance(event, events.RetryScheduled):
                     await finish(self.account(event.reason))
                 yield event
@@ -108,39 +125,56 @@ class StreamedCall:
             await finish(self.journal.withdraw_call(opened.result()))
             raise
 
-    def _take(self, event: events.StreamEvent) -> None:
-        """Take in what the provider says; what is written in a block of another kind begins one."""
-        last = self._written[-1].type if self._written else ""
-        type_ = text = ""
-        names: Mapping[str, str] = {}
+    def _take(self, event: events.StreamEvent) -> Iterator[events.ThinkingEnded]:
+        """Take in what the provider says, and yield that the model has thought before it.
+
+        What is written in a block of another kind begins one.
+        """
         match event:
             case events.CallDescribed(facts):
                 self._facts = replace(self._facts, **facts)
             case events.ReplyCompleted(usage=usage):
-                self.reply, self.usage = event, usage
+                yield from self._end_thinking()
+                self.reply = replace(event, content=self._timed(event.content))
+                self.usage = usage
             case events.UsageReported(usage):
                 self.usage = usage
-            case events.TextStreamed(text):
-                type_ = "text"
-            case events.OutputStreamed(text):
-                type_ = "tool_use" if last == "tool_use" else "thinking"
-            case events.ToolUseStarted(id_, name):
-                type_, names = "tool_use", {"id": id_, "name": name}
-        if type_:
+        if piece := _piece_of(event):
+            type_, text, names = piece
             if self._to_first is None:
                 self._to_first = max(0.0, time.monotonic() - self._started)
-            if begins := bool(names) or type_ != last:
-                self._written.append(_Block(type_, names))
+            if begins := names is not None or self._last_type != type_:
+                yield from self._end_thinking()
+                self._written.append(_Block(type_, names or {}))
             self._written[-1].pieces.append(text)
             self.journal.keep_partial_reply(self.number, self.draft, at_once=begins)
 
+    @property
+    def _last_type(self) -> str:
+        return self._written[-1].type if self._written else ""
+
     def draft(self) -> PartialReply:
         """Return what was written so far, as it can be stored."""
-        for block in self._written:
-            # Joined once, and then only what is new.
-            block.pieces[:] = ["".join(block.pieces)]
-        blocks = [{"type": one.type, **one.names, "text": one.pieces[0]} for one in self._written]
-        return PartialReply(blocks, self.usage)
+        return PartialReply([block.stored() for block in self._written], self.usage)
+
+    def _end_thinking(self) -> Iterator[events.ThinkingEnded]:
+        """Note how long the model has thought, if that is what it did last, and tell of it."""
+        if self._last_type == THINKING and (last := self._written[-1]).seconds is None:
+            last.seconds = last.measured()
+            yield events.ThinkingEnded(last.seconds)
+
+    def _timed(self, content: Sequence[condense.Block]) -> tuple[condense.Block, ...]:
+        """Return a reply's blocks, each thought with the seconds that it took where they fit."""
+        spans = [block.seconds for block in self._written if block.type == THINKING]
+        if len(spans) != sum(map(condense.is_thinking, content)):
+            return tuple(content)
+        took = iter(spans)
+        return tuple(
+            condense.OpaqueBlock({**block.data, condense.BESIDE: {"seconds": next(took)}})
+            if isinstance(block, condense.OpaqueBlock) and condense.is_thinking(block)
+            else block
+            for block in content
+        )
 
     async def account(self, error: str = "") -> None:
         """Put into the accounts what came of a call that left no message; another may follow."""
@@ -164,3 +198,19 @@ class StreamedCall:
             seconds_to_first=self._to_first,
             facts=self._facts,
         )
+
+
+def _piece_of(event: events.StreamEvent) -> tuple[str, str, Mapping[str, str] | None] | None:
+    """Return what was written: the type of its block, the text, and names where it begins one."""
+    match event:
+        case events.TextStreamed(text):
+            return "text", text, None
+        case events.ThinkingStarted():
+            return THINKING, "", {}
+        case events.ThinkingStreamed(text):
+            return THINKING, text, None
+        case events.OutputStreamed(text):
+            return "tool_use", text, None
+        case events.ToolUseStarted(id_, name):
+            return "tool_use", "", {"id": id_, "name": name}
+    return None

@@ -13,7 +13,7 @@ from ninja.orm.fields import TYPES
 from pydantic import BeforeValidator, Field, create_model
 
 import condense
-from chatapp.forms.preferences import SECTIONS, PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -169,7 +169,7 @@ ProfileShape = row(
     key_source=(str, ...),
 )
 # Of what the page alone knows, a program has no use.
-_NAMES = [name for name in PreferencesForm.Meta.fields if name not in SECTIONS["keyboard"]]
+_NAMES = [name for name in PreferencesForm.Meta.fields if name != "shortcuts"]
 SETTINGS = " ".join((*_NAMES, "default_profile"))
 SettingsShape = row(
     "SettingsShape",

@@ -49,12 +49,13 @@ def basis_of(terms: TurnSettings) -> Basis:
     """Return what a draft would be made by now."""
     profile, writer, wanted = terms.profile, terms.writer, terms.preferences
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
-    own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
+    own = (terms.conversation.system_prompt, profile.system_prompt, terms.prompt)
+    strategy = (wanted.strategy, wanted.messages_kept, wanted.keep_first)
     return {
         "profile": tuple(
             (one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)
         ),
-        "prompt": (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
+        "prompt": (*own, *strategy, wanted.attach_ledger),
         "pins": tuple(pins.values_list("pk", flat=True)),
     }
 

@@ -26,22 +26,27 @@ HooksFor = Callable[[Path], condense.Hooks]
 def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
     """Return how a run condenses: with all hooks, and strategies that are loaded.
 
-    Those that are named in the configuration have the user's options. The default hooks have a
-    summary carry the ledger of what it hides, and the files that were read; and one that is
-    unusable is written again, or the ledger stands for it.
+    Those that are named in the configuration have the user's options. As far as user and server
+    want it, a summary carries the ledger of what it hides, and the files that were read; and one
+    that is unusable is written again, or the ledger stands for it.
     """
     wanted, preferences = terms.configuration, terms.preferences
-    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
+    wishes = {
+        "messages": preferences.messages_kept,
+        "keep_first": preferences.keep_first,
+        "last": preferences.last_messages,
+        "fraction": preferences.truncated_percent / 100,
+    }
     strategies = [
         condense.load_strategy(one, wishes) if isinstance(one, str) else one
         for one in wanted.strategies
     ]
     hooks = condense.Hooks()
     if settings.CONDENSE_DEFAULT_HOOKS:
-        files = condense.AttachFoldedFiles(workspace)
-        hooks = condense.Hooks(
-            after=(condense.attach_ledger, files), validators=condense.DEFAULT_VALIDATORS
-        )
+        ledger = (condense.attach_ledger,) if preferences.attach_ledger else ()
+        files = (condense.AttachFoldedFiles(workspace),) if preferences.attach_files else ()
+        checks = condense.DEFAULT_VALIDATORS if preferences.check_summaries else ()
+        hooks = condense.Hooks(after=(*ledger, *files), validators=checks)
     if settings.CONDENSE_HOOKS:
         named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
         hooks += named if isinstance(named, condense.Hooks) else named(workspace)

@@ -118,6 +118,8 @@ class ContextController:
             or run.conversation.pk in background_drafts.drafts
             or background_drafts.is_near(run, size.value, budget)
         ):
+            figures = size.value, budget.percent(size.value), budget.threshold, len(history)
+            log.debug("not due: %d tokens (%.0f %%, threshold %.0f %%), %d messages", *figures)
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)

@@ -18,22 +18,19 @@ from chatapp.models import Condensation, Conversation, ModelCall, Preferences, P
 from chatapp.number_formats import number
 
 # With the same names in braces a script fills them in; see templatetags/scripts.py.
-CONDENSES = _("Condenses at {at} tokens ({percent} % of the window; {free} kept free)")
-TRUNCATES = _(
-    "Truncates at {at} tokens ({percent} % of the window; {free} kept free): "
-    "automatic condensing is off"
-)
+CONDENSES = _("Condenses at {at} tokens ({percent} %)")
+TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
 # Whose a threshold is, by the source that its resolver gave; an operator's may give any.
 SOURCES = {
     "profile": _("Profile"),
     "global": _("Settings"),
-    "adaptive": _("Settings, adapted to the conversation"),
+    "adaptive": _("Adapted"),
 }
 
 
 def source_label(source: str) -> str:
     """Return where a threshold was set, in words."""
-    return str(SOURCES.get(source, _("The server's configuration")))
+    return str(SOURCES.get(source, _("Operator")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,6 @@ class CondensingPoint:
         return str(CONDENSES if self.automatic else TRUNCATES).format(
             at=number(self.at),
             percent=number(self.percent),
-            free=number(max(0, self.window - self.at)),
         )
 
 

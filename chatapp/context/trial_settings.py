@@ -32,7 +32,7 @@ class Variant:
         return cls(
             strategy=terms.preferences.strategy or settings.CONDENSE_STRATEGY,
             threshold=terms.budget().threshold,
-            prompt=terms.preferences.condensing_prompt,
+            prompt=terms.prompt,
             writer=terms.writer,
         )
 
@@ -47,7 +47,9 @@ class Variant:
 
     def preferences(self, terms: TurnSettings) -> dict[str, object]:
         """Return what the preferences would be, as far as they would be others."""
-        wanted: dict[str, object] = {"condensing_prompt": self.prompt}
+        wanted: dict[str, object] = {}
+        if self.prompt != terms.prompt:
+            wanted["condensing_prompt"] = self.prompt
         wanted |= {"clear_tool_output": True} if self.is_clearing else {"strategy": self._stored}
         if self._is_other_threshold(terms) and terms.profile.threshold == condense.INHERIT:
             wanted |= {"threshold": round(self.threshold), "adaptive": False}
@@ -58,6 +60,8 @@ class Variant:
         wanted: dict[str, object] = {}
         if self.writer != terms.writer:
             wanted["summaries_by"] = None if self.writer == terms.profile else self.writer
+        if self.prompt != terms.prompt:
+            wanted["condensing_prompt"] = None
         if self._is_other_threshold(terms) and terms.profile.threshold != condense.INHERIT:
             wanted["threshold"] = round(self.threshold)
         return wanted

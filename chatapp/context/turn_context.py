@@ -57,22 +57,49 @@ def budget_for(
     )
 
 
+def prompt_for(profile: Profile, preferences: Preferences) -> str:
+    """Return a person's own condensing prompt for a profile, "" for the default."""
+    named = profile.condensing_prompt
+    text: str = named.text if named else preferences.condensing_prompt
+    return text
+
+
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
     """Return what user and server want of condensing; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
+    rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
+    policy = condense.Policy()
+    if preferences.stop_when_full and rungs[-1] != chosen:
+        # Truncation is the last rung, and all there is for a small window.
+        rungs, policy = rungs[:-1], condense.Policy(small_window=0)
     own = condense.PerProfile({profile.name: profile.threshold})
     adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
     made = condense.Configuration(
-        strategies=condense.ladder_from(chosen, clear=preferences.clear_tool_output),
+        strategies=rungs,
+        policy=policy,
         thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
         automatic=preferences.auto_condense,
-        prompt=preferences.condensing_prompt,
+        prompt=prompt_for(profile, preferences),
     )
     if not settings.CONDENSE_CONFIGURATION:
         return made
     change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
-    return change(made)
+    changed = change(made)
+    mine = [one if one in made.thresholds else _operators(one) for one in changed.thresholds]
+    return replace(changed, thresholds=tuple(mine))
+
+
+def _operators(resolve: condense.Resolver) -> condense.Resolver:
+    """Return a resolver that tells the operator's percentages from the user's."""
+
+    def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
+        found = resolve(query)
+        if found is None or found.source == "adaptive":
+            return found
+        return condense.Threshold(found.percent, "operator")
+
+    return resolved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +114,11 @@ class TurnSettings:
     def writer(self) -> Profile:
         """The profile that writes summaries: the one that answers, unless it names another."""
         return self.profile.summaries_by or self.profile
+
+    @property
+    def prompt(self) -> str:
+        """What asks for summaries, "" for the default."""
+        return prompt_for(self.profile, self.preferences)
 
     @property
     def condenses_idle(self) -> bool:

@@ -1,4 +1,4 @@
-"""Accounts: sign-in, API tokens, and the slash commands that a user saves."""
+"""Accounts: sign-in, API tokens, and the prompts and slash commands that a user saves."""
 
 from typing import Any, override
 
@@ -12,10 +12,9 @@ from django.utils.translation import gettext_lazy
 from chatapp.accounts.credentials import GuessLimit
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
-from chatapp.models import ApiToken, SavedCommand
+from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
 
-PREFIX = "commands"
-MOST_COMMANDS = 100
+MOST = 100
 
 
 class SignInForm(AuthenticationForm):
@@ -59,13 +58,27 @@ class CommandForm(ModelForm[SavedCommand]):
         return name
 
 
-type CommandFormSet = "forms.BaseInlineFormSet[SavedCommand, User, CommandForm]"
+class PromptForm(ModelForm[CondensingPrompt]):
+    """A name and the text that asks for summaries."""
+
+    class Meta:
+        model = CondensingPrompt
+        fields = ("name", "text")
+        labels = CommandForm.Meta.labels
+        widgets = {"text": forms.Textarea(attrs={"rows": 8, "spellcheck": "false"})}  # noqa: RUF012 - as Django has it
 
 
-def command_forms(data: Any, owner: User) -> CommandFormSet:
-    """Return a form for each of the owner's commands; without any there is one to begin with."""
-    made = forms.inlineformset_factory(
-        User, SavedCommand, form=CommandForm, extra=0, max_num=MOST_COMMANDS, validate_max=True
-    )
-    sent = data if data and f"{PREFIX}-TOTAL_FORMS" in data else None
-    return made(sent, instance=owner, prefix=PREFIX)
+type SavedTexts = "forms.BaseInlineFormSet[Any, User, Any]"
+
+
+def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
+    """Return the forms of all that the owner saved under a name, by their prefix."""
+    kinds: dict[str, Any] = {"commands": CommandForm, "prompts": PromptForm}
+    made: dict[str, SavedTexts] = {}
+    for prefix, form in kinds.items():
+        formset = forms.inlineformset_factory(
+            User, form.Meta.model, form=form, extra=0, max_num=MOST, validate_max=True
+        )
+        sent = data if data and f"{prefix}-TOTAL_FORMS" in data else None
+        made[prefix] = formset(sent, instance=owner, prefix=prefix)
+    return made

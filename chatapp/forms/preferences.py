@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 from django.core.validators import MaxLengthValidator
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.condensation.threshold import source_label
 from chatapp.context import turn_context
 from chatapp.forms import ModelForm
 from chatapp.models import Preferences, Profile
+from chatapp.models.preferences import LONGEST_PROMPT
 
 OWN, INHERITED = "own", "inherit"
 OUT_OF_RANGE = _("Enter a number from %(least)d to %(most)d.") % {
@@ -71,8 +74,25 @@ class ThresholdChoice(ModelForm[Profile]):
         return cleaned
 
 
-# Characters; a prompt goes with every request, the condensing prompt with every summary.
-LONGEST_PROMPT = 200_000
+class ProfileChoice(ThresholdChoice):
+    """What the settings page sets of a profile: its threshold, and what asks for its summaries."""
+
+    class Meta(ThresholdChoice.Meta):
+        fields = ("condensing_prompt",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named = forms.ModelChoiceField(
+            self.instance.owner.condensing_prompts, required=False, empty_label=_("Default")
+        )
+        self.fields["condensing_prompt"] = named
+
+    @property
+    def source(self) -> str:
+        """Whose threshold is in force, in a word."""
+        preferences = self.instance.owner.preferences
+        source = turn_context.budget_for(self.instance, preferences).threshold_source
+        return source_label("adaptive" if source == "global" and preferences.adaptive else source)
 
 
 def own_prompt(text: str, default: str) -> str:
@@ -93,32 +113,32 @@ def prompt_field(label: Any, rows: int = 12) -> forms.CharField:
 
 # Settings by the section of the page that shows them, in their order.
 SECTIONS = {
-    "condensing": (
-        "auto_condense",
-        "threshold",
-        "adaptive",
-        "draft_ahead",
-        "draft_share",
-        "condense_idle",
-        "review_automatic",
-        "review_seconds",
-        "auto_recall",
-        "recall_tokens",
-    ),
-    "tool_output": ("clear_tool_output",),
-    "agent": ("step_limit", "environment_details", "name_conversations"),
+    "general": ("shortcuts", "name_conversations"),
+    "context": ("auto_condense", "threshold"),
+    "timing": ("adaptive", "draft_ahead", "draft_share", "condense_idle"),
+    "review": ("review_automatic", "review_seconds"),
+    "summaries": ("clear_tool_output", "attach_ledger", "attach_files", "check_summaries"),
+    "truncation": ("stop_when_full", "truncated_percent", "last_messages"),
+    "agent": ("step_limit", "environment_details", "auto_recall", "recall_tokens"),
     "budget": ("month_budget",),
-    "keyboard": ("shortcuts",),
 }
 # Settings that have a place of their own on the page.
 PLACED = ("strategy", "messages_kept", "keep_first", "condensing_prompt")
+# Switches that say when they are off, so that one that was not sent stays as it is.
+SWITCHES = ("attach_ledger", "attach_files", "check_summaries")
 # Settings that may be missing from what is sent: the page hides them where they change nothing.
-KEPT = ("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens")
+KEPT = (
+    *("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens"),
+    *("truncated_percent", "last_messages", *SWITCHES),
+)
+# The methods to choose from at once; the others are one click away.
+FIRST = ("fresh_start", "keep_recent", "ledger")
+DASH = " \N{EN DASH} "
 
 
-def default_prompt() -> str:
+def default_prompt(preferences: Preferences) -> str:
     """Return the condensing prompt that is used where the user wrote none."""
-    beside_ledger = settings.CONDENSE_DEFAULT_HOOKS
+    beside_ledger = settings.CONDENSE_DEFAULT_HOOKS and preferences.attach_ledger
     key = condense.BESIDE_LEDGER if beside_ledger else condense.CONDENSE
     return condense.condense_instruction(key=key)
 
@@ -126,23 +146,24 @@ def default_prompt() -> str:
 def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
     known = [
-        (one.name, f"{_(one.label)}: {_(one.description)}")
+        (one.name, f"{capfirst(_(one.label))}{DASH}{_(one.description)}")
         for one in condense.known_strategies()
         if clearing or one.kind != "cleared"
     ]
     own = settings.CONDENSE_STRATEGY
     if own in dict(known):
         return known
-    return [(own, _("%(path)s: this server's own strategy.") % {"path": own}), *known]
+    return [(own, f"{own}{DASH}{_("this server's own method")}"), *known]
 
 
 class PreferencesForm(ModelForm[Preferences]):
     """How condensing and the agent work, wherever a profile has no own value."""
 
     strategy = forms.ChoiceField(
-        label=_("Strategy"), choices=strategy_choices, widget=forms.RadioSelect, required=False
+        label=_("Method"), choices=strategy_choices, widget=forms.RadioSelect, required=False
     )
     threshold = threshold_field(label=_("Threshold (%)"))
+    switches = SWITCHES
 
     class Meta:
         model = Preferences
@@ -154,10 +175,13 @@ class PreferencesForm(ModelForm[Preferences]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.initial.get("condensing_prompt"):
-            self.initial["condensing_prompt"] = default_prompt()
+            self.initial["condensing_prompt"] = default_prompt(self.instance)
         self.fields["condensing_prompt"].validators.append(MaxLengthValidator(LONGEST_PROMPT))
         for name in KEPT:
             self.fields[name].required = False
+        for name in SWITCHES if not settings.CONDENSE_DEFAULT_HOOKS else ():
+            self.fields[name].disabled = True
+            self.fields[name].help_text = _("Switched off by this server's operator.")
         self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
 
     @property
@@ -166,9 +190,16 @@ class PreferencesForm(ModelForm[Preferences]):
         return {name: [self[one] for one in names] for name, names in SECTIONS.items()}
 
     @property
-    def strategies_with_messages(self) -> list[str]:
-        """The choices that the number of messages to keep belongs to."""
-        return [one.name for one in condense.known_strategies() if "messages" in one.takes]
+    def methods(self) -> list[dict[str, Any]]:
+        """The ways to condense, and which to choose from at once, for the template."""
+        takers = [one.name for one in condense.known_strategies() if "messages" in one.takes]
+        made = []
+        for radio in self["strategy"]:
+            name, (label, _dash, hint) = radio.data["value"], radio.choice_label.partition(DASH)
+            words = {"label": label, "hint": hint}
+            is_first, asks = name in FIRST, name in takers
+            made.append({"radio": radio, "is_first": is_first, "asks": asks, **words})
+        return made
 
     def clean_strategy(self) -> str:
         """Store nothing where the choice is the server's: it then follows the server."""
@@ -177,10 +208,11 @@ class PreferencesForm(ModelForm[Preferences]):
 
     def clean_condensing_prompt(self) -> str:
         """Store nothing where the text is the default."""
-        return own_prompt(self.cleaned_data["condensing_prompt"], default_prompt())
+        return own_prompt(self.cleaned_data["condensing_prompt"], default_prompt(self.instance))
 
     def clean(self) -> dict[str, Any]:
         """Keep the stored value of a setting that was not sent because it is hidden."""
         cleaned = super().clean() or self.cleaned_data
-        hidden = [name for name in KEPT if name in cleaned and not cleaned[name]]
+        blank = [name for name in KEPT if not cleaned.get(name, True)]
+        hidden = [name for name in blank if name not in SWITCHES or name not in self.data]
         return cleaned | {name: getattr(self.instance, name) for name in hidden}

@@ -1,10 +1,12 @@
 """Profiles: how a model is reached, its limits and prices."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, ClassVar, cast
 
 from django import forms
+from django.contrib.auth.models import User
 from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
@@ -12,16 +14,20 @@ import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms import check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
-from chatapp.models import Profile
-from chatapp.models.profiles import effort_choices
+from chatapp.models import Profile, fields
+from chatapp.models.errors import DecryptionFailed
+from chatapp.models.profiles import effort_choices, server_key
 from chatapp.network.address_guard import without_userinfo
 from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
+from chatapp.providers.specs import SAFE_WINDOW, Preset
 
 # Far beyond any model, and within what every database can hold and a page can show.
 LARGEST_WINDOW = 1_000_000_000
 # A profile that is only tried asks for a word, of a model that may think first.
-TRIED_WINDOW, TRIED_OUTPUT = 8_192, 256
+TRIED_OUTPUT = 256
+# Where a model may be connected besides the providers themselves.
+ELSEWHERE = "elsewhere"
 # USD per million tokens.
 PRICES = ("price_input", "price_output", "price_cache_read", "price_cache_write")
 
@@ -51,6 +57,7 @@ def provider_traits() -> dict[str, dict[str, Any]]:
         ]
         traits[spec.name] = {
             "needsKey": spec.needs_key,
+            "serverKey": bool(server_key(spec)),
             "url": spec.url,
             "takes": [name for name, taken in takes.items() if taken],
             "servers": servers,
@@ -91,17 +98,76 @@ class AddressInput(forms.URLInput):
         return without_userinfo(value) if value else None
 
 
-class ProfileForm(ThresholdChoice):
-    """A profile; the key can be set and removed, and is never shown."""
-
-    system_prompt = prompt_field(_("System prompt"))
-    key = forms.CharField(
+def key_field() -> forms.CharField:
+    """Return a field for a key, which no page shows again."""
+    return forms.CharField(
         label=_("API key"),
         required=False,
-        strip=True,
         max_length=400,
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+
+
+def connectable() -> list[tuple[str, Any]]:
+    """Return where a first model can be connected, and the words for it."""
+    keyed = [spec for spec in provider_specs().values() if spec.needs_key]
+    # One whose API others speak has a label for all of them.
+    named = [(one.name, one.first_profile if one.presets else one.label) for one in keyed]
+    return [*named, (ELSEWHERE, _("Another address"))]
+
+
+def remote_servers() -> list[Preset]:
+    """Return the servers whose addresses are known, but those of this machine."""
+    presets = (one for spec in provider_specs().values() for one in spec.presets)
+    return [one for one in presets if not one.is_local]
+
+
+class ConnectForm(forms.Form):
+    """All it takes to reach a model: a key, or an address with or without one."""
+
+    to = forms.ChoiceField(choices=connectable, widget=forms.RadioSelect)
+    address = forms.URLField(required=False, max_length=300)
+    key = key_field()
+    model = forms.CharField(required=False, max_length=100)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for what is missing; refuse an address that no profile may call."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("to") != ELSEWHERE:
+            cleaned["address"] = ""
+            if not cleaned.get("key"):
+                self.add_error("key", _("Enter a key."))
+        elif "address" in cleaned:
+            if not cleaned["address"]:
+                self.add_error("address", _("Enter an address."))
+            check_address(cleaned.get("address", ""))
+        return cleaned
+
+    def profile(self, owner: User) -> Profile:
+        """Return what was entered as a profile that lacks its figures."""
+        given = self.cleaned_data
+        others = (spec.name for spec in provider_specs().values() if spec.presets)
+        made = Profile(
+            owner=owner,
+            provider=next(others) if given["to"] == ELSEWHERE else given["to"],
+            base_url=given["address"].rstrip("/"),
+            model=given["model"],
+            context_window=0,
+            max_output=0,
+        )
+        made.set_key(given["key"])
+        return made
+
+
+class ProfileForm(ThresholdChoice):
+    """A profile; the key can be set and removed, and is never shown.
+
+    A key that came with a wrong form goes back to the page sealed, so that it is typed once.
+    """
+
+    system_prompt = prompt_field(_("System prompt"))
+    key = key_field()
+    sealed_key = forms.CharField(required=False, max_length=2_000)
     remove_key = forms.BooleanField(label=_("Remove the stored key"), required=False)
 
     class Meta:
@@ -126,10 +192,10 @@ class ProfileForm(ThresholdChoice):
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
-            "context_window": _("Tokens the model can take in, its reply included."),
-            "effort": _("How much the model thinks first; its thoughts count as output."),
-            "temperature": _("From 0 to 2; empty for the model's own."),
-            "max_output": _("Tokens kept free for the reply: a fifth of the window at most."),
+            "context_window": _("What the model can take in. Leave empty to look it up."),
+            "effort": _("How much the model thinks first. Thoughts count as output."),
+            "temperature": _("From 0 to 2. Leave empty for the model's default."),
+            "max_output": _("Kept free for the reply, at most a fifth of the window."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -138,17 +204,18 @@ class ProfileForm(ThresholdChoice):
         others = Profile.objects.filter(owner=self.instance.owner).exclude(pk=self.instance.pk)
         self.fields["summaries_by"] = forms.ModelChoiceField(
             others,
-            label=_("Summaries by"),
+            label=_("Summarised by"),
             required=False,
-            empty_label=_("This model itself"),
-            help_text=_("Another model can condense, at its own prices; it reads all of it anew."),
+            empty_label=_("Same model"),
+            help_text=_("Another model must read the whole conversation again."),
         )
         effort = cast(forms.ChoiceField, self.fields["effort"])
-        effort.choices = [("", _("As the model does by itself")), *effort_choices()]
+        effort.choices = [("", _("Model default")), *effort_choices()]
         if not self.instance.pk:
             keyed = (spec.name for spec in provider_specs().values() if spec.needs_key)
             self.initial["provider"] = next(keyed, "")
         for name in ("context_window", "max_output"):
+            self.fields[name].required = False
             self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
         for name in PRICES:
             if isinstance(price := self.initial.get(name), Decimal):
@@ -162,6 +229,20 @@ class ProfileForm(ThresholdChoice):
     def surcharge(self) -> str:
         """Say what a long prompt to the stored profile's model costs more, for the template."""
         return describe_surcharge(self.instance.prices)
+
+    def kept_key(self) -> str:
+        """Return the key that was just typed, sealed for its owner; "" where none was."""
+        key = getattr(self, "cleaned_data", {}).get("key", "")
+        return fields.encrypt(f"{self.instance.owner_id}:{key}") if key else ""
+
+    def clean_sealed_key(self) -> str:
+        """Return the key that the page held, "" for none; one of another user is not read."""
+        sealed: str = self.cleaned_data["sealed_key"]
+        with suppress(DecryptionFailed):
+            whose, _sign, key = fields.decrypt(sealed).partition(":") if sealed else ("", "", "")
+            if whose in {"", str(self.instance.owner_id)}:
+                return key
+        raise forms.ValidationError(_("Enter the key again."))
 
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has."""
@@ -184,6 +265,7 @@ class ProfileForm(ThresholdChoice):
     def clean(self) -> dict[str, Any]:
         """Refuse a reply that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
+        cleaned["key"] = cleaned.get("key") or cleaned.get("sealed_key", "")
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:
             cleaned["base_url"] = ""
@@ -211,7 +293,7 @@ class ProfileForm(ThresholdChoice):
             provider=given["provider"],
             model=given["model"],
             base_url=given["base_url"],
-            context_window=given.get("context_window") or TRIED_WINDOW,
+            context_window=given.get("context_window") or SAFE_WINDOW,
             max_output=TRIED_OUTPUT,
             effort=given.get("effort", ""),
             temperature=given.get("temperature"),

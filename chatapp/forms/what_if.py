@@ -58,7 +58,7 @@ class WhatIfForm(forms.Form):
             "strategies": [*free_strategies(), own],
             "thresholds": f"{terms.budget().threshold:.0f}",
             "writer": terms.writer,
-            "prompt": terms.preferences.condensing_prompt or default_prompt(),
+            "prompt": terms.prompt or default_prompt(terms.preferences),
         }
         super().__init__(data, initial=initial)
         writer = cast("forms.ModelChoiceField[Profile]", self.fields["writer"])
@@ -76,11 +76,11 @@ class WhatIfForm(forms.Form):
 
     def clean_prompt(self) -> str:
         """Return nothing for the default."""
-        return own_prompt(self.cleaned_data["prompt"], default_prompt())
+        return own_prompt(self.cleaned_data["prompt"], default_prompt(self.terms.preferences))
 
     def variants(self) -> list[Variant]:
         """Return what to try: with another prompt, each summary with that in force as well."""
-        now, entered = self.terms.preferences.condensing_prompt, self.cleaned_data["prompt"]
+        now, entered = self.terms.prompt, self.cleaned_data["prompt"]
         free = free_strategies()
         return [
             self._variant(name, prompt)
@@ -94,7 +94,7 @@ class WhatIfForm(forms.Form):
         None for what was not compared.
         """
         strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
-        now: str = self.terms.preferences.condensing_prompt
+        now: str = self.terms.prompt
         prompt: str = self.cleaned_data["prompt"] if any(entered) else now
         known = {str(one): one for one in self.cleaned_data["thresholds"]}
         if strategy not in self.cleaned_data["strategies"] or threshold not in {*known, ""}:

@@ -3,7 +3,8 @@
 A format is a file of this folder with three things; nothing else names it. ``LABEL`` is what people
 call it. ``recognise`` tells whether a file with this sample at its beginning is of this format.
 ``read_transcript`` yields the messages of a path in order, and what could not be used; it raises
-OSError without a file, and Unusable where nothing of it can be imported.
+OSError without a file, and Unusable where nothing of it can be imported. ``WHERE`` may say where
+people find such files. Where a file holds many conversations, ``read_chat`` reads one of them.
 """
 
 from importlib import import_module
@@ -11,12 +12,15 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
-from chatapp.transfer.transcript_files import take_sample
+from chatapp.transfer.archives import Archive
+from chatapp.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN = "This is no file of a form that is known here."
 
 # What others begin with as well is asked last.
 LAST = "messages"
+# Files of an archive that are looked at.
+MOST_SAMPLED = 5
 
 
 def list_formats() -> list[str]:
@@ -30,7 +34,21 @@ def load_importer(name: str) -> ModuleType:
 
 
 def recognise(path: Path) -> str | None:
-    """Return the format of a file or of a task's folder by its name, None where none is known."""
-    sample = take_sample(path)
+    """Return the format of a file or of a task's folder by its name, None where none is known.
+
+    Several files, or those in an archive, are only known where a format's files hold many
+    conversations. Raises Unusable for an archive that can't be read.
+    """
+    if found := _recognise(take_sample(path)):
+        return found
+    with Archive(path) as archive:
+        for document in archive.documents[:MOST_SAMPLED]:
+            found = _recognise(take_sample(document))
+            if found and hasattr(load_importer(found), "read_chat"):
+                return found
+    return None
+
+
+def _recognise(sample: Sample) -> str | None:
     names = sorted(list_formats(), key=lambda name: name == LAST)
     return next((name for name in names if load_importer(name).recognise(sample)), None)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_items
 from chatapp.transfer.transcripts import (
@@ -17,6 +19,7 @@ from chatapp.transfer.transcripts import (
 )
 
 LABEL = "OpenAI messages"
+WHERE = gettext_lazy("A JSON file with a list of messages.")
 
 _ROLES = {"system", "developer", "tool", "function"}
 _PARTS = {"image_url", "input_text", "output_text", "input_image"}

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
+from django.utils.translation import gettext_lazy
+
 import condense
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, result_text
 
 LABEL = "Claude Code session"
+WHERE = gettext_lazy("~/.claude/projects: a .jsonl file for each session.")
 
 _LONGEST_TITLE = 200
 _FIGURES = {

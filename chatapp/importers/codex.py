@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
+from django.utils.translation import gettext_lazy
+
 import condense
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece
@@ -21,6 +23,7 @@ from chatapp.transfer.transcripts import (
 )
 
 LABEL = "Codex rollout"
+WHERE = gettext_lazy("~/.codex/sessions: a rollout-….jsonl file for each session.")
 
 _LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _ITEMS = {"message", "function_call", "function_call_output", "reasoning", "local_shell_call"}

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from chatapp.transfer import Beside, Piece, Problem
 from chatapp.transfer.transcript_files import Sample, read_items
 from chatapp.transfer.transcripts import check_message, joined_text
 
 LABEL = "Anthropic messages"
+WHERE = gettext_lazy("A JSON file with a list of messages.")
 
 
 def recognise(sample: Sample) -> bool:

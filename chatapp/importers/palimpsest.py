@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ijson
+from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import FORMAT, Beside, Piece, Unusable
 from chatapp.transfer.transcript_files import (
@@ -18,6 +19,7 @@ from chatapp.transfer.transcript_files import (
 )
 
 LABEL = "Palimpsest"
+WHERE = gettext_lazy("A conversation's menu > Download as JSON.")
 
 # What is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}

@@ -13,12 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
+from django.utils.translation import gettext_lazy
+
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, Unusable
 from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
 from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
 
 LABEL = "Roo Code task"
+WHERE = gettext_lazy("The files of a task's folder, chosen together.")
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"
 
 _TAGS = {

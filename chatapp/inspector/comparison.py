@@ -104,7 +104,7 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
     if not call.tokens_prompt:
         return _("The provider reported nothing of this call's prompt.")
     if before is None or found is None:
-        return _("There is no earlier request to share a beginning with.")
+        return _("None yet.")
     read = call.tokens_cache_read
     unused = not (read or call.tokens_cache_write or before.tokens_cache_write)
     reasons = (

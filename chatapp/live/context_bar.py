@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.condensation import background_drafts
-from chatapp.condensation.threshold import CondensingPoint
+from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.context import sizes
 from chatapp.context.turn_context import TurnSettings
 from chatapp.conversations.rewind import Preview
@@ -34,11 +34,9 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
         condense.require_enough(history, read)
     except condense.NothingToCondense:
         if any(one.is_summary for one in history):
-            why = _("Too little was said since the last condensation to condense again.")
+            why = _("Nothing new to condense yet.")
         else:
-            why = _(
-                "There is nothing to condense yet: the model has read nothing that could be hidden."
-            )
+            why = _("Nothing to condense yet: the model has read nothing that can be hidden.")
         return Forecast(nothing=why)
     return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
 
@@ -71,10 +69,11 @@ class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
     ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
-    ``forecast`` what pressing the button would hide; ``due`` is there once it ``warn``s;
-    ``spending`` is what was spent of each limit.
+    and ``source`` who set that, ``forecast`` what pressing the button would hide; ``due`` is there
+    once it ``warn``s; ``spending`` is what was spent of each limit.
     """
 
+    conversation: uuid.UUID
     used: int
     measured: bool
     reserved: int
@@ -85,6 +84,7 @@ class ContextState:
     condenses_at: int
     condenses_at_percent: float
     reason: str
+    source: str
     segments: tuple[Segment, ...]
     warn: bool
     forecast: Forecast
@@ -117,6 +117,7 @@ def state_of(
     warn = percent >= starts.percent - WARN_POINTS
     hides = forecast(history)
     return ContextState(
+        conversation=terms.conversation.pk,
         used=tokens.value,
         measured=tokens.measured,
         reserved=budget.reserved,
@@ -127,6 +128,7 @@ def state_of(
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),
+        source=source_label(budget.threshold_source) if starts.automatic else "",
         segments=_segments(tokens.value, history, terms, window),
         warn=warn,
         forecast=hides,
@@ -141,7 +143,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
     if terms.conversation.put_off:
         return Due(_("Condensing is put off by one turn."), may_wait=False)
     if not starts.automatic:
-        words = _("In about %s tokens the oldest messages are hidden without a summary.")
+        words = _("Almost full: in about %s tokens the oldest messages are hidden, unsummarised.")
         return Due(words % number(max(0, left)), may_wait=False)
     return Due(_until(terms.conversation.pk, left), may_wait=True)
 
@@ -151,15 +153,15 @@ def _until(pk: uuid.UUID, left: int) -> str:
     over, many = left <= 0, number(left)
     if background_drafts.is_being_written(pk):
         if over:
-            return _("Condenses once the summary is drafted, which goes on in the background.")
-        return _("Condenses in about %s tokens: the summary is being drafted.") % many
+            return _("Will condense once its summary is drafted.")
+        return _("Almost full: condenses in about %s tokens. The summary is being drafted.") % many
     if background_drafts.is_ready(pk):
         if over:
-            return _("Condenses before the model is asked next, without a wait.")
-        return _("Condenses in about %s tokens, without a wait: the summary is drafted.") % many
+            return _("Will condense before your next message, without a wait.")
+        return _("Almost full: condenses in about %s tokens. The summary is drafted.") % many
     if over:
-        return _("Condenses before the model is asked next.")
-    return _("Condenses in about %s tokens.") % many
+        return _("Will condense before your next message.")
+    return _("Almost full: condenses in about %s tokens.") % many
 
 
 def _segments(

@@ -104,7 +104,7 @@ class LiveView:
                 continue
             if event is None:
                 return
-            if not isinstance(event, events.TextStreamed):
+            if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
                 await self._safely(self.turn_view.flush())
             await self._safely(self.turn_view.show(event))
 
@@ -121,7 +121,7 @@ class LiveView:
             status=turn_view.status,
             waits=turn_view.waits,
             articles=articles,
-            streamed=await streaming.read(whole=True) if streaming else None,
+            streamed=await streaming.snapshot() if streaming else (),
             panel=panel,
             queue=await self.queue.render(),
         )

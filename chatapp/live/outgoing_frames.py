@@ -36,16 +36,16 @@ def snapshot(
     status: str,
     waits: bool = False,
     articles: Sequence[tuple[str, str]],
-    streamed: Frame | None,
+    streamed: Sequence[Frame] = (),
     panel: Frame,
     queue: str = "",
 ) -> Frame:
     """Everything a page needs to show the present: sent first to one that has nothing of it.
 
-    ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
-    of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether it does so
-    for a person; ``queue`` shows the messages that wait. A page whose transcript has another
-    ``revision`` fetches it again.
+    ``articles`` are (element id, HTML) of what is being written; ``panel`` and each of ``streamed``
+    are frames of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether
+    it does so for a person; ``queue`` shows the messages that wait. A page whose transcript has
+    another ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
@@ -56,7 +56,7 @@ def snapshot(
         "status": status,
         "waits": waits,
         "articles": [{"id": id_, "html": html} for id_, html in articles],
-        "streamed": streamed,
+        "streamed": list(streamed),
         "panel": panel,
         "queue": queue,
     }
@@ -73,7 +73,10 @@ def pong(change: int) -> Frame:
 
 
 def article_upserted(id_: str, html: str) -> Frame:
-    """Replace the element ``id_``, or append it to the transcript, unless it is a tool's card."""
+    """Replace the element ``id_``, or append it to the transcript, unless it is a tool's card.
+
+    A part of the reply that is being written is appended to it, and keeps the text it has.
+    """
     return {"type": "article.upserted", "id": id_, "html": html}
 
 
@@ -223,9 +226,9 @@ def encode(frame: Frame, change: int | None = None) -> list[str]:
 def _smaller(frame: Frame) -> Iterator[Frame]:
     match frame:
         case {"type": "snapshot"}:
-            yield {**frame, "revision": None, "articles": [], "streamed": None}
-            if frame["streamed"]:
-                yield from _in_parts(frame["streamed"])
+            yield {**frame, "revision": None, "articles": [], "streamed": []}
+            for streamed in frame["streamed"]:
+                yield from _in_parts(streamed)
         case {"type": "text.streamed"}:
             yield from _in_parts(frame)
         case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):

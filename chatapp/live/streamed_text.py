@@ -1,15 +1,19 @@
-"""The reply that is being written: its text in coalesced frames, its place in the transcript."""
+"""The reply that is being written: its parts in coalesced frames, its place in the transcript."""
 
 import asyncio
 import math
 import time
 import uuid
+from collections.abc import Sequence
+from dataclasses import replace
 
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from chatapp.agent import async_tasks
 from chatapp.live import outgoing_frames
 from chatapp.markdown import MarkdownStream, render_markdown
+from chatapp.transcript.thoughts import ThoughtPart
 
 # A share of the pause: what comes once in each is sent when it comes, not a moment later.
 ALMOST = 0.9
@@ -19,17 +23,18 @@ _BRIEF = 5_000
 
 
 class StreamedText:
-    """The reply that is being written, and how much of it the watchers have.
+    """A part of the reply that is being written, and how much of it the watchers have.
 
-    An open code block may grow long, so watchers get what is new of it. Anything else that is open
-    is short, and sent whole.
+    It is a ``thought``, or else a text. An open code block may grow long, so watchers get what is
+    new of it. Anything else that is open is short, and sent whole.
     """
 
-    id = "streaming"
-
-    def __init__(self) -> None:
+    def __init__(self, id_: str = "streaming-0", *, is_thought: bool = False) -> None:
         """Begin with an empty text."""
         async_tasks.TEXTS.add(self)
+        self.id = id_
+        self.thought = ThoughtPart(since=time.time(), id=id_) if is_thought else None
+        self.is_over = False
         self.due: float | None = None
         self._began = -math.inf
         self._markdown = MarkdownStream()
@@ -42,6 +47,11 @@ class StreamedText:
         self._code: object = None
         self._code_pieces = self._code_units = 0
 
+    @property
+    def source(self) -> str:
+        """The markdown up to here."""
+        return "".join(self._source)
+
     def feed(self, text: str) -> None:
         """Take more text; it is due to be sent a pause after what came before it."""
         self._source.append(text)
@@ -49,6 +59,15 @@ class StreamedText:
             now = time.monotonic()
             self.due = max(now, self._began + ALMOST * async_tasks.interval())
             self._began = now
+
+    async def finish(self, seconds: float | None = None) -> outgoing_frames.Frame:
+        """Take that nothing more comes, a thought after so many seconds; return what is new."""
+        async_tasks.TEXTS.discard(self)
+        self.is_over = True
+        if self.thought:
+            self.thought = replace(self.thought, text=self.source, seconds=seconds, since=None)
+        async with self._reading:
+            return await asyncio.to_thread(self.news, is_last=True)
 
     async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
         """Return what is new, or the ``whole``, made in a thread where that may take long."""
@@ -63,10 +82,12 @@ class StreamedText:
         closed, open_ = self._markdown.closed, self._markdown.open_html()
         return outgoing_frames.text_streamed(self.id, index=0, closed=closed, open_=open_)
 
-    def news(self) -> outgoing_frames.Frame:
+    def news(self, *, is_last: bool = False) -> outgoing_frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
         self.due = None
         self._render()
+        if is_last:
+            self._markdown.finish()
         code, closed = self._markdown.code, self._markdown.closed
         grows = code is not None and code is self._code and self._sent == len(closed)
         if not grows:
@@ -86,19 +107,58 @@ class StreamedText:
             self._code_units += len(text.encode("utf-16-le")) // 2
         return frame
 
-    def render(self) -> str:
-        """Return the article that the text goes into."""
-        return render_to_string("chat/_streaming.html", {"id": self.id})
-
-    async def render_unsaved(self) -> tuple[str, str]:
-        """Return (element id, HTML) of an article that keeps the text, which nothing else has."""
-        id_, source = f"unsaved-{uuid.uuid4().hex}", "".join(self._source)
-        html = await asyncio.to_thread(render_markdown, source)
-        context = {"id": id_, "html": html, "source": source}
-        return id_, render_to_string("chat/_unsaved.html", context)
+    def render(self) -> SafeString:
+        """Return the element that the text goes into."""
+        context = {"id": self.id, "thought": self.thought}
+        return render_to_string("chat/_streamed_part.html", context)
 
     def _render(self) -> None:
         """Render what has come; more may come while a thread does."""
         pieces = self._source[self._read :]
         self._read += len(pieces)
         self._markdown.feed("".join(pieces))
+
+
+class StreamedReply:
+    """The reply that is being written: its parts, of which the last one grows."""
+
+    id = "streaming"
+
+    def __init__(self) -> None:
+        """Begin without a part."""
+        self.parts: list[StreamedText] = []
+
+    @property
+    def due(self) -> float | None:
+        """When what is new is to be sent, in monotonic seconds."""
+        return self.parts[-1].due if self.parts else None
+
+    @property
+    def texts(self) -> Sequence[StreamedText]:
+        """The parts that are no thoughts."""
+        return [part for part in self.parts if not part.thought]
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether more of the model's words go into the last part."""
+        return bool(self.texts) and self.parts[-1] is self.texts[-1]
+
+    def begin(self, *, is_thought: bool = False) -> "StreamedReply | StreamedText":
+        """Begin another part; return what is to be drawn for it."""
+        self.parts.append(StreamedText(f"{self.id}-{len(self.parts)}", is_thought=is_thought))
+        return self.parts[-1] if len(self.parts) > 1 else self
+
+    def render(self) -> SafeString:
+        """Return the article with a place for each part."""
+        return render_to_string("chat/_streaming.html", {"id": self.id, "parts": self.parts})
+
+    async def snapshot(self) -> list[outgoing_frames.Frame]:
+        """Return all that was written, for one who has nothing of it."""
+        return [await part.read(whole=True) for part in self.parts]
+
+    async def render_unsaved(self) -> tuple[str, str]:
+        """Return (element id, HTML) of an article that keeps the text, which nothing else has."""
+        id_, source = f"unsaved-{uuid.uuid4().hex}", "".join([one.source for one in self.texts])
+        html = await asyncio.to_thread(render_markdown, source)
+        context = {"id": id_, "html": html, "source": source}
+        return id_, render_to_string("chat/_unsaved.html", context)

@@ -25,7 +25,7 @@ from chatapp.live.status_panel import (
     render_panel,
     words_written,
 )
-from chatapp.live.streamed_text import StreamedText
+from chatapp.live.streamed_text import StreamedReply
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation
 from chatapp.models.database import reading
@@ -54,7 +54,7 @@ class TurnView:
         self.waits = False
         self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
-        self.streaming: StreamedText | None = None
+        self.streaming: StreamedReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
         self._run: TurnContext | None = None
         self._context: events.ContextChanged | None = None
@@ -78,7 +78,7 @@ class TurnView:
         """Show the last row as the turn's end makes it, and what could not be stored."""
         unsaved = None if self._is_final_reply else self.streaming
         self._remove_streaming()
-        if unsaved:
+        if unsaved and unsaved.texts:
             self._unsaved.append(await unsaved.render_unsaved())
             self.watchers.send(outgoing_frames.article_upserted(*self._unsaved[-1]))
         await self._show_row()
@@ -134,30 +134,56 @@ class TurnView:
 
     async def flush(self) -> None:
         """Send streamed text that is due."""
-        streaming = self.streaming
-        if streaming is None or streaming.due is None:
+        part = self.streaming.parts[-1] if self.streaming else None
+        if part is None or part.due is None:
             return
         # Not due any more, even where sending fails: the row brings the whole text in the end.
-        streaming.due = None
+        part.due = None
         if self.watchers:
-            self.watchers.send(await streaming.read())
+            self.watchers.send(await part.read())
 
     @functools.singledispatchmethod
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run."""
         raise NotImplementedError(type(event))
 
+    @show.register(events.TextStreamed)
+    @show.register(events.ThinkingStreamed)
+    async def _(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
+        is_text = isinstance(event, events.TextStreamed)
+        if is_text and not (self.streaming and self.streaming.takes_text):
+            # Empty lines before anything is said are no text.
+            if not event.text.strip("\n"):
+                return
+            await self._begin_part(is_thought=False)
+        if self.streaming:
+            self.streaming.parts[-1].feed(event.text)
+
     @show.register
-    async def _(self, event: events.TextStreamed) -> None:
-        if self.streaming is None:
-            streaming = self.streaming = StreamedText()
-            if self.watchers:
-                article = outgoing_frames.article_upserted(streaming.id, streaming.render())
-                self.watchers.send(article)
-            self._show_status(_("Writing…"))
-            if self.notice:
-                await self._clear_retry_notice()
-        self.streaming.feed(event.text)
+    async def _(self, _event: events.ThinkingStarted) -> None:
+        await self._begin_part(is_thought=True)
+
+    @show.register
+    async def _(self, event: events.ThinkingEnded) -> None:
+        await self._end_part(event.seconds)
+
+    async def _begin_part(self, *, is_thought: bool) -> None:
+        """Show that the reply begins, or goes on, with a thought or a text."""
+        await self._end_part()
+        self.streaming = self.streaming or StreamedReply()
+        began = self.streaming.begin(is_thought=is_thought)
+        if self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(began.id, began.render()))
+        self._show_status(_("Thinking…") if is_thought else _("Writing…"))
+        await self._clear_retry_notice()
+
+    async def _end_part(self, seconds: float | None = None) -> None:
+        """Show the rest of a part, and of a thought how long it took."""
+        part = self.streaming.parts[-1] if self.streaming else None
+        if part and not part.is_over:
+            self.watchers.send(await part.finish(seconds))
+            if part.thought and self.watchers:
+                self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
 
     @show.register
     async def _(self, _event: events.StepStarted) -> None:
@@ -178,8 +204,7 @@ class TurnView:
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
-        if self.notice:
-            await self._clear_retry_notice()
+        await self._clear_retry_notice()
 
     @show.register(events.ToolStarted)
     @show.register(events.ToolFinished)
@@ -241,6 +266,9 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.RetryScheduled) -> None:
+        if self.streaming and not self.streaming.texts:
+            # The model will think anew.
+            self._remove_streaming()
         self.notice = Notice("retry", event.reason, until=time.time() + event.seconds)
         self._show_status(
             _("Trying again: %(attempt)d of %(attempts)d")
@@ -313,8 +341,9 @@ class TurnView:
 
     async def _clear_retry_notice(self) -> None:
         """Take back the notice of a retry that worked."""
-        self.notice = None
-        await self.show_panel()
+        if self.notice:
+            self.notice = None
+            await self.show_panel()
 
     def _remove_streaming(self) -> None:
         if self.streaming:

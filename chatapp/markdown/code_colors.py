@@ -1,25 +1,35 @@
 """Code to HTML with pygments' short class names; `static/css/code.css` colours them."""
 
 import functools
+import itertools
 import re
 import time
+from collections.abc import Iterator
 from html import escape
+from operator import itemgetter
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
-# Larger code stays plain: characters in all, and in a line.
-MAX_CODE = 50_000
+# Characters: code is coloured in parts, so that its length does not matter. A line that is longer
+# than most code's stays plain.
+MAX_PART = 10_000
 MAX_LINE = 2_000
 
 # Most lexers need quadratic time for some text: of processor time they get several times what code
-# takes, in seconds for a block and for each of its characters.
+# takes, in seconds for a part and for each of its characters.
 _SECONDS = 0.2
 _SECONDS_EACH = 0.000_02
 
+# What the style sheet leaves in the colour of the text, such as names and operators.
+_PLAIN = {"", "n", "nx", "o", "p", "pm", "w"}
+
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+_LONG_LINE = re.compile(rf"^([^\n]{{{MAX_LINE + 1},}}\n?)", re.MULTILINE)
+# Something new begins here more often than within a text of several lines.
+_BREAK = re.compile(r"\n\n(?=\S)")
 
 
 def read_language(info: str) -> str:
@@ -29,25 +39,54 @@ def read_language(info: str) -> str:
 
 
 def highlight_code(code: str, language: str) -> str:
-    """Return the code as escaped HTML, in colour where the language is known and the size sane."""
-    if not language or len(code) > MAX_CODE or max(map(len, code.split("\n"))) > MAX_LINE:
+    """Return the code as escaped HTML, in colour where the language is known.
+
+    Long lines stay plain, and so does all from a part on that takes too long.
+    """
+    lexer = _find_lexer(language) if language else None
+    if lexer is None or not code:
         return escape(code)
-    return _highlight(code, language)
+    html: list[str] = []
+    parts = _cut(code)
+    for part in parts:
+        coloured = _highlight(part, lexer)
+        html.append(escape(part) if coloured is None else coloured)
+        if coloured is None:
+            break
+    html += map(escape, parts)
+    # The browser leaves out parts that are out of view.
+    return "".join(f'<span class="part">{one}</span>' for one in html) if html[1:] else html[0]
+
+
+def _cut(code: str) -> Iterator[str]:
+    """Yield the code in parts, each of whole lines; a long line is a part of its own."""
+    for index, text in enumerate(_LONG_LINE.split(code)):
+        start = 0
+        while start < len(text):
+            end = len(text) if index % 2 else start + MAX_PART
+            if end < len(text):
+                breaks = [one.end() for one in _BREAK.finditer(text, start + MAX_PART // 2, end)]
+                end = breaks[-1] if breaks else text.rindex("\n", start, end) + 1
+            yield text[start:end]
+            start = end
 
 
 # While a long list streams, its finished code blocks are asked for again and again.
-@functools.lru_cache(maxsize=32)
-def _highlight(code: str, language: str) -> str:
-    lexer = _find_lexer(language)
-    if lexer is None:
-        return escape(code)
-    html = []
-    end = time.thread_time() + _SECONDS + len(code) * _SECONDS_EACH
-    for kind, text in lexer.get_tokens(code):
-        name = _class_name(kind)
-        html.append(f'<span class="{name}">{escape(text)}</span>' if name else escape(text))
-        if time.thread_time() > end:
-            return escape(code)
+@functools.lru_cache(maxsize=128)
+def _highlight(part: str, lexer: Lexer) -> str | None:
+    """Return a part as HTML, None where it takes too long to colour."""
+    if len(part) > MAX_LINE and "\n" not in part[:-1]:
+        return escape(part)
+    html: list[str] = []
+    end = time.thread_time() + _SECONDS + len(part) * _SECONDS_EACH
+    tokens = ((_class_name(kind), text) for kind, text in lexer.get_tokens(part))
+    for name, run in itertools.groupby(tokens, key=itemgetter(0)):
+        text = ""
+        for _, piece in run:
+            text += escape(piece)
+            if time.thread_time() > end:
+                return None
+        html.append(f'<span class="{name}">{text}</span>' if name else text)
     return "".join(html)
 
 
@@ -64,4 +103,5 @@ def _find_lexer(language: str) -> Lexer | None:
 def _class_name(kind: _TokenType) -> str:
     while kind not in STANDARD_TYPES and kind.parent is not None:
         kind = kind.parent
-    return STANDARD_TYPES.get(kind, "")
+    name = STANDARD_TYPES.get(kind, "")
+    return "" if name in _PLAIN else name

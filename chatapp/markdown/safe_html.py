@@ -49,6 +49,9 @@ _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 # Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
 _SHORT_CELL, _SHORT_HEADING = 32, 16
 
+# Lines: the page folds longer code (`static/js/code.js` counts them while it grows).
+LONG_CODE = 40
+
 # How every bare address begins, the fuzzy ones left out.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
@@ -143,8 +146,10 @@ def _read_line(state: StateBlock, line: int) -> str:
 
 
 def code_box(language: str, code: str) -> str:
-    """Return the HTML of a code block around that of its text."""
-    opening = f'<div class="code-block" data-language="{escape(language)}"><pre><code>'
+    """Return the HTML of a code block around that of its text; a long one says its lines."""
+    lines = code.count("\n")
+    length = f' data-lines="{lines}"' if lines > LONG_CODE else ""
+    opening = f'<div class="code-block" data-language="{escape(language)}"{length}><pre><code>'
     return f"{opening}{code}</code></pre></div>\n"
 
 
@@ -259,7 +264,7 @@ def _cleaner() -> nh3.Cleaner:
         attributes={
             "*": {"dir"},
             "a": {"href", "title", "data-place"},
-            "div": {"data-language"},
+            "div": {"data-language", "data-lines"},
             "ol": {"start"},
             **FORMULA_TAGS,
         },
@@ -268,7 +273,7 @@ def _cleaner() -> nh3.Cleaner:
             "div": {"code-block", "formula", "table-box"},
             "li": {"task"},
             "mtd": {"ruled"},
-            "span": {"formula"} | set(STANDARD_TYPES.values()) - {""},
+            "span": {"formula", "part"} | set(STANDARD_TYPES.values()) - {""},
             "td": cells,
             "th": cells,
         },

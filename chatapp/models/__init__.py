@@ -10,7 +10,7 @@ from chatapp.models.messages import Message
 from chatapp.models.origins import Fork, Source
 from chatapp.models.pending_messages import Attachment, QueuedMessage
 from chatapp.models.pins import Pin
-from chatapp.models.preferences import Preferences, SavedCommand
+from chatapp.models.preferences import CondensingPrompt, Preferences, SavedCommand
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
 from chatapp.models.turns import Rewind, Turn
@@ -21,6 +21,7 @@ __all__ = [
     "AuditEntry",
     "Checkpoint",
     "Condensation",
+    "CondensingPrompt",
     "Conversation",
     "Folder",
     "Fork",

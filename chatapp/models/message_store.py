@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
-from chatapp.models import Conversation, Message, ModelCall, Profile, Turn
+from chatapp.models import CondensingPrompt, Conversation, Message, ModelCall, Profile, Turn
 from chatapp.models.database import execute, insert, select
 
 _TAG_NAMES = (
@@ -73,11 +73,14 @@ _WITH_OWNER_AND_PROFILE = (
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation as it is now, with its owner, its profile and who writes for that."""
+    """Return a conversation as it is now, with its owner, its profile and what that names."""
     (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
     if row.profile and row.profile.summaries_by_id:
         sql = "SELECT * FROM chatapp_profile WHERE id = %s"
         (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
+    if row.profile and (prompt := row.profile.condensing_prompt_id):
+        sql = "SELECT * FROM chatapp_condensingprompt WHERE id = %s"
+        (row.profile.condensing_prompt,) = select(CondensingPrompt, sql, prompt)
     return row
 
 

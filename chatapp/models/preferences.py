@@ -1,4 +1,4 @@
-"""Preferences: how one user wants condensing and the agent to work, and their own commands."""
+"""Preferences: how one user wants condensing and the agent to work; their prompts and commands."""
 
 from django.conf import settings
 from django.core.validators import (
@@ -15,6 +15,9 @@ from chatapp.command_syntax import LONGEST_TEXT, NAME
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
+# Characters; a prompt goes with every request, the condensing prompt with every summary.
+LONGEST_PROMPT = 200_000
+
 
 class Preferences(models.Model):
     """How one user wants condensing and the agent to work.
@@ -22,14 +25,14 @@ class Preferences(models.Model):
     A setting is one field: its name and help text are what the settings page shows, and its type
     is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,
     empty for the server's; ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves
-    verbatim. ``offered_providers`` names those for which a first profile was made, so that one
-    that was removed is not made again.
+    verbatim, ``last_messages`` what "last_messages" does. ``offered_providers`` names those for
+    which a first profile was made, so that one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):
         """Where summaries are drafted before they are needed."""
 
-        FREE = "free", _("Where tokens cost nothing")
+        FREE = "free", _("Only with free models")
         ALWAYS = "always", _("Always")
         NEVER = "never", _("Never")
 
@@ -39,10 +42,7 @@ class Preferences(models.Model):
     auto_condense = models.BooleanField(
         _("condense automatically"),
         default=True,
-        help_text=_(
-            "Off: nothing is condensed until you ask; if the window overflows, the oldest messages "
-            "are hidden without a summary."
-        ),
+        help_text=_("Off: you condense by hand. A full window hides its oldest messages."),
     )
     threshold = models.PositiveSmallIntegerField(
         _("threshold (%)"),
@@ -55,118 +55,115 @@ class Preferences(models.Model):
     adaptive = models.BooleanField(
         _("adapt the threshold to the conversation"),
         default=False,
-        help_text=_(
-            "Once a turn is complete, it condenses as late as leaves room for two more turns of "
-            "the size that the latest had, but not before half of the window is full."
-        ),
+        help_text=_("Condenses just early enough to leave room for two more turns."),
     )
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
-    strategy = models.CharField(_("strategy"), max_length=200, blank=True)
+    strategy = models.CharField(_("method"), max_length=200, blank=True)
     messages_kept = models.PositiveSmallIntegerField(
         _("messages to keep"),
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
     )
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
+    last_messages = models.PositiveSmallIntegerField(
+        _("last messages to keep"),
+        default=20,
+        validators=[MinValueValidator(1), MaxValueValidator(1_000)],
+        help_text=_("For the method “Last messages”."),
+    )
+    truncated_percent = models.PositiveSmallIntegerField(
+        _("oldest share to hide (%)"),
+        default=50,
+        validators=[MinValueValidator(10), MaxValueValidator(90)],
+        help_text=_("When no summary helps. More is hidden if it must be."),
+    )
+    stop_when_full = models.BooleanField(
+        _("stop with an error instead of truncating"),
+        default=False,
+        help_text=_("A turn stops rather than hide messages without a summary."),
+    )
+    attach_ledger = models.BooleanField(
+        _("add key facts to each summary"),
+        default=True,
+        help_text=_("Your words, files and commands, copied without a model."),
+    )
+    attach_files = models.BooleanField(
+        _("add outlines of the files that were read"),
+        default=True,
+        help_text=_("The model then knows what each file defines."),
+    )
+    check_summaries = models.BooleanField(
+        _("check each summary"),
+        default=True,
+        help_text=_("An incomplete one is written again, then replaced by key facts."),
+    )
     draft_ahead = models.CharField(
-        _("draft summaries in the background"),
+        _("prepare summaries in the background"),
         max_length=6,
         choices=Drafting,
         default=Drafting.FREE,
+        help_text=_("The summary is ready when it is needed, so you don't wait."),
     )
     draft_share = models.PositiveSmallIntegerField(
         _("start drafting at (% of the threshold)"),
         default=80,
         validators=[MinValueValidator(30), MaxValueValidator(95)],
-        help_text=_(
-            "From there on the summary is written while the conversation goes on, and takes its "
-            "place at the threshold without a wait. A rewind, an edit, or a change of prompt, "
-            "profile or pins makes a draft useless, and its cost stays on record. Where superseded "
-            "tool output is cleared first, nothing is drafted."
-        ),
     )
     condense_idle = models.BooleanField(
-        _("condense while idle, where that is cheaper"),
+        _("condense when you pause"),
         default=False,
-        help_text=_(
-            "Providers keep a conversation in their cache for some five minutes. Shortly before "
-            "that is over, one that is half way to its threshold is condensed, if by its profile's "
-            "prices that and a short next request cost less than to send all of it again. Not "
-            "where automatic condensations are reviewed."
-        ),
+        help_text=_("While the provider's cache is still warm, if that works out cheaper."),
     )
     clear_tool_output = models.BooleanField(
-        _("clear superseded tool output first"),
+        _("shorten outdated tool results first"),
         default=False,
-        help_text=_(
-            "Output of a file that was read again later, and all but the last 10 results, become "
-            "one line each. Only where that is not enough, the strategy above follows."
-        ),
+        help_text=_("Outdated reads and all but the last 10 results become one line."),
     )
     review_automatic = models.BooleanField(
-        _("review before it applies"),
+        _("let me review each summary"),
         default=False,
-        help_text=_(
-            "What the model wrote is shown before it applies: accept, change or discard it. The "
-            "turn waits for you meanwhile; when you neither answer nor change anything, it "
-            "applies. For a condensation by hand you choose beside the button."
-        ),
+        help_text=_("Accept, change or discard it. The turn waits for you."),
     )
     review_seconds = models.PositiveSmallIntegerField(
-        _("seconds until it applies by itself"),
+        _("apply without me after (seconds)"),
         default=300,
         validators=[MinValueValidator(10), MaxValueValidator(30_000)],
     )
     auto_recall = models.BooleanField(
         _("recall automatically"),
         default=True,
-        help_text=_("Hidden passages that fit your message go to the model beside it."),
+        help_text=_("Hidden passages that fit your message go to the model with it."),
     )
     recall_tokens = models.PositiveSmallIntegerField(
         _("tokens to recall"),
         default=condense.MOST_TOKENS,
         validators=[MinValueValidator(100), MaxValueValidator(20_000)],
-        help_text=_("At most so many beside one message, and 2 % of the window."),
+        help_text=_("For each message, and never more than 2 % of the window."),
     )
     step_limit = models.PositiveSmallIntegerField(
         _("steps per turn"),
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1_000)],
-        help_text=_(
-            "A turn ends after this many model calls, so that a task gone astray stops by itself."
-        ),
+        help_text=_("Stops a runaway task after this many model calls."),
     )
     month_budget = fields.spending_limit(
         _("budget per month (USD)"),
-        help_text=_(
-            "What all your conversations together may cost in a calendar month (UTC). From 80 % on "
-            "each of them says so; once it is spent no model is called any more, also in the "
-            "middle of a turn. A conversation can have a budget of its own, under “Tools and "
-            "prompt” in its menu. Empty: no limit."
-        ),
+        help_text=_("You are warned at 80 %. When it is spent, calls stop."),
     )
     name_conversations = models.BooleanField(
         _("let the model name conversations"),
         default=True,
-        help_text=_(
-            "One short call after the first answer, to the profile that gave it; it is on record "
-            "with its cost. Off: a conversation is called what its first message begins with."
-        ),
+        help_text=_("One short model call after the first answer."),
     )
     environment_details = models.BooleanField(
         _("tell the agent about its surroundings"),
         default=True,
-        help_text=_(
-            "With each message of yours goes the time, the names of files in the workspace, the "
-            "to-do list and how full the context is. What was sent stays as it was."
-        ),
+        help_text=_("Adds time, file names, to-do list and context level to your messages."),
     )
     shortcuts = models.BooleanField(
         _("keyboard shortcuts"),
         default=True,
-        help_text=_(
-            "Single-key shortcuts can collide with assistive software; they can be switched off."
-        ),
+        help_text=_("Turn them off if they collide with assistive software."),
     )
     default_profile = models.ForeignKey(
         Profile, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -178,6 +175,25 @@ class Preferences(models.Model):
 
     def __str__(self) -> str:
         return f"Preferences of {self.owner}"
+
+
+class CondensingPrompt(models.Model):
+    """A text under a name that asks for a summary, in the profiles that choose it."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="condensing_prompts"
+    )
+    name = models.CharField(_("name"), max_length=60)
+    text = fields.TextField(_("text"), validators=[MaxLengthValidator(LONGEST_PROMPT)])
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "name"), name="prompt_name_per_owner"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class SavedCommand(models.Model):

@@ -15,7 +15,7 @@ from chatapp.models import fields
 from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.providers import provider_spec, provider_specs
-from chatapp.providers.specs import EFFORTS, ProviderSpec
+from chatapp.providers.specs import EFFORTS, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -39,7 +39,7 @@ def provider_choices() -> "list[tuple[str, _StrPromise]]":
 
 def effort_choices() -> "list[tuple[str, _StrPromise]]":
     """Return how much a model may be asked to think, and in which words."""
-    words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("most"))
+    words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("maximum"))
     return [*zip(EFFORTS, words, strict=True)]
 
 
@@ -90,6 +90,14 @@ class Profile(models.Model):
         related_name="+",
         verbose_name=_("summaries by"),
     )
+    condensing_prompt = models.ForeignKey(
+        "CondensingPrompt",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("condensing prompt"),
+    )
     tool_policies = models.JSONField(default=dict, editable=False)
     system_prompt = fields.TextField(_("system prompt"), blank=True)
     effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
@@ -126,6 +134,12 @@ class Profile(models.Model):
         """Whether the model takes images, as far as that is known."""
         known = self.spec.find_model(self.model)
         return not self.text_only and (known is None or known.images)
+
+    @property
+    def has_safe_limits(self) -> bool:
+        """Whether its limits are the safe guess for a model that nobody knows."""
+        limits = (self.context_window, self.max_output)
+        return limits == (SAFE_WINDOW, SAFE_OUTPUT) and not self.spec.find_model(self.model)
 
     @property
     def output_limit(self) -> int:

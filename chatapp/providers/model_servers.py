@@ -28,7 +28,7 @@ _IMAGE = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data
 _TOOL = ToolSpec("probe_tool", "Does nothing.", {"type": "object", "properties": {}})
 _TEXT = condense.TextBlock("Answer with the one word: Yes.")
 
-_STREAMED = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
+_STREAMED = events.TextStreamed | events.ThinkingStreamed | events.ToolUseStarted
 
 _WHOLE = ModelRequest("", (condense.Message("user", (_TEXT, _IMAGE)),), (_TOOL,))
 _WITHOUT_IMAGE = replace(_WHOLE, messages=(condense.Message("user", (_TEXT,)),))
@@ -62,7 +62,7 @@ class Report:
 
 async def probe(provider: ResilientProvider) -> Report:
     """Return what a server can do with the provider's model."""
-    report = await _list(provider)
+    report = await list_models(provider)
     if not report.address or report.key is False:
         return report
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
@@ -100,7 +100,7 @@ async def probe(provider: ResilientProvider) -> Report:
     return report
 
 
-async def _list(provider: ResilientProvider) -> Report:
+async def list_models(provider: ResilientProvider) -> Report:
     """Return what is known from the list of models, which needs no model to answer."""
     try:
         async with asyncio.timeout(PATIENCE):

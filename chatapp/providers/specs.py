@@ -7,6 +7,8 @@ import condense
 
 # How much a model may be asked to think; a vendor takes the nearest that it knows.
 EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+# Tokens for a model that nobody knows: hardly one takes less. No server says both of just this.
+SAFE_WINDOW, SAFE_OUTPUT = 32_000, 4_000
 
 
 @dataclass(frozen=True, slots=True)

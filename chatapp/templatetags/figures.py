@@ -54,14 +54,17 @@ def usd_in_column(amount: Decimal | None, measured: bool = True) -> str:
 
 @register.filter
 def duration(span: timedelta | float | None) -> str:
-    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min"."""
+    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min".
+
+    Whole seconds have no decimals: "8 s".
+    """
     if span is None:
         return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     if 0 < seconds < SHORTEST:
         return _("< %s s") % number(SHORTEST, 1)
     if round(seconds, 1) < SECONDS_PER_MINUTE:
-        return _("%s s") % number(seconds, 1)
+        return _("%s s") % number(seconds, 0 if isinstance(span, int) else 1)
     minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
     if minutes < MINUTES_PER_HOUR:
         return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}

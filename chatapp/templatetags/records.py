@@ -4,6 +4,7 @@ from typing import Any
 
 from django import template
 
+import condense
 from chatapp.transcript.labels import strategy_name
 
 register = template.Library()
@@ -12,6 +13,8 @@ register.filter("strategy", strategy_name)
 
 LONGEST = 120  # characters of an excerpt
 PASSAGE = 1_000
+# Parts of a text that no person wrote.
+_MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
 
 
 @register.filter
@@ -30,19 +33,26 @@ def passage(content: Any) -> str:
 
 def _words(content: Any, between: str) -> str:
     if isinstance(content, str):
-        return content
+        content = [{"text": content}]
     return between.join(filter(None, map(block_words, content)))
 
 
 def block_words(block: Any) -> str:
-    """Return a block's text, its tool's name, or the kind of thing it is."""
+    """Return what somebody said in a block, its file's or tool's name, or the kind of thing it is.
+
+    Thinking, ledgers and what was so at the moment are nobody's words.
+    """
     match block:
-        case {"beside": {"kind": "environment" | "recalled"}}:
+        case {"beside": {"kind": "environment" | "recalled"}} | {
+            "type": "thinking" | "redacted_thinking"
+        }:
             return ""
+        case {"beside": {"name": str(said)}} | {"text": str(), "user_words": str(said)} if said:
+            return said
         case {"type": "tool_result", "content": [*parts]}:
             return " ".join(map(block_words, parts))
         case {"text": str(words)} | {"type": "tool_result", "content": str(words)}:
-            return words
+            return "" if condense.part_kind(words) in _MACHINE else words
         case {"name": str(name)} | {"type": str(name)}:
             return name
     return ""

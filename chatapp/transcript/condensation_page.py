@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Profile, Review
 from chatapp.number_formats import number
 from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
@@ -73,20 +71,12 @@ class Record(AttemptWords):
 
     decision: str
     distance: str
-    ledger: str
     at: str
     rungs: Sequence[AttemptLine]
     calls: Sequence[ModelCall]
     spent: Sequence[Spent]
     reviews: Sequence[ReviewLine]
     undoable: bool = False
-
-    @property
-    def ledger_html(self) -> str:
-        """The ledger as safe HTML; one of before it was Markdown as it is."""
-        if self.ledger.startswith("## Ledger ~"):
-            return format_html('<pre class="seen-text">{}</pre>', self.ledger)
-        return render_markdown(self.ledger)
 
 
 def read_record(attempt: Condensation) -> Record:
@@ -97,16 +87,12 @@ def read_record(attempt: Condensation) -> Record:
         "allowed": number(attempt.allowed),
         "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
     }
-    content = made.content if made else ""
-    texts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
-    ledgers = [text for text in texts if condense.part_kind(text) is condense.PartKind.LEDGER]
     same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
     rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
     return Record(
         attempt=attempt,
         decision=_("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % compared,
         distance=_distance(attempt),
-        ledger=ledgers[0] if ledgers else "",
         at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=attempt_lines(rungs),
         calls=calls,

@@ -11,16 +11,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 import condense
+from chatapp.condensation.threshold import CondensingPoint
 from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
 from chatapp.number_formats import number
+from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
+# How the engine's error begins where a validator lets no summary stand.
+_REJECTED = "The summary was rejected: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,9 @@ _FACT_KINDS: Mapping[str, Promise] = {
     "read_files": gettext_lazy("Files read"),
     "commands": gettext_lazy("Commands"),
     "errors": gettext_lazy("Errors"),
-    "constraints": gettext_lazy("What you asked to be kept to"),
+    "constraints": gettext_lazy("Rules you set"),
     "names": gettext_lazy("Numbers and names you gave"),
-    "results": gettext_lazy("Results that replies gave"),
+    "results": gettext_lazy("Results in answers"),
 }
 # The lost ones first.
 _FACT_STATES: Mapping[str, Promise] = {
@@ -103,9 +107,9 @@ def facts_kept(receipt: condense.Receipt) -> str:
     total = receipt.total
     if not total.total:
         return ""
-    said = ngettext("Kept %(kept)s of %(all)s fact", "Kept %(kept)s of %(all)s facts", total.total)
+    said = ngettext("%(kept)s of %(all)s fact kept", "%(kept)s of %(all)s facts kept", total.total)
     if total.named:
-        said = _("%(kept)s, mentioned %(named)s") % {"kept": said, "named": "%(named)s"}
+        said = _("%(kept)s, %(named)s mentioned") % {"kept": said, "named": "%(named)s"}
     figures = {"kept": total.kept, "named": total.named, "all": total.total}
     return said % {name: number(figure) for name, figure in figures.items()}
 
@@ -156,9 +160,8 @@ class AttemptWords:
 
     @property
     def trigger_text(self) -> str:
-        """Who or what asked for it, with the numbers that decided."""
-        attempt, before = self.attempt, number(self.attempt.tokens_before)
-        match attempt.trigger:
+        """Who or what asked for it, with the number that decided."""
+        match self.attempt.trigger:
             case Condensation.Trigger.MANUAL:
                 return _("by you")
             case Condensation.Trigger.FORCED:
@@ -167,14 +170,15 @@ class AttemptWords:
                 return _("automatic, drafted in the background")
             case Condensation.Trigger.IDLE:
                 return _("while idle, before the provider's cache expired")
-        if attempt.tokens_before > attempt.allowed:
-            figures = {"before": before, "allowed": number(attempt.allowed)}
-            return _("automatic: %(before)s > %(allowed)s allowed") % figures
-        return _("automatic at %(threshold)s %%: %(before)s of %(window)s") % {
-            "threshold": number(attempt.threshold),
-            "before": before,
-            "window": number(attempt.context_window),
-        }
+        limit = number(CondensingPoint.of_attempt(self.attempt).at)
+        return _("automatic · limit of %s tokens reached") % limit
+
+    @property
+    def reason(self) -> str:
+        """Why it came to nothing; the record has the exact words."""
+        if self.attempt.error.startswith(_REJECTED):
+            return _("The model's summary was incomplete, so it was not used.")
+        return str(self.attempt.error)
 
     @property
     def hidden_text(self) -> str:
@@ -193,9 +197,9 @@ class AttemptWords:
         return round(100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before))
 
     @cached_property
-    def summary_html(self) -> str:
-        """The summary as safe HTML."""
-        return render_markdown(self.attempt.summary)
+    def reads(self) -> Sequence[SummaryPart]:
+        """What the model reads in place of what it hid."""
+        return summary_parts(self.attempt)
 
     @cached_property
     def analysis_html(self) -> str:
@@ -281,6 +285,17 @@ def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Co
         if same_moment and other.message_id:
             return other
     return None
+
+
+def replaced_text(made: AttemptWords, replaced: Sequence[AttemptWords]) -> str:
+    """Say how something was made after attempts that failed, "" where none did."""
+    if not replaced:
+        return ""
+    incomplete = replaced[0].attempt.error.startswith(_REJECTED)
+    why = _("the summary was incomplete") if incomplete else _("the first attempt failed")
+    if made.attempt.kind == Condensation.Kind.CONDENSED and not made.attempt.prompt:
+        return _("without a model (%s)") % why
+    return f"({why})"
 
 
 def instead_text(other: Condensation | None) -> str:

@@ -17,6 +17,7 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
+from chatapp.transcript.thoughts import ThoughtPart, read_thought
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
@@ -97,7 +98,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class NotePart:
-    """A block with no rendering of its own (thinking, a document), named in words."""
+    """A block with no rendering of its own (a document), named in words."""
 
     label: str
     text: str = ""
@@ -137,8 +138,8 @@ class Asked:
 class ToolCard:
     """One tool call with its result.
 
-    ``state`` is "asked", "running", "done", "failed", "denied" by a person, or "unanswered"; one
-    that runs does so since
+    ``state`` is "waiting" for its turn, "asked", "running", "done", "failed", "denied" by a person,
+    or "unanswered"; one that runs does so since
     ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
     counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
     why the model sees only a line of the result.
@@ -167,7 +168,9 @@ class ToolCard:
         return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
 
 
-Part = TextPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart | PinnedPart
+Part = (
+    TextPart | ThoughtPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart | PinnedPart
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,26 +192,31 @@ def parts_of(
     live: LiveTools,
     asked: Mapping[int, Asked],
     denied: Collection[int] = (),
+    *,
+    unfinished: bool = False,
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it is no part: ``recalled`` has that.
+    What was recalled beside it, or was so when it was sent, is no part.
     ``asked`` is what a person is asked about a call, by its place among the message's calls;
-    ``denied`` are the places of those that a person did not allow.
+    ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
+    that have no answer yet wait for one.
     """
     places = itertools.count()
-    around = []
     for index, block in enumerate(message.blocks):
         match block:
             case condense.ToolUseBlock():
                 place = next(places)
                 answer, told = answers.get(id(block)), live.get(block.id)
-                yield _card(block, answer, told, asked.get(place), denied=place in denied)
+                state = "denied" if place in denied else "waiting" if unfinished else "unanswered"
+                yield _card(block, answer, told, asked.get(place), state)
+            case condense.OpaqueBlock({"type": "thinking" | "redacted_thinking"} as data):
+                yield read_thought(data.get("thinking"), data.get(condense.BESIDE))
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock(text) if block.extra and blocks.is_environment(block):
-                around.append(NotePart(_("Environment details"), text))
-            case condense.TextBlock() if block.extra and blocks.is_recalled(block):
+            case condense.TextBlock() if block.extra and (
+                blocks.is_environment(block) or blocks.is_recalled(block)
+            ):
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None
@@ -216,7 +224,6 @@ def parts_of(
                     yield part or TextPart(render_markdown(text))
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
-    yield from around
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:
@@ -265,8 +272,8 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
                 yield TextPart(render_markdown(text))
-            case {"type": "thinking", "text": str(text)}:
-                yield NotePart(_("Thinking"), text)
+            case {"type": "thinking", "text": text}:
+                yield read_thought(text, block)
             case {"type": "tool_use", "name": str(name), "text": str(text)}:
                 label = _("A call of %(tool)s was being written; it never ran.")
                 yield NotePart(label % {"tool": name}, text)
@@ -274,8 +281,6 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
 
 def _note(data: Mapping[str, Any]) -> NotePart:
     match data:
-        case {"type": "thinking", "thinking": str(text)}:
-            return NotePart(_("Thinking"), text)
         case {"type": "compaction", "content": str(text)}:
             return NotePart(_("Summary, signed by the provider"), text)
         case {"type": str(name)}:
@@ -288,11 +293,14 @@ def _card(
     answer: Answer | None,
     live: events.ToolStarted | events.ToolFinished | None,
     asked: Asked | None,
-    *,
-    denied: bool,
+    state: str,
 ) -> ToolCard:
-    """Return a call's card; what is stored of its result goes before what is live."""
-    text, state, seconds, since = "", "unanswered", None, None
+    """Return a call's card, in this state unless something came of it.
+
+    What is stored of its result goes before what is live.
+    """
+    text, seconds, since = "", None, None
+    is_denied = state == "denied"
     match live:
         case events.ToolStarted():
             text, state, since = live.output, "running", live.since
@@ -311,7 +319,7 @@ def _card(
         argument=main_argument(call.input),
         input=written[:SHOWN],
         result=text[:SHOWN],
-        state="denied" if denied else "asked" if asked else state,
+        state="denied" if is_denied else "asked" if asked else state,
         size=len(text),
         cut_input=len(written) > SHOWN,
         cut_result=len(text) > SHOWN,

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 import condense
-from chatapp.agent.annotated_blocks import attached, stands_alone
+from chatapp.agent.annotated_blocks import attached, environment_of, stands_alone
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -180,6 +180,7 @@ class Builder:
             role=message.role,
             parts=parts,
             recalled=recalled_part(engine),
+            around=environment_of(engine) if by_user else "",
             call=call,
             missed=labels.cache_miss(call) if call and call.cache_miss else "",
             turn=cost,
@@ -204,7 +205,8 @@ class Builder:
         if not self.has_calls:
             return parts_of(engine, {}, {}, {})
         asked, denied = self._asked.get(message.seq, {}), self._denied[message.seq]
-        return parts_of(engine, self.answers, self.live, asked, denied)
+        unfinished = message.turn is not None and not message.turn.is_over
+        return parts_of(engine, self.answers, self.live, asked, denied, unfinished=unfinished)
 
     @cached_property
     def _asked(self) -> dict[int, dict[int, Asked]]:
@@ -272,7 +274,26 @@ class Builder:
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=self._hidden_by(message) if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
+            replaced=[
+                labels.AttemptWords(other)
+                for other in self._fallen
+                if labels.made_instead(other, self._made) == attempt
+            ],
         )
+
+    @cached_property
+    def _made(self) -> list[Condensation]:
+        """What was condensed of this page's messages, the oldest first."""
+        made = [row.condensation for row in self.messages if hasattr(row, "condensation")]
+        return sorted(made, key=lambda one: one.started_at)
+
+    @cached_property
+    def _fallen(self) -> list[Condensation]:
+        """The attempts that one of these replaced, the oldest first."""
+        places = {one.at_seq for one in self._made}
+        fallen = self.conversation.condensations.filter(at_seq__in=places, message=None)
+        rows = fallen.exclude(fell_back_to="").order_by("started_at")
+        return [one for one in rows if not labels.is_unremarkable(one)]
 
     @cached_property
     def _undone_at(self) -> Counter[Any]:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from chatapp.models import ModelCall, Rewind, Turn
+from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords, KindWords
 from chatapp.transcript.message_parts import HiddenBy, Part
 from chatapp.transcript.recalled import RecalledPart
@@ -62,14 +63,15 @@ class MessageRow(RowPlace):
     why the prompt was not read from the provider's cache. ``turn`` is set on the last message of a
     turn that took more than one call; ``is_step`` says that the agent called tools here and went
     on. ``cut`` says that an answer is not whole; where it is the last one, it is ``continuable``.
-    What is ``pinned`` the model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is
-    what it sees.
+    ``around`` is what was so when it was sent. What is ``pinned`` the model keeps word for word,
+    which takes ``pinned_tokens``; ``pinnable`` is what it sees.
     """
 
     role: str
     parts: Sequence[Part]
     created_at: datetime
     recalled: RecalledPart | None = None
+    around: str = ""
     call: ModelCall | None = None
     missed: str = ""
     turn: TurnCost | None = None
@@ -103,7 +105,7 @@ class CondensationRow(RowPlace, AttemptWords):
 
     ``undoable_below`` is what later condensations stand on; ``redone_with`` counts what was undone
     at the same time. What hides no messages is one ``slim`` line. A conversation's first one
-    ``nudges`` to look into it.
+    ``nudges`` to look into it. It stands for the attempts that it ``replaced``.
     """
 
     words: KindWords
@@ -115,19 +117,31 @@ class CondensationRow(RowPlace, AttemptWords):
     slim: bool
     hidden_by: HiddenBy | None
     nudges: bool
+    replaced: Sequence[AttemptWords] = ()
     template: ClassVar[str] = "chat/rows/condensation.html"
+
+    @property
+    def how(self) -> str:
+        """How it came about where another attempt failed before it, "" where none did."""
+        return labels.replaced_text(self, self.replaced)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What it cost with the attempts before it, None where that is not known."""
+        costs: list[Decimal | None] = [one.attempt.cost for one in (self, *self.replaced)]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailureRow(RowPlace, AttemptWords):
-    """An attempt that came to nothing; ``instead`` says what happened in its place.
+    """An attempt that came to nothing, and that no other replaced.
 
     ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
     unless it is not known what it was of: the ``scope`` says that as JSON, empty for all.
     """
 
     failed: bool
-    instead: str
     repeatable: bool
     scope: str
     template: ClassVar[str] = "chat/rows/failure.html"

@@ -8,6 +8,7 @@ import condense
 from chatapp.condensation import summary_reviews
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.context.sizes import size_anew
+from chatapp.markdown import render_markdown
 from chatapp.models import ModelCall, Review, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
@@ -16,13 +17,17 @@ from chatapp.transcript.labels import AttemptWords, FactGroup, fact_groups, fact
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What would become of the context with one summary: its size, and which facts it keeps."""
+    """What would become of the context with one summary: its size, and which facts it keeps.
+
+    ``html`` is the summary itself, safe to show.
+    """
 
     tokens_before: int
     tokens_after: int
     saved_percent: int
     facts: Sequence[FactGroup]
     facts_kept: str
+    html: str
 
 
 @dataclass(frozen=True)
@@ -76,4 +81,5 @@ def read_figures(review: Review, summary: str) -> Figures:
         saved_percent=round(100 * (1 - after / max(1, before))),
         facts=fact_groups(receipt),
         facts_kept=facts_kept(receipt),
+        html=render_markdown(summary),
     )

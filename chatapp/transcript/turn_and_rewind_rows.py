@@ -108,20 +108,21 @@ def _within[Rows: models.QuerySet[Any]](
 
 
 def _attempts(found: CondensationQuerySet) -> Iterator[_Event]:
-    """Yield attempts that left no message."""
+    """Yield attempts that left no message, and that none took the place of, or does so now."""
     running = Condensation.Status.RUNNING
-    attempts = list(found.exclude(status=running).order_by("started_at"))
+    attempts = list(found.order_by("started_at"))
     for number, attempt in enumerate(attempts):
-        if attempt.message_id is None and not labels.is_unremarkable(attempt):
-            failed = attempt.status == Condensation.Status.FAILED
-            other = labels.made_instead(attempt, attempts[number:])
+        if attempt.message_id or attempt.status == running or labels.is_unremarkable(attempt):
+            continue
+        later = attempts[number + 1 :]
+        goes_on = attempt.fell_back_to and any(one.status == running for one in later)
+        if not (goes_on or labels.made_instead(attempt, later)):
             row = FailureRow(
                 attempt=attempt,
                 id=f"condensation-{attempt.pk}",
                 seq=attempt.at_seq,
                 position=attempt.at_seq,
-                failed=failed,
-                instead=labels.instead_text(other) if failed or other else "",
+                failed=attempt.status == Condensation.Status.FAILED,
                 repeatable=attempt.scope is not None or attempt.strategy not in labels.OF_A_PART,
                 scope=json.dumps(attempt.scope or {}),
             )

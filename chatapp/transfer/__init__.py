@@ -13,6 +13,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Begin:
+    """Another conversation of a file begins; the ``title`` is what the file calls it."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """What a file has beside its messages: an item of a ``section`` of docs/export.md."""
 
@@ -29,4 +36,4 @@ FORMAT = "palimpsest conversation 1"
 
 # A message has ``role`` and ``content`` as condense.Message.from_api takes them, and what else
 # docs/export.md says of messages where it is known.
-Piece = dict[str, Any] | Beside | Problem
+Piece = dict[str, Any] | Begin | Beside | Problem

@@ -18,9 +18,14 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.context import sizes
-from chatapp.models import Conversation, Source
-from chatapp.transfer import Beside, Piece, Problem, Unusable
-from chatapp.transfer.record_import import load_conversation, remove_parts
+from chatapp.models import Source
+from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
+from chatapp.transfer.record_import import (
+    PROBLEMS_KEPT,
+    Outcome,
+    load_conversations,
+    remove_parts,
+)
 
 log = logging.getLogger(__name__)
 
@@ -32,20 +37,36 @@ Read = Callable[[Path], Iterable[Piece]]
 
 @dataclass(slots=True)
 class Job:
-    """One import: ``messages`` are read so far; it is over with ``imported`` or a ``refusal``."""
+    """One import: ``messages`` are read so far, and these conversations are ``imported``.
+
+    Of those that can't be it keeps what became of the first, and ``unused`` counts them. A
+    ``refusal`` says why it ended early, or why nothing was imported.
+    """
 
     owner: User
     source: Source
     messages: int = 0
     storing: bool = False
-    imported: Conversation | None = None
+    imported: list[uuid.UUID] = field(default_factory=list)
+    left_out: list[Outcome] = field(default_factory=list)
+    unused: int = 0
     refusal: str = ""
+    is_over: bool = False
     pk: uuid.UUID = field(default_factory=uuid.uuid4)
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return bool(self.imported or self.refusal)
+    def more(self) -> int:
+        """How many could not be imported beside those that it keeps."""
+        return self.unused - len(self.left_out)
+
+    def note(self, outcome: Outcome) -> None:
+        """Add what became of one more conversation."""
+        if outcome.conversation:
+            self.imported.append(outcome.conversation.pk)
+            return
+        self.unused += 1
+        if len(self.left_out) < PROBLEMS_KEPT:
+            self.left_out.append(outcome)
 
 
 _JOBS: dict[uuid.UUID, Job] = {}
@@ -124,25 +145,30 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
             remove_left()
             pieces = _counted(read(path), job)
             with errors.saving():
-                job.imported = load_conversation(pieces, owner=job.owner, source=job.source)
+                for outcome in load_conversations(pieces, owner=job.owner, source=job.source):
+                    job.note(outcome)
+            if not job.imported:
+                one = job.left_out[0] if job.unused == 1 else None
+                job.refusal = one.refusal if one else _("The file holds nothing that can be used.")
         except (Unusable, errors.Refused) as error:
             job.refusal = str(error)
         except DatabaseError:
             log.exception("an import could not be stored")
-            job.refusal = _("The server could not store this file; nothing of it was imported.")
+            job.refusal = _("The server could not store all of this file.")
         except Exception:
             log.exception("an import failed")
+            job.refusal = _("The import failed.")
             raise
         finally:
-            job.refusal = "" if job.imported else job.refusal or _("The import failed.")
             remove(path)
+            job.is_over = True
             connections.close_all()
 
 
 def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
     """Yield the pieces, messages with their tokens, and note how many there are."""
     for piece in pieces:
-        if not isinstance(piece, Beside | Problem):
+        if not isinstance(piece, Begin | Beside | Problem):
             job.messages += 1
             if not {"seq", "tokens"} & piece.keys():
                 said = condense.Message.from_api(piece)

@@ -4,6 +4,7 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ from chatapp.models import (
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
-from chatapp.transfer import Beside, Piece, Problem, Unusable
+from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
 from chatapp.transfer.profile_choice import choose_profile
 from chatapp.transfer.record_rows import Column, Rows, read
@@ -77,6 +78,38 @@ def load_conversation(
             raise
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one conversation of a file: it was stored, or there is a ``refusal``."""
+
+    title: str
+    source: Source
+    conversation: Conversation | None = None
+    refusal: str = ""
+
+
+def load_conversations(
+    pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
+) -> Iterator[Outcome]:
+    """Store each conversation of a file by itself, and yield what became of it."""
+    place = (0, "")
+
+    def place_of(one: Piece) -> tuple[int, str]:
+        nonlocal place
+        if isinstance(one, Begin):
+            place = (place[0] + 1, one.title)
+        return place
+
+    for (_number, called), part in itertools.groupby(pieces, place_of):
+        own = Source(form=source.form, name=source.name, digest=source.digest)
+        try:
+            made = load_conversation(part, owner=owner, source=own, title=title)
+        except errors.Refused as refusal:
+            yield Outcome(called, own, refusal=str(refusal))
+        else:
+            yield Outcome(called, own, made)
+
+
 def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
     """Read a file to its end; refused where it holds no message."""
     for one in pieces:
@@ -86,6 +119,8 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
             case Beside():
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
+            case Begin():
+                pass
             case _:
                 spool.add(MESSAGES, one)
     if not spool.counts[MESSAGES]:
@@ -215,11 +250,11 @@ def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int])
 def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
     """Give the conversation what the file says of it as a whole, or else this title."""
     about = {"title": title} | next(spool.read("conversation"), {})
-    for name in ("title", "system_prompt", "created_at"):
+    for name in (names := ["title", "system_prompt", "created_at", "updated_at"]):
         if name in about:
             column = cast(Column, Conversation._meta.get_field(name))  # noqa: SLF001 - Django's documented API
             setattr(conversation, name, read(column, about[name]))
-    conversation.save(update_fields=["title", "system_prompt", "created_at"])
+    conversation.save(update_fields=names)
 
 
 def _enter_records(conversation: Conversation) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import re
+import zipfile
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
@@ -32,14 +33,16 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PREFIXES = {"start_array": "item", "start_map": "messages.item"}
 
 Item = tuple[int, Any]
+# A file, or one in an archive.
+Document = Path | zipfile.Path
 # What reading a packed file may fail with.
-DAMAGED = (EOFError, OSError, zlib.error)
+DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Document) -> Iterator[BinaryIO]:
     """Open a file, gzipped or not; raise OSError where that can't be."""
-    with path.open("rb") as raw:
+    with cast(BinaryIO, path.open("rb")) as raw:
         begins = raw.read(len(BOM_UTF8))
         packed = begins.startswith(_GZIP_MAGIC)
         # Editors put a mark before the text that no JSON begins with.
@@ -58,7 +61,7 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_items(path: Path, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
+def read_items(path: Document, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
     """Yield the items of a list, or of an object's list of ``messages``, each with its number.
 
     What the object has ``beside`` them under the keys of this is there at the end. At a break in
@@ -78,6 +81,18 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
                 yield Problem(found[0], f"The line is longer than {MAX_GAP >> 20} MB.")
                 return
             elif found[1].strip():
+                yield _read_line(*found)
+
+
+def read_whole(path: Document) -> Iterator[Item | Problem]:
+    """Yield a file that is one item; it may be nested deeper than a list of items."""
+    with opened(path) as file:
+        for found in _numbered(file.read(MAX_GAP + 1) for _whole in (1,)):
+            if isinstance(found, Problem):
+                yield found
+            elif len(found[1]) > MAX_GAP:
+                yield Problem(1, f"The file is longer than {MAX_GAP >> 20} MB.")
+            else:
                 yield _read_line(*found)
 
 
@@ -171,7 +186,7 @@ class Sample:
     in_lines: bool = False
 
 
-def take_sample(path: Path) -> Sample:
+def take_sample(path: Document) -> Sample:
     """Return the beginning of a file or a folder; what can't be read begins with nothing."""
     if path.is_dir():
         return Sample(frozenset(one.name for one in path.iterdir()))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chatapp.agent import events
 from chatapp.composer.slash_commands import bring
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.live import incoming_frames
+from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.turns import crash_recovery, message_queue, turn_retries
 from chatapp.turns.active_conversation import ActiveConversation
@@ -171,3 +171,10 @@ def announce_list(user_pk: int) -> None:
     """Have all open pages of a user's fetch their list of conversations again."""
     for conversation_id in registry.conversations_of(user_pk):
         registry.tell(conversation_id, lambda active: active.view.show_list())
+
+
+def announce_title(conversation: Conversation) -> None:
+    """Have all open pages of its owner's show a conversation's new title."""
+    announce_list(conversation.owner_id)
+    frame = outgoing_frames.title_changed()
+    registry.tell(conversation.pk, lambda active: active.watchers.send(frame))

@@ -17,7 +17,14 @@ from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
 from chatapp.models import Conversation, ModelCall
 from chatapp.models.spending import spending_of
-from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page, zone_of
+from chatapp.views.common import (
+    Request,
+    download,
+    in_conversation,
+    show_in_inspector,
+    signed_in,
+    zone_of,
+)
 
 DAYS = 30
 CONVERSATIONS = TURNS = 50
@@ -26,13 +33,15 @@ CONVERSATIONS = TURNS = 50
 @in_conversation("GET")
 def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the next request of a conversation, in the panel or as a page."""
-    context = {
-        "conversation": conversation,
-        "seen": read_next_request(conversation),
-        "chart": draw_chart(conversation),
-    }
-    name = "upcoming" if wants_page(request) else "_upcoming"
-    return render(request, f"inspector/{name}.html", context)
+    context = {"conversation": conversation, "seen": read_next_request(conversation)}
+    return show_in_inspector(request, "inspector", "inspector/_upcoming.html", context)
+
+
+@in_conversation("GET")
+def show_history(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show what the latest requests were made of."""
+    context = {"conversation": conversation, "chart": draw_chart(conversation)}
+    return show_in_inspector(request, "history", "inspector/_history.html", context)
 
 
 @in_conversation("GET")
@@ -40,8 +49,7 @@ def show_call(request: Request, conversation: Conversation, call_pk: int) -> Htt
     """Show what the model saw in a call, in the panel or as a page."""
     call = _call(conversation, call_pk)
     context = {"conversation": conversation, "past": read_call(call), "call": call}
-    name = "call" if wants_page(request) else "_call"
-    return render(request, f"inspector/{name}.html", context)
+    return show_in_inspector(request, "history", "inspector/_call.html", context)
 
 
 @in_conversation("GET")
@@ -107,7 +115,7 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
             conversation.pk, owner=request.user.pk, limit=conversation.budget, monthly=monthly
         ),
     }
-    return render(request, "costs/conversation.html", context)
+    return show_in_inspector(request, "conversation_costs", "costs/_conversation.html", context)
 
 
 def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,14 +1,11 @@
 """One conversation: the page, its transcript in parts, and what answers and is read there."""
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.shortcuts import get_object_or_404, render
 
 from chatapp.accounts import accounts
 from chatapp.context import environment_details
-from chatapp.files import workspaces
 from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, message_index
 from chatapp.models.errors import IndexDamaged
@@ -91,6 +88,15 @@ def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
+def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
+    """Say how much was said here, how often that was condensed, and when it last was."""
+    said = conversation.messages.in_force().written().filter(holds_results=False).count()
+    made = conversation.condensations.filter(status="succeeded", message__rewind_parent=None)
+    context = {"said": said, "made": made.count(), "last": made.newest_first().first()}
+    return render(request, "chat/_counts.html", context)
+
+
+@in_conversation("GET")
 def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
     """Return the profiles that can answer, and which one does."""
     context = {"conversation": conversation, "profiles": request.user.profiles.all()}
@@ -108,13 +114,3 @@ def choose_profile(request: Request, conversation: Conversation) -> HttpResponse
             profile=profile, measured_tokens=None, measured_seq=None
         )
     return announce(request, conversation)
-
-
-@in_conversation("POST")
-def choose_workspace(request: Request, conversation: Conversation) -> HttpResponse:
-    """Let the agent's tools read another folder from now on."""
-    folder = request.POST.get("folder", "").strip().strip("/")
-    workspaces.choose_workspace(conversation=conversation, folder=folder)
-    name = folder or _("the conversation's own folder")
-    messages.success(request, _("The agent reads %(folder)s from now on.") % {"folder": name})
-    return redirect("chat", conversation.pk)

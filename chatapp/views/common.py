@@ -15,7 +15,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
@@ -59,11 +59,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         @wraps(view)
         def guarded(request: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                if not request.htmx:
-                    return redirect_to_login(request.get_full_path())
-                # A fragment moves the whole page.
-                back = request.htmx.current_url_abs_path or reverse("conversations")
-                return HttpResponseClientRedirect(redirect_to_login(back).url)
+                return ask_to_sign_in(request)
             try:
                 with errors.saving() if request.method == "POST" else nullcontext():
                     answer = view(request, **kwargs)
@@ -76,6 +72,23 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def ask_to_sign_in(request: Any) -> HttpResponse:
+    """Lead to signing in, and from there back to the page that somebody was on."""
+    if not request.htmx:
+        is_page = request.method == "GET"
+        return redirect_to_login(request.get_full_path() if is_page else came_from(request))
+    # A fragment moves the whole page.
+    back = request.htmx.current_url_abs_path or reverse("conversations")
+    return HttpResponseClientRedirect(redirect_to_login(back).url)
+
+
+def came_from(request: HttpRequest) -> str:
+    """Return the address of the page that a form is on, the first page's where nobody says."""
+    address = request.headers.get("Referer", "")
+    here = url_has_allowed_host_and_scheme(address, {request.get_host()})
+    return address if here else reverse("conversations")
 
 
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
@@ -143,9 +156,7 @@ def refuse(request: Request, reason: str) -> HttpResponse:
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
     messages.error(request, reason)
-    address = request.headers.get("Referer", "")
-    here = url_has_allowed_host_and_scheme(address, {request.get_host()})
-    return redirect(address if here else "conversations")
+    return redirect(came_from(request))
 
 
 def done(request: Request, *, event: str, to: str) -> HttpResponse:
@@ -177,6 +188,14 @@ def command_mode() -> str:
 def wants_page(request: Request) -> bool:
     """Return whether a whole page is asked for, and no part of one."""
     return not request.htmx or request.htmx.boosted
+
+
+def show_in_inspector(
+    request: Request, tab: str, part: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """Return a tab of the inspector: a template for its panel, or that as a page."""
+    template = "inspector/page.html" if wants_page(request) else part
+    return render(request, template, {"tab": tab, "part": part} | context, status=status)
 
 
 def download(content: bytes | str | Iterable[bytes | str], name: str, kind: str) -> HttpResponse:

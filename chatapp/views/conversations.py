@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from chatapp import errors
 from chatapp.accounts import accounts
@@ -20,6 +20,7 @@ from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.models import Conversation
 from chatapp.transcript import labels, message_parts
 from chatapp.turns import actions
@@ -28,7 +29,9 @@ from chatapp.views.common import (
     Request,
     announce,
     as_uuid,
+    done,
     in_conversation,
+    read_number,
     refuse,
     signed_in,
 )
@@ -49,11 +52,18 @@ def _home(
     """Return the first page, with what was typed and attached there in vain."""
     own = Conversation.objects.owned_by(request.user)
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
-    preferences = accounts.preferences_of(request.user)
+    default = accounts.preferences_of(request.user).default_profile_id
+    profiles = [*request.user.profiles.all()]
+    samples = [one for one in profiles if not one.spec.needs_key]
+    is_new = len(samples) == len(profiles)
     context = {
         "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
-        "profile": preferences.default_profile,
-        "looks_around": accounts.may_look_around(request.user, preferences),
+        "profiles": profiles,
+        "chosen": read_number(request.POST.get("profile", "")) or default,
+        "sample": samples[0] if samples else None,
+        "connectable": connectable() if is_new else (),
+        "servers": remote_servers(),
+        "looks_around": is_new and accounts.is_alone(request.user),
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
         "prompt": prompt,
@@ -85,13 +95,18 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     prompt, sent = form.cleaned_data["prompt"], request.POST.getlist("attachments")
     attachments = [one for text in sent if (one := as_uuid(text))]
     profile = accounts.preferences_of(request.user).default_profile
+    chosen = read_number(request.POST.get("profile", ""))
+    if chosen and (profile is None or profile.pk != chosen):
+        profile = request.user.profiles.filter(pk=chosen).first() or profile
     find_attachments(request.user, attachments, profile)
     if "prompt" in form.data:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
         raise errors.Refused(_("This command is for a conversation. Begin one, then type it."))
     workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
-    conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
+    conversation = conversations.start_conversation(
+        owner=request.user, profile=profile, workspace=workspace
+    )
     if prompt or attachments:
         # The conversation's page sends it, under one nonce; what was stored since is forgotten.
         waiting: dict[str, Any] = request.session.get(FIRST, {})
@@ -108,25 +123,34 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
 
 @in_conversation("GET", "POST")
 def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
-    """Give the conversation another title, or show the one it gave itself."""
-    if request.method == "POST":
-        form = RenameForm(request.POST)
-        if not form.is_valid():
-            return refuse(request, _("A title has at most 200 characters."))
-        title = form.cleaned_data["title"]
-        conversations.rename_conversation(conversation=conversation, title=title)
-        conversation.refresh_from_db()
-        if not request.htmx:
-            return redirect("chat", conversation.pk)
-    return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
+    """Give the conversation another title, ask for one, or show the one it has in its header."""
+    if request.method == "GET":
+        of_header = request.htmx.target == "title"
+        template = "chat/_title.html" if of_header else "conversations/_rename.html"
+        return render(request, template, {"conversation": conversation})
+    form = RenameForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("A title has at most 200 characters."))
+    title = form.cleaned_data["title"]
+    conversations.rename_conversation(conversation=conversation, title=title)
+    actions.announce_title(conversation)
+    return done(request, event="list-changed", to=reverse("chat", args=[conversation.pk]))
 
 
 @signed_in("POST")
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
-    conversations.delete_conversation(conversation=present_or_deleted(request, pk))
+    conversation = present_or_deleted(request, pk)
+    conversations.delete_conversation(conversation=conversation)
     actions.close_deleted(pk)
-    return redirect(reverse("conversations", query={"deleted": str(pk)}))
+    actions.announce_list(conversation.owner_id)
+    home = reverse("conversations", query={"deleted": str(pk)})
+    if not request.htmx:
+        return redirect(home)
+    if reverse("chat", args=[pk]) in (request.htmx.current_url or ""):
+        return HttpResponseClientRedirect(home)
+    answer = render(request, "conversations/_deleted.html", {"deleted": conversation})
+    return trigger_client_event(answer, "list-changed")
 
 
 @signed_in("POST")

@@ -13,7 +13,14 @@ from chatapp.models import Conversation, Source
 from chatapp.transcript import audit_entries
 from chatapp.transfer.readable_copy import write_html, write_markdown
 from chatapp.transfer.record_export import write_record
-from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page
+from chatapp.views.common import (
+    Request,
+    download,
+    in_conversation,
+    show_in_inspector,
+    signed_in,
+    wants_page,
+)
 
 LONGEST_NAME = 60
 
@@ -36,13 +43,15 @@ def export_conversation(_request: Request, own: Conversation, form: str) -> Http
 
 @in_conversation("GET")
 def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say whether a conversation's chain holds: a line in its menu, or a page with the entries."""
-    context = {"conversation": conversation, "verdict": audit_check.verify(conversation)}
-    if not wants_page(request):
-        return render(request, "audits/_item.html", context)
+    """Say whether a conversation's chain holds, and list its entries."""
     source = Source.objects.filter(conversation=conversation).defer("chains", "problems").first()
-    context |= {"lines": audit_entries.audit_lines(conversation), "source": source}
-    return render(request, "audits/page.html", context)
+    context = {
+        "conversation": conversation,
+        "verdict": audit_check.verify(conversation),
+        "lines": audit_entries.audit_lines(conversation),
+        "source": source,
+    }
+    return show_in_inspector(request, "audit", "audits/_record.html", context)
 
 
 @signed_in("GET")

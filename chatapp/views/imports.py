@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.contrib import messages
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import UploadedFile
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
@@ -18,13 +22,14 @@ from chatapp.composer import attachments
 from chatapp.models import Conversation, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
+from chatapp.transfer import Unusable
 from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20
-MOST_BYTES = 100 * 1024 * 1024
+MOST_BYTES = 250 * 1024 * 1024
 
 
 def _too_much() -> str:
@@ -40,8 +45,9 @@ def import_conversation(request: Request) -> HttpResponse:
     """Show what can be imported, or begin to import what was sent."""
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
-    labels = sorted(importers.load_importer(one).LABEL for one in importers.list_formats())
-    return render(request, "imports/page.html", {"labels": labels, "most": MOST_BYTES >> 20})
+    found = [importers.load_importer(one) for one in importers.list_formats()]
+    formats = sorted((one.LABEL, getattr(one, "WHERE", "")) for one in found)
+    return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
 def _begin(request: Request) -> Job:
@@ -52,14 +58,7 @@ def _begin(request: Request) -> Job:
         raise errors.Refused(_too_much())
     path = _keep(sent)
     try:
-        form = importers.recognise(path)
-        if form is None:
-            text = _("This is no file of a form that is known here.")
-            if path.is_dir():
-                text = _("These files are not those of one task's folder. Import them one by one.")
-            elif zipfile.is_zipfile(path):
-                text = _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
-            raise errors.Refused(text)
+        form = _recognise(path)
         name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
@@ -67,6 +66,22 @@ def _begin(request: Request) -> Job:
     except errors.Refused:
         remove(path)
         raise
+
+
+def _recognise(path: Path) -> str:
+    """Return the format of what was sent; refused where none is known."""
+    try:
+        form = importers.recognise(path)
+    except Unusable as error:
+        raise errors.Refused(str(error)) from error
+    if form is None:
+        text = _("This is no file of a form that is known here.")
+        if path.is_dir():
+            text = _("These files don't belong together. Import them one by one.")
+        elif zipfile.is_zipfile(path):
+            text = _("This ZIP holds no export that is known here. Unpack it and choose a file.")
+        raise errors.Refused(text)
+    return form
 
 
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
@@ -86,11 +101,35 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     """Show how far an import has come; when it is over, go where it led."""
     job = find_import(job_pk, request.user)
     whole = wants_page(request)
-    if job and job.imported:
-        place = redirect("source", job.imported.pk)
-        return place if whole else HttpResponseClientRedirect(place.url)
+    found = Source.objects.none()
+    if job and job.is_over:
+        there = Source.objects.filter(conversation__owner=request.user, pk__in=job.imported)
+        found = there.filter(conversation__deleted_at=None).select_related("conversation")
+        if len(job.imported) == 1 and not job.unused and (source := found.first()):
+            place = _open(request, source)
+            return place if whole else HttpResponseClientRedirect(place.url)
     template = "imports/job.html" if whole else "imports/_progress.html"
-    return render(request, template, {"job": job, "job_pk": job_pk})
+    context = {"job": job, "job_pk": job_pk, "sources": found.order_by("-conversation__updated_at")}
+    return render(request, template, context)
+
+
+def _open(request: Request, source: Source) -> HttpResponseRedirect:
+    """Go to the one conversation of a file, or first to what of it its owner should know."""
+    conversation = source.conversation
+    if conversation.system_prompt or pinned.claimed_rules(conversation):
+        return redirect("source", conversation.pk)
+    address = reverse("source", args=[conversation.pk])
+    said = ngettext(
+        "Imported: %(count)s message from “%(name)s”.",
+        "Imported: %(count)s messages from “%(name)s”.",
+        source.messages or 0,
+    )
+    told = said % {"count": number(source.messages or 0), "name": source.name}
+    if source.unused:
+        left = ngettext("%s item could not be used.", "%s items could not be used.", source.unused)
+        told = f"{told} {left % number(source.unused)}"
+    messages.info(request, format_html('{} <a href="{}">{}</a>', told, address, _("Details")))
+    return redirect("chat", conversation.pk)
 
 
 @in_conversation("GET")

@@ -59,7 +59,7 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
 
 @in_conversation("GET")
 def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show in a dialog what is pinned, what it takes, and a form for a rule."""
+    """Show what is pinned, what it takes, and a form for a rule."""
     context = {
         "conversation": conversation,
         "pins": pinned.pin_lines(conversation),
@@ -67,7 +67,7 @@ def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
         "take": pins.what_pins_take(conversation),
         "claimed": pinned.claimed_rules(conversation),
     }
-    return render(request, "chat/_pins_dialog.html", context)
+    return render(request, "chat/_pins.html", context)
 
 
 @in_conversation("POST", resting=True)

@@ -8,16 +8,25 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django_htmx.http import retarget, trigger_client_event
 
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, new_profiles
+from chatapp.accounts.new_profiles import Outcome
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.turn_context import budget_for
 from chatapp.forms.conversations import PoliciesForm
-from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures
+from chatapp.forms.profiles import (
+    ELSEWHERE,
+    ConnectForm,
+    ProfileForm,
+    model_defaults,
+    provider_traits,
+    shown_figures,
+)
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import find_local_servers
+from chatapp.providers.model_servers import find_local_servers, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
@@ -54,7 +63,9 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
     tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
-        form.save()
+        form.save(commit=False)
+        new_profiles.look_up_limits(profile)
+        new_profiles.store_profile(profile)
         actions.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was saved.") % profile)
         return redirect("profiles")
@@ -99,7 +110,7 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
     try:
-        report = asyncio.run(accounts.probe_profile(profile))
+        report = asyncio.run(probe(accounts.provider_to_try(profile)))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
     listed = report.find_model(profile.model)
@@ -126,22 +137,23 @@ def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
 
 @signed_in("POST")
 def look_around(request: Request) -> HttpResponse:
-    """Offer the models that run on this machine; it is looked for them once."""
-    if not accounts.note_look_around(request.user):
-        return HttpResponse()
-    return render(request, "profiles/_nearby.html", {"found": asyncio.run(find_local_servers())})
+    """Offer the models that run on this machine to its owner."""
+    found = asyncio.run(find_local_servers()) if accounts.is_alone(request.user) else []
+    return render(request, "profiles/_nearby.html", {"found": found, "to": ELSEWHERE})
 
 
 @signed_in("POST")
-def use_local_server(request: Request) -> HttpResponse:
-    """Let a model on this machine answer from now on."""
-    url = request.POST.get("url", "")
-    found = asyncio.run(find_local_servers()) if accounts.is_alone(request.user) else []
-    server = next((one for one in found if one.preset.url == url), None)
-    if server is None:
-        return refuse(request, _("This server does not answer any more."))
-    profile = accounts.add_local_profile(
-        owner=request.user, provider=server.provider, preset=server.preset, model=server.models[0]
-    )
-    messages.success(request, _("New conversations use “%s”.") % profile)
-    return redirect("conversations")
+def connect(request: Request) -> HttpResponse:
+    """Connect a model by a key or an address, or say beside the field why that does not work."""
+    form = ConnectForm(request.POST)
+    outcome = new_profiles.connect(form.profile(request.user)) if form.is_valid() else Outcome()
+    if outcome.profile is None:
+        context = {"form": form, "outcome": outcome}
+        return render(request, "profiles/_connect_answer.html", context)
+    actions.announce_changes(request.user.pk)
+    if not request.htmx:
+        return redirect("conversations")
+    profiles = request.user.profiles.all()
+    context = {"profile": outcome.profile, "profiles": profiles, "chosen": outcome.profile.pk}
+    answer = render(request, "profiles/_connected.html", context)
+    return trigger_client_event(retarget(answer, "#connect"), "connected", after="settle")

@@ -12,6 +12,7 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation import summary_reviews
 from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
+from chatapp.files import workspaces
 from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.models import Conversation, Question, Review
 from chatapp.toolbox.toolbox import specs_for
@@ -102,6 +103,9 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
         return refuse(request, _("This system prompt is too long."))
     if not own.is_valid():
         return refuse(request, _("A budget is an amount of at least $0.01, or empty."))
+    if (folder := request.POST.get("workspace")) is not None:
+        folder = folder.strip().strip("/")
+        workspaces.choose_workspace(conversation=conversation, folder=folder)
     conversations.decide(
         conversation=conversation,
         policies=form.policies(),

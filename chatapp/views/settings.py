@@ -1,56 +1,98 @@
-"""Settings: condensing, the agent, saved commands and API tokens, on one page."""
+"""Settings: one page in sections, of which one is in view, saved all at once."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.threshold import cost_of_draft
-from chatapp.forms.accounts import CommandFormSet, TokenForm, command_forms
-from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
+from chatapp.forms.accounts import SavedTexts, TokenForm, forms_of_saved
+from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.turns import actions
 from chatapp.views.common import Request, command_mode, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
+# The sections in their order; one is in view.
+LABELS = {
+    "general": _("General"),
+    "context": _("Context"),
+    "agent": _("Agent and tools"),
+    "prompts": _("Prompts"),
+    "budget": _("Budget"),
+    "tokens": _("Tokens"),
+    "account": _("Account"),
+}
+
+
+@dataclass(frozen=True)
+class SentSettings:
+    """Every form of the page, as it was sent or is stored."""
+
+    form: PreferencesForm
+    profiles: Sequence[ProfileChoice]
+    saved: dict[str, SavedTexts]
+
+    @classmethod
+    def read(cls, user: User, sent: QueryDict | None) -> Self:
+        """Return the forms with what was sent for each."""
+        form = PreferencesForm(sent, instance=accounts.preferences_of(user))
+        profiles = []
+        for profile in user.profiles.all():
+            prefix = f"profile-{profile.pk}"
+            # One that was made in another tab since is not in what was sent.
+            data = sent if sent and f"{prefix}-mode" in sent else None
+            profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
+        return cls(form, profiles, forms_of_saved(sent, user))
+
+    @property
+    def chosen(self) -> list[ProfileChoice]:
+        """The profiles that something was sent for."""
+        return [one for one in self.profiles if one.is_bound]
+
+    def wrong_sections(self) -> list[str]:
+        """Return where something can't be saved; all is checked, so that all is said at once."""
+        places = {name: one for one in LABELS for name in SECTIONS.get(one, ())}
+        places["condensing_prompt"] = "prompts"
+        fields = [*self.form.errors, *chain(*[one.errors for one in self.chosen])]
+        texts = [one for one in self.saved.values() if one.is_bound and not one.is_valid()]
+        return [*[places.get(one, "context") for one in fields], *["prompts" for _one in texts]]
 
 
 @signed_in("GET", "POST")
-def show_settings(request: Request) -> HttpResponse:
-    """Show every setting with its effect, and save them all at once."""
-    preferences = accounts.preferences_of(request.user)
+def show_settings(request: Request, name: str = "context") -> HttpResponse:
+    """Show a section of the settings, and save all of them at once."""
+    if name not in LABELS:
+        raise Http404
     sent = request.POST if request.method == "POST" else None
-    form = PreferencesForm(sent, instance=preferences)
-    profiles = request.user.profiles.all()
-    thresholds = []
-    for profile in profiles:
-        prefix = f"profile-{profile.pk}"
-        # One that was made in another tab since is not in what was sent.
-        data = sent if sent and f"{prefix}-mode" in sent else None
-        thresholds.append(ThresholdChoice(data, instance=profile, prefix=prefix))
-    chosen = [one for one in thresholds if one.is_bound]
-    kept = command_forms(sent, request.user)
-    # Each says what is wrong with it, so that nobody mends one mistake after the other.
-    valid = [form.is_valid(), not kept.is_bound or kept.is_valid()]
-    valid += [one.is_valid() for one in chosen]
-    if sent is not None and all(valid):
-        save(request, form, chosen, kept)
+    page = SentSettings.read(request.user, sent)
+    wrong = page.wrong_sections() if sent is not None else []
+    if sent is not None and not wrong:
+        save(request, page)
         # Before the commit, what is told would find all as it was.
         actions.announce_changes(request.user.pk)
-        return redirect("settings")
+        return redirect(request.path)
     # What a draft costs at most that is not used, and with which profile.
+    preferences = page.form.instance
+    profiles = [one.instance for one in page.profiles]
     drafts = [(cost_of_draft(one, preferences), one.name) for one in profiles]
     cost, dearest = max((one for one in drafts if one[0] is not None), default=(0, ""))
     context = {
-        "form": form,
-        "thresholds": thresholds,
-        "own_commands": kept,
-        "default_prompt": default_prompt(),
+        "form": page.form,
+        "thresholds": page.profiles,
+        "saved": page.saved,
+        "sections": LABELS,
+        "section": wrong[0] if wrong and name not in wrong else name,
+        "default_prompt": default_prompt(preferences),
         "commands": command_mode(),
         "draft_cost": {"cost": cost, "profile": dearest},
         "tokens": request.user.api_tokens.all(),
@@ -60,18 +102,21 @@ def show_settings(request: Request) -> HttpResponse:
 
 
 @transaction.atomic
-def save(
-    request: Request, form: PreferencesForm, chosen: Sequence[ThresholdChoice], kept: CommandFormSet
-) -> None:
+def save(request: Request, page: SentSettings) -> None:
     """Save all of it, and say what can't be saved any more."""
-    form.save()
-    if kept.is_bound:
-        kept.save()
-    for one in chosen:
-        request.user.profiles.filter(pk=one.instance.pk).update(threshold=one.instance.threshold)
-    messages.success(request, _("Settings saved."))
-    if {*filter(CHOICE.fullmatch, request.POST)} - {one.add_prefix("mode") for one in chosen}:
-        text = _("A profile was removed in another tab. There was no threshold of its own to save.")
+    page.form.save()
+    for one in page.chosen:
+        named = one.instance.condensing_prompt_id
+        changed = {"threshold": one.instance.threshold, "condensing_prompt": named}
+        request.user.profiles.filter(pk=one.instance.pk).update(**changed)
+    # A prompt that is removed here is then chosen nowhere.
+    for saved in page.saved.values():
+        if saved.is_bound:
+            saved.save()
+    messages.success(request, gettext("Settings saved."))
+    sent = {*filter(CHOICE.fullmatch, request.POST)}
+    if sent - {one.add_prefix("mode") for one in page.chosen}:
+        text = gettext("A profile was removed in another tab. It has no threshold to save.")
         messages.info(request, text)
 
 
@@ -80,7 +125,7 @@ def create_token(request: Request) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
-        return refuse(request, _("A token needs a name of at most 60 characters."))
+        return refuse(request, gettext("A token needs a name of at most 60 characters."))
     token = credentials.create_api_token(owner=request.user, **form.cleaned_data)
     return render(request, "settings/token.html", {"token": token, "form": form})
 
@@ -90,5 +135,5 @@ def revoke_token(request: Request, pk: int) -> HttpResponse:
     """End a token; whoever uses it is not let in any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()
-    messages.success(request, _("“%s” was revoked.") % token)
-    return redirect(f"{reverse('settings')}#tokens")
+    messages.success(request, gettext("“%s” was revoked.") % token)
+    return redirect("settings_section", "tokens")

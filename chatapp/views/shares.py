@@ -59,8 +59,9 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
-        words = _("This link doesn’t work, or is no longer shared.")
-        answer = HttpResponse(write_page(words), status=404)
+        answer = HttpResponse(
+            write_page(_("This link doesn’t work, or is no longer shared.")), status=404
+        )
     elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
         words = _("Too many people are opening this link. Try again in a minute.")
         answer = HttpResponse(write_page(words))

@@ -130,12 +130,12 @@ def count_words(count: int, *, more: bool) -> str:
 def search(request: Request) -> HttpResponse:
     """Return what the sidebar shows for a search, or the next page of its conversations.
 
-    Opened by itself, this leads to the page beside which the search is shown.
+    Opened by itself, this leads to the page of all conversations.
     """
     asked = request.GET
     text, after, folder = (asked.get(name, "") for name in ("q", "after", "folder"))
     if not request.htmx:
-        return redirect(reverse("conversations", query={"q": text}))
+        return redirect(reverse("conversation_list", query={"q": text}))
     pk = as_uuid(asked.get("current", ""))
     if after or folder:
         listed = list_conversations(request, text=text, after=after, folder=folder)
@@ -143,6 +143,19 @@ def search(request: Request) -> HttpResponse:
     current = Conversation.objects.owned_by(request.user).filter(pk__in=[pk]).first()
     found = search_conversations(request, text, current=current)
     return render(request, "search/_results.html", found | {"current": pk, "announced": True})
+
+
+@signed_in("GET")
+def show_conversations(request: Request) -> HttpResponse:
+    """Show all conversations, or those in which something is found."""
+    found = search_conversations(request, request.GET.get("q", ""))
+    return render(request, "conversations/page.html", found)
+
+
+@in_conversation("GET")
+def show_menu(request: Request, conversation: Conversation) -> HttpResponse:
+    """Return what can be done with a conversation, wherever it is listed."""
+    return render(request, "conversations/_menu.html", {"conversation": conversation})
 
 
 @in_conversation("GET", "POST")

@@ -5,11 +5,14 @@ from django.contrib.auth import login
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.csrf import csrf_failure
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from chatapp.accounts import credentials
 from chatapp.forms.accounts import SignInForm
+from chatapp.views.common import ask_to_sign_in, came_from
 
 sign_in = LoginView.as_view(
     template_name="sign_in/page.html",
@@ -17,6 +20,15 @@ sign_in = LoginView.as_view(
     redirect_authenticated_user=True,
 )
 sign_out = LogoutView.as_view()
+
+
+def refuse_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Refuse a form that no page of ours was; lead to signing in where its session has ended."""
+    ours = request.headers.get("Referer") == came_from(request)
+    is_inside = not request.path.startswith(reverse("sign_in"))
+    if ours and is_inside and not request.user.is_authenticated:
+        return ask_to_sign_in(request)
+    return csrf_failure(request, reason)
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,6 +1,7 @@
 """What-if: other settings tried on a conversation, side by side; nothing is applied."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,14 @@ from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.number_formats import money
 from chatapp.turns import actions
-from chatapp.views.common import Request, in_conversation, read_float, refuse
+from chatapp.views.common import (
+    REFUSED,
+    Request,
+    in_conversation,
+    read_float,
+    refuse,
+    show_in_inspector,
+)
 from chatapp.what_if.baseline import read_baseline, terms_of
 from chatapp.what_if.cards import card_of
 from chatapp.what_if.trials import predict_cost, try_all, try_with_model
@@ -29,12 +37,17 @@ UNKNOWN = "unknown"
 @in_conversation("GET", "POST")
 def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
-    terms = terms_of(conversation)
+    show = partial(show_in_inspector, request, "what_if", "what_if/_what_if.html")
+    try:
+        terms = terms_of(conversation)
+    except errors.Refused as refusal:
+        return show({"conversation": conversation, "problem": str(refusal)})
     sent = request.POST if request.method == "POST" else None
     form = WhatIfForm(sent, terms=terms)
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
     if sent is None or not form.is_valid():
-        return render(request, "what_if/page.html", context, status=200 if sent is None else 422)
+        # htmx swaps in no refusal.
+        return show(context, status=200 if sent is None or request.htmx else REFUSED)
     if button := sent.get("use") or sent.get("ask"):
         variant = form.chosen(button)
         if variant is None:
@@ -48,7 +61,8 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     baseline = read_baseline(terms)
     tried = try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
     context["cards"] = [card_of(baseline, one) for one in tried]
-    return render(request, "what_if/page.html", context)
+    context["nothing"] = not any(one.reduction or one.predicted for one in tried)
+    return show(context)
 
 
 @in_conversation("GET")

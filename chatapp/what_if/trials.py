@@ -90,7 +90,7 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
         # The server's own event loop waits for a model, and for nothing that only computes.
         reduction = async_to_sync(fit)(situation) if model else asyncio.run(fit(situation))
     except condense.CondenseError as error:
-        return Trial(variant=variant, error=str(error), cost=error.cost)
+        return Trial(variant=variant, error=_why(error), cost=error.cost)
     if reduction is None:
         return Trial(variant=variant, error=_("Nothing was made smaller."))
     return Trial(
@@ -102,6 +102,15 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
         grounded=_ground(baseline, reduction) if reduction.summary else None,
         cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
     )
+
+
+def _why(error: condense.CondenseError) -> str:
+    """Return for people why nothing was made."""
+    if isinstance(error, condense.NothingToCondense):
+        return _("Nothing new to condense yet.")
+    if isinstance(error, condense.SummaryRejected):
+        return _("The model's summary was incomplete, so it was not used.")
+    return str(error)
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:

@@ -39,6 +39,9 @@ STARTED = "attempt %s: %s, %s, %d tokens"
 SUCCEEDED = "attempt %s: %d → %d tokens, %d hidden, cost %s"
 FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 
+# Above this share of the size before, a condensation gained little for what it cost.
+LITTLE = 0.8
+
 logger = logging.getLogger(__name__)
 
 
@@ -115,7 +118,8 @@ class AttemptRunner:
             raise
         reduction = replace(reduction, tokens_after=known or reduction.tokens_after)
         sizes = reduction.tokens_before.value, reduction.tokens_after.value
-        logger.info(SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
+        level = logging.WARNING if sizes[1] > LITTLE * sizes[0] else logging.INFO
+        logger.log(level, SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
 

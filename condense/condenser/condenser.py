@@ -27,6 +27,10 @@ from condense.strategies import load_strategy
 from condense.summaries.summarizer import Kit, Summarizer
 from condense.tokens.counters import TokenCount, TokenCounter
 
+NOTHING_MORE = "Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
+STOPS = (
+    "The context is full, and truncation is off: {floor}. Allow it in the settings. {floor.advice}"
+)
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
 logger = logging.getLogger(__name__)
@@ -151,7 +155,8 @@ class Condenser:
         nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
         if error is None or (nothing_more and situation.trigger is not Trigger.MANUAL):
             floor = ladder.floor()
-            said = f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
+            truncates = any(one.kind == "truncated" for one in self.strategies)
+            said = (NOTHING_MORE if truncates else STOPS).format(floor=floor)
             details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
             error = CannotFit(said, details=details)
             error.floor = floor

@@ -32,8 +32,8 @@ class Clear(ByRule):
     """
 
     name = "clear"
-    label = "clear tool output"
-    description = "One line stands for each superseded or old tool result."
+    label = "shorten tool results"
+    description = "outdated or old tool results become one line each"
     kind: Kind = "cleared"
 
     def __init__(self, keep: int = KEEP) -> None:

@@ -9,8 +9,8 @@ class FreshStart(ByModel):
     """Hides everything before the unread messages behind one summary."""
 
     name = "fresh_start"
-    label = "fresh start"
-    description = "One summary stands for all that the model has read."
+    label = "summary"
+    description = "replace everything so far with one summary (recommended)"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.

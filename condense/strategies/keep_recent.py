@@ -26,8 +26,8 @@ class KeepRecent(ByModel):
     """
 
     name = "keep_recent"
-    label = "keep recent"
-    description = "The newest messages stay word for word after the summary."
+    label = "summary + recent messages"
+    description = "the newest messages stay word for word"
     takes = ("messages", "keep_first")
 
     def __init__(

@@ -12,20 +12,21 @@ MESSAGES = 20
 
 
 class LastMessages(ByTruncation):
-    """Hides all before the last ``messages``, and before what keeps a call with its result.
+    """Hides all before the ``last`` messages, and before what keeps a call with its result.
 
     What the model has not read stays in any case.
     """
 
     name = "last_messages"
-    label = "last 20 messages"
-    description = "The last 20 messages stay, the facts of older ones are kept."
+    label = "last messages"
+    description = "the newest messages stay, older ones become key facts"
+    takes = ("last",)
 
-    def __init__(self, messages: int = MESSAGES) -> None:
-        self.messages = messages
+    def __init__(self, last: int = MESSAGES) -> None:
+        self.last = last
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
         """Yield what stands before them."""
         effective = situation.effective
-        most = min(len(effective) - self.messages, unread_tail(effective))
+        most = min(len(effective) - self.last, unread_tail(effective))
         yield effective[: max([cut for cut in safe_cuts(effective) if cut <= most], default=0)]

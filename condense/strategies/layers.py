@@ -24,8 +24,8 @@ class Layers(ByModel):
     """
 
     name = "layers"
-    label = "layers"
-    description = "Each summary stays as it is beside the earlier ones; of many, two are merged."
+    label = "stacked summaries"
+    description = "older summaries are kept, and the oldest two merge when there are many"
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most

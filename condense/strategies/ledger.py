@@ -14,8 +14,8 @@ class LedgerAlone(ByRule):
     """Hides everything before the unread messages behind the ledger of what it hides."""
 
     name = "ledger"
-    label = "ledger, without a model"
-    description = "Facts copied by rule stand for it; no model is asked."
+    label = "key facts only"
+    description = "no model call, free"
     kind: Kind = "condensed"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

@@ -13,8 +13,8 @@ class NewestExchange(ByTruncation):
     """Hides everything before the newest request, and keeps the ledger of what it hides."""
 
     name = "newest_exchange"
-    label = "newest exchange"
-    description = "Your newest request and what came of it stay, the facts of all else are kept."
+    label = "latest request + key facts"
+    description = "all before your latest request becomes key facts"
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
         """Yield what stands before the request."""

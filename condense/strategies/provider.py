@@ -24,8 +24,8 @@ class ProviderCompaction(ByModel):
     """
 
     name = "provider"
-    label = "the provider's own"
-    description = "Where the provider can: its signed summary stands for all the model has read."
+    label = "provider's built-in compaction"
+    description = "if supported"
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that the provider is given instead of its own."""

@@ -12,7 +12,7 @@ from condense.reduction.truncation import ByTruncation
 
 @dataclass
 class SlidingWindow(ByTruncation):
-    """Hides half of the messages after the first one, and keeps the ledger of what it hides.
+    """Hides a ``fraction`` of what follows the first message, and keeps the ledger of it.
 
     Where the context can't be sent as it is, it goes on until the rest fits: it hides more, then
     the first message too, and keeps no ledger. At last it hides what the model has not read, but
@@ -20,8 +20,9 @@ class SlidingWindow(ByTruncation):
     """
 
     name = "sliding_window"
-    label = "sliding window"
-    description = "The oldest half is hidden, its facts are kept."
+    label = "oldest part hidden"
+    description = "keeps only its key facts, no model call"
+    takes = ("fraction",)
     fraction: float = 0.5
     further: tuple[float, ...] = (0.75, 0.875)
 
@@ -32,7 +33,8 @@ class SlidingWindow(ByTruncation):
         if not situation.fits:
             read = effective[: unread_tail(effective)]
             second = next((cut for cut in safe_cuts(read) if cut), 0)
-            plans += (plan_truncation(read, fraction) for fraction in self.further)
+            more = [fraction for fraction in self.further if fraction > self.fraction]
+            plans += (plan_truncation(read, fraction) for fraction in more)
             plans += (read[second:], read)
         by_length = {len(plan): plan for plan in plans}
         return (by_length[length] for length in sorted(by_length))

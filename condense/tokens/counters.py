@@ -10,6 +10,7 @@ from typing import Protocol
 
 from condense.memory import Memory
 from condense.messages import (
+    BESIDE,
     Block,
     Content,
     ImageBlock,
@@ -77,7 +78,7 @@ def compact(value: object) -> str:
 # these are of the size that short requests show, and calibration does the rest.
 FRAME, TOOL_FRAME = 4, 16
 # Parts of a block that the model does not read.
-_UNREAD = {"type", "cache_control", "signature", "encrypted_content"}
+_UNREAD = {"type", "cache_control", "signature", "encrypted_content", BESIDE}
 
 
 class PromptCounter:

@@ -6,11 +6,13 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
+import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
-import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
 import { notify, startNotifications } from "./notify.js";
+import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
+import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -18,7 +20,7 @@ import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { refreshTitle, startTitle } from "./title.js";
+import { refreshTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
@@ -52,7 +54,7 @@ const show = {
       await transcript.refetch();
     }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
-    if (frame.streamed) transcript.stream(frame.streamed);
+    for (const one of frame.streamed) transcript.stream(one, true);
   },
   "list.changed": refreshList,
   "title.changed": () => refreshTitle({ named: true }),
@@ -60,14 +62,16 @@ const show = {
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
     if (html.includes(LIST)) tellOfList();
+    showQuestion(scroll);
   },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
   "code.streamed": (frame) => transcript.streamCode(frame),
-  "transcript.changed"({ revision }) {
+  async "transcript.changed"({ revision }) {
     tellOfList();
     refreshInspector();
-    return revision === transcript.revision || transcript.refetch();
+    if (revision !== transcript.revision) await transcript.refetch();
+    showFold(scroll);
   },
   "panel.changed": showPanel,
   "queue.changed": ({ html }) => queue.show(html),
@@ -76,8 +80,10 @@ const show = {
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
     tellIfHidden(frame.text, frame);
-    if (composer.turn && !frame.turn) refreshInspector();
+    const isOver = composer.turn && !frame.turn;
+    if (isOver) refreshInspector();
     composer.show(frame.text, frame.turn);
+    if (isOver) showTour(scroll);
     showWaiting(frame.waits);
   },
   "message.accepted"({ nonce }) {
@@ -183,16 +189,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("code-folded", ({ target }) => scroll.show(target));
 document.body.addEventListener("transcript-changed", () => inOrder(() => transcript.refetch()));
 
 new Suggestions([commandSource, pathSource]);
-startTitle();
 startActivity();
+startQuestions();
 startNotifications();
 startTodo();
 startPinning();
 startInspector();
 startPanel(socket, () => composer.turn);
+startViews(scroll);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);
   document.body.classList.toggle("is-offline", isLost);

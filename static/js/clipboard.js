@@ -45,7 +45,7 @@ function wordsFor(button) {
   }
   if (button.matches("[data-copy-address]")) return fetchText(button.dataset.copyAddress);
   if (button.matches("[data-copy-details]")) return row.querySelector("[data-details]").textContent;
-  if (button.matches("[data-copy-code]")) return button.parentElement.querySelector("pre").textContent;
+  if (button.matches("[data-copy-code]")) return button.closest(".code-block").querySelector("pre").textContent;
   if (button.matches("[data-copy-from]")) {
     const shown = button.previousElementSibling;
     return shown.value ?? shown.textContent;

@@ -1,13 +1,76 @@
-// Code blocks with a button that copies them; what scrolls sideways is reachable by keyboard.
+// Code blocks: a bar that stays in view names language and length, and copies; long ones fold.
+// What scrolls sideways is reachable by keyboard.
 import { text } from "./text.js";
 
-function addCopy(block) {
+const LONG = 40;
+// Block that grows -> its line breaks.
+const lengths = new WeakMap();
+
+function makeButton(name, words) {
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "button quiet code-copy";
-  button.dataset.copyCode = "";
-  button.textContent = text("copyCode");
-  block.prepend(button);
+  button.className = `button quiet ${name}`;
+  button.textContent = words;
+  return button;
+}
+
+function addBar(block) {
+  const bar = document.createElement("div");
+  bar.className = "code-bar";
+  const name = document.createElement("span");
+  name.textContent = block.dataset.language;
+  const copy = makeButton("code-copy", text("copyCode"));
+  copy.dataset.copyCode = "";
+  bar.append(name, copy);
+  block.prepend(bar);
+}
+
+/** Say how long a block is, where it folds. */
+function tellLength(block) {
+  const count = Number(block.dataset.lines ?? 0);
+  if (!count) return;
+  const length = text("lines", { count });
+  block.querySelector(".code-bar span").textContent = [block.dataset.language, length].filter(Boolean).join(" · ");
+  if (!block.querySelector(".code-all")) {
+    const all = makeButton("code-all", "");
+    const fewer = makeButton("code-fewer", text("showFewer"));
+    all.ariaExpanded = "false";
+    fewer.ariaExpanded = "true";
+    block.querySelector(".code-copy").before(fewer);
+    block.append(all);
+  }
+  block.querySelector(".code-all").textContent = text("showLines", { count });
+}
+
+function breaksIn(words) {
+  return words.split("\n").length - 1;
+}
+
+/** Count the lines of a block that has got `added`; it folds once it is long. */
+export function growLength(block, added) {
+  const known = lengths.get(block);
+  const count = known === undefined ? breaksIn(block.querySelector("pre").textContent) : known + breaksIn(added);
+  lengths.set(block, count);
+  if (count <= LONG) return;
+  block.dataset.lines = count;
+  tellLength(block);
+}
+
+function toggle(block, isWhole) {
+  // Who folds a block from far below its beginning is led back there.
+  const isBelow = block.getBoundingClientRect().top < block.querySelector(".code-bar").getBoundingClientRect().top - 2;
+  block.classList.toggle("is-whole", isWhole);
+  block.querySelector("pre").scrollTop = 0;
+  block.querySelector(isWhole ? ".code-fewer" : ".code-all").focus({ preventScroll: true });
+  if (isBelow) block.dispatchEvent(new Event("code-folded", { bubbles: true }));
+}
+
+/** Open in `fresh` the long blocks that a reader has opened in `old`. */
+export function keepWhole(old, fresh) {
+  const blocks = fresh.querySelectorAll(".code-block");
+  for (const [at, block] of old.querySelectorAll(".code-block").entries()) {
+    if (block.matches(".is-whole")) blocks[at]?.classList.add("is-whole");
+  }
 }
 
 function name(box) {
@@ -20,13 +83,21 @@ export function dressCode(root) {
   for (const block of root.querySelectorAll(".prose .code-block:not([data-dressed])")) {
     block.dataset.dressed = "";
     block.querySelector("pre").tabIndex = 0;
-    addCopy(block);
+    addBar(block);
+    tellLength(block);
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
     box.tabIndex = 0;
     name(box);
   }
-  for (const box of root.querySelectorAll(".prose :is(.formula, :not(.formula) > math):not([tabindex])")) {
+  for (const box of root.querySelectorAll(".prose .formula:not([tabindex])")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   }
+}
+
+export function startCode() {
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest(".code-all, .code-fewer");
+    if (button) toggle(button.closest(".code-block"), button.matches(".code-all"));
+  });
 }

@@ -29,7 +29,7 @@ export class Find {
     let timer;
     this.#box.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => this.#ask(), PAUSE);
+      timer = setTimeout(() => this.#typed(), PAUSE);
     });
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     this.#form.addEventListener("keydown", (event) => {
@@ -76,7 +76,6 @@ export class Find {
   #show(isOpen) {
     this.#form.hidden = !isOpen;
     this.#opener.setAttribute("aria-expanded", String(isOpen));
-    document.getElementById("chat-menu").hidePopover();
   }
 
   #pressed(event) {
@@ -109,6 +108,12 @@ export class Find {
     [this.#found, this.#index, this.#row] = [found, -1, null];
     unmark();
     this.#showCount();
+  }
+
+  /** What was typed is shown at once, where somebody reads. */
+  async #typed() {
+    await this.#ask();
+    if (this.#index < 0) await this.#step(1);
   }
 
   async #step(by) {

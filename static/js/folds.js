@@ -2,6 +2,7 @@
 import { foldCalls, openCalls } from "./calls.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
+import { toast } from "./toast.js";
 
 function isCollapsed(name) {
   return session.get(`collapsed-${name}`) === "yes";
@@ -64,6 +65,50 @@ export function reveal(element) {
     drawFolds(root);
   }
   if (root) openCalls(element, root);
+}
+
+/** The button that opens what stands below it says whether that is open, however it came to be. */
+function showOpen(details) {
+  const button = details.parentElement.querySelector("[data-view]");
+  button?.setAttribute("aria-expanded", String(details.open));
+}
+
+document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone-view") && showOpen(target), true);
+
+/** Open or close a fold's view; what opens is brought into view. */
+export function startViews(scroll) {
+  document.addEventListener("click", ({ target }) => {
+    const row = target.closest("[data-view]")?.closest(".row");
+    const view = row?.querySelector(".milestone-view");
+    if (!view) return;
+    view.open = !view.open;
+    if (view.open) scroll.bring(row);
+  });
+}
+
+const BY_YOU = "#transcript > [data-by-you]";
+
+/** The folds of condensations by hand that are here. */
+export function foldsByYou() {
+  return [...document.querySelectorAll(BY_YOU)].map((row) => row.id);
+}
+
+/** Bring the fold of a condensation that was asked for here into view, and offer to undo it. */
+export function showMade(row, scroll) {
+  scroll.bring(row);
+  const tokens = row.querySelector(".milestone-tokens").textContent.trim();
+  const act = () => document.querySelector(`#${row.id} [data-undo]`)?.click();
+  toast(text("condensed", { tokens }), "info", { words: text("undo"), act });
+}
+
+const TOUR = "#transcript > [data-tour]";
+let toured = document.querySelector(TOUR) !== null;
+
+/** Bring the fold of the tour into view, once and where somebody watched how it was made. */
+export function showTour(scroll) {
+  const row = toured ? null : document.querySelector(TOUR);
+  if (row && scroll.isFollowing) scroll.bring(row);
+  toured ||= row !== null;
 }
 
 document.addEventListener("beforematch", (event) => reveal(event.target), true);

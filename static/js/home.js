@@ -52,4 +52,6 @@ form.addEventListener("formdata", ({ formData }) => {
   for (const id of attachments.ids) formData.append("attachments", id);
 });
 
+document.body.addEventListener("connected", () => box.focus());
+
 attachments.restore(form.dataset.attached.split(" ").filter(Boolean)).then(check);

@@ -1,11 +1,12 @@
-// The inspector: what the model sees next, or saw in a call; a column, or a drawer without room.
+// The inspector: what the model sees, saw and cost, in tabs; a column, or a drawer without room.
 import { local } from "./storage.js";
 
 const panel = document.getElementById("inspector");
 const body = document.getElementById("inspector-body");
 const page = document.getElementById("inspector-page");
 const name = document.getElementById("inspector-name");
-const next = panel.querySelector("[data-inspect-next]");
+const tabs = [...panel.querySelectorAll("[role=tab]")];
+const HISTORY = 1;
 const upcoming = panel.dataset.address;
 const narrow = matchMedia("(width < 1200px)");
 
@@ -25,7 +26,12 @@ async function load(address) {
   const top = again ? body.scrollTop : 0;
   shown = address;
   page.href = address;
-  next.hidden = address === upcoming;
+  // What a single call was sent is a part of the history.
+  const chosen = tabs.find((tab) => tab.getAttribute("href") === address) ?? tabs[HISTORY];
+  for (const tab of tabs) {
+    tab.ariaSelected = String(tab === chosen);
+    tab.tabIndex = tab === chosen ? 0 : -1;
+  }
   body.setAttribute("aria-busy", "true");
   await window.htmx.ajax("GET", address, { target: body, swap: "innerHTML" });
   body.removeAttribute("aria-busy");
@@ -63,16 +69,20 @@ export function startInspector() {
   document.addEventListener("click", (event) => {
     const toggle = event.target.closest("[data-inspector]");
     const link = event.target.closest("a[data-inspect]");
-    if (toggle) {
-      document.getElementById("chat-menu").hidePopover();
-      if (!closeInspector()) show(upcoming, toggle);
-    }
+    if (toggle && !closeInspector()) show(upcoming, toggle);
     if (event.target.closest("[data-inspector-close]")) closeInspector();
-    if (event.target.closest("[data-inspect-next]")) show(upcoming, next);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     link.closest(":popover-open")?.hidePopover();
-    show(link.getAttribute("href"), panel.contains(link) ? name : link);
+    if (tabs.includes(link)) load(link.getAttribute("href"));
+    else show(link.getAttribute("href"), panel.contains(link) ? name : link);
+  });
+  panel.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    const to = tabs[(tabs.indexOf(event.target) + by + tabs.length) % tabs.length];
+    to.focus();
+    to.click();
   });
   if (!narrow.matches && local.get("inspector") === "open") show(upcoming);
 }

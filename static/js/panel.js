@@ -1,4 +1,5 @@
 // Around the transcript: context bar, running condensation, notice; clocks that tick in them.
+import { foldsByYou, showMade } from "./folds.js";
 import { local } from "./storage.js";
 import { text } from "./text.js";
 import { uuid } from "./uuid.js";
@@ -15,6 +16,8 @@ let last = { bar: null, due: null, condensing: null, notice: null, profile: null
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
+// The folds by hand that were here when one was asked for on this page; null where none was.
+let known = null;
 // By which a condensation is asked for.
 let line = null;
 // Seconds from this page's clock to the server's, in which its moments are given.
@@ -23,9 +26,13 @@ let ahead = 0;
 function showBar(html) {
   const open = bar.querySelector("details")?.open;
   const focused = bar.contains(document.activeElement);
+  const counts = bar.querySelector("[data-counts]")?.innerHTML;
   bar.innerHTML = html;
   const details = bar.querySelector("details");
   if (!details) return;
+  // Until they are counted anew, the old ones stand.
+  if (counts) bar.querySelector("[data-counts]").innerHTML = counts;
+  window.htmx.process(bar);
   details.open = Boolean(open);
   if (focused) details.querySelector("summary").focus();
 }
@@ -147,6 +154,7 @@ function ask(socket, focus, scope = {}) {
   const frame = { type: "condense.start", focus, review, nonce: uuid(), ...scope };
   if (asked || !socket.send(frame)) return false;
   asked = true;
+  known = foldsByYou();
   showWhetherItCan();
   return true;
 }
@@ -157,11 +165,21 @@ export function refusePanel() {
   showWhetherItCan();
 }
 
+/** Show what came of what was asked for here, once its row is there. */
+export function showFold(scroll) {
+  const made = known && foldsByYou().find((id) => !known.includes(id));
+  if (!made) return;
+  known = null;
+  showMade(document.getElementById(made), scroll);
+}
+
 function start(focus) {
   if (!ask(line, focus)) return false;
   keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
+  // The pointer may rest on the button: it has said what it does.
+  head.classList.add("is-quiet");
   return true;
 }
 
@@ -220,7 +238,9 @@ export function startPanel(socket, running) {
 function startTip() {
   document.addEventListener("keydown", ({ key }) => key === "Escape" && head.classList.add("is-quiet"));
   for (const event of ["pointerleave", "blur"]) {
-    condense.addEventListener(event, () => head.classList.remove("is-quiet"));
+    condense.addEventListener(event, () => {
+      if (!condense.matches(":hover")) head.classList.remove("is-quiet");
+    });
   }
 }
 

@@ -2,32 +2,50 @@
 const defaults = read("model-defaults");
 const providers = read("provider-traits");
 const model = document.getElementById("id_model");
+const name = document.getElementById("id_name");
+let named = defaults[model.value]?.name ?? model.value;
 const provider = document.getElementById("id_provider");
 const address = document.getElementById("id_base_url");
 const server = document.getElementById("server");
 const surcharge = document.getElementById("surcharge");
 const key = document.querySelector("[data-needs-key]");
+const serverKey = document.querySelector("[data-server-key]");
 const connection = document.getElementById("connection");
 
 function read(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
-function fill(fields) {
-  for (const [name, value] of Object.entries(fields ?? {})) {
-    const field = document.getElementById(`id_${name}`);
+let filled = {};
+
+function fill(fields = {}) {
+  for (const [id, value] of Object.entries(fields)) {
+    const field = document.getElementById(`id_${id}`);
     if (typeof value === "boolean") field.checked = value;
     else field.value = value;
   }
+  filled = { ...filled, ...fields };
+}
+
+// What one model filled in, and nobody changed, is not another's.
+function clear() {
+  for (const [id, value] of Object.entries(filled)) {
+    const field = document.getElementById(`id_${id}`);
+    if (typeof value === "boolean") field.checked = false;
+    else if (field.value === String(value)) field.value = id.startsWith("price") ? "0" : "";
+  }
+  filled = {};
 }
 
 model.addEventListener("input", () => {
   const known = defaults[model.value];
+  const called = known?.name ?? model.value;
   if (known) provider.value = known.provider;
-  const name = document.getElementById("id_name");
-  if (known && !name.value) name.value = known.name;
+  if (["", named].includes(name.value)) name.value = called;
+  named = called;
   surcharge.textContent = known?.surcharge ?? "";
   adapt();
+  clear();
   fill(known?.fields);
 });
 
@@ -40,9 +58,12 @@ function adapt() {
   server.value = known?.url ?? (address.value ? "-" : "");
   server.closest(".field").hidden = servers.length === 0;
   key.hidden = traits?.needsKey === false || known?.needsKey === false;
-  for (const name of ["effort", "temperature"]) {
-    document.getElementById(`id_${name}`).closest(".field").hidden = !traits?.takes.includes(name);
+  for (const wish of ["effort", "temperature"]) {
+    document.getElementById(`id_${wish}`).closest(".field").hidden = !traits?.takes.includes(wish);
   }
+  serverKey.hidden = !traits?.serverKey || address.value !== "";
+  const models = Object.keys(defaults).filter((one) => defaults[one].provider === provider.value);
+  document.getElementById("known-models").replaceChildren(...models.map((one) => new Option("", one)));
   address.placeholder = traits?.url ?? "";
   address.closest(".field").hidden = traits?.url === "";
 }
@@ -63,6 +84,7 @@ connection.addEventListener("htmx:afterSwap", () => {
 connection.addEventListener("change", ({ target }) => {
   if (!target.value) return;
   model.value = target.value;
+  model.dispatchEvent(new Event("input"));
   fill(JSON.parse(target.selectedOptions[0].dataset.fields));
 });
 

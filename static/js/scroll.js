@@ -4,6 +4,8 @@ import { text } from "./text.js";
 const NEAR = 48;
 // Of the height: so much stays blank below the end before what is read is drawn down to it.
 const SLACK = 0.3;
+// So many blocks in view tell where a reader is: some may be folded away.
+const MARKS = 5;
 
 export class Scroll {
   #box = document.getElementById("scroller");
@@ -68,6 +70,19 @@ export class Scroll {
     this.#show();
   }
 
+  /** Bring an element into view, as far as it fits; one that is in view stays where it is. */
+  bring(element) {
+    const box = this.#box.getBoundingClientRect();
+    const { top, bottom } = element.getBoundingClientRect();
+    const above = top - box.top;
+    const missing = above < 0 ? above : Math.min(above, Math.max(0, bottom - box.bottom));
+    if (!missing) return;
+    this.read();
+    this.#moveTo(this.#box.scrollTop + missing);
+    this.#held = [placed(element)];
+    this.#show();
+  }
+
   toEnd() {
     this.#follow();
     this.#moveTo(this.#lowest());
@@ -107,6 +122,8 @@ export class Scroll {
 
   /** Whoever clicks in the transcript reads it: what was clicked stays under the pointer. */
   #hold(target) {
+    // A click on a label comes again from its field, when what it changes has moved already.
+    if (target.matches("label input")) return;
     this.#following = false;
     this.#held = [target.closest("summary, button, a, label"), target.closest(".row")].filter(isShown).map(placed);
     this.#show();
@@ -132,14 +149,17 @@ export class Scroll {
     if (isGone && this.#isAtEnd()) this.#follow();
   }
 
-  /** What must not move, the nearest first: what was clicked, else the first row in view. */
+  /** What must not move, the nearest first: what was clicked, else the first blocks and rows in view. */
   #anchors() {
-    const top = this.#box.getBoundingClientRect().top;
-    const rows = [...this.#box.querySelectorAll(".row")];
-    const isInView = (row) => row.getBoundingClientRect().bottom > top + 1;
+    const { top, bottom } = this.#box.getBoundingClientRect();
+    const rows = [...this.#box.querySelectorAll(".row")].filter((row) => {
+      const place = row.getBoundingClientRect();
+      return place.bottom > top + 1 && place.top < bottom;
+    });
+    const blocks = rows.flatMap((row) => blocksBelow(row, top)).slice(0, MARKS);
     // The line of a run that goes on further up moves there with the rows that are fetched.
-    const isSteady = (row) => isInView(row) && !row.querySelector(".calls-line");
-    return [...this.#held, ...[rows.find(isSteady), rows.find(isInView)].filter(Boolean).map(placed)];
+    const steady = rows.find((row) => !row.querySelector(".calls-line"));
+    return [...this.#held, ...blocks, ...[steady, rows[0]].filter(Boolean).map(placed)];
   }
 
   /** Show the end; where a change drew it back a little, it comes again to what is being read. */
@@ -218,15 +238,38 @@ function isShown(node) {
   return Boolean(node?.checkVisibility());
 }
 
+/** The parts of a message, each text of it as its blocks. */
+function blocksOf(row) {
+  const parts = [...(row.querySelector(":scope > .message-body")?.children ?? [])];
+  return parts.flatMap((part) => (part.matches(".prose") ? [...part.children] : part.matches(".calls-line") ? [] : [part]));
+}
+
+/** The first blocks of a row that end below a height, and their places in it. */
+function blocksBelow(row, top) {
+  const blocks = blocksOf(row);
+  let [first, end] = [0, blocks.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (blocks[middle].getBoundingClientRect().bottom > top + 1) end = middle;
+    else first = middle + 1;
+  }
+  return blocks.slice(first, first + MARKS).map((node, at) => ({ ...placed(node), row, index: first + at }));
+}
+
 function placed(node) {
   return { node, top: node.getBoundingClientRect().top };
 }
 
 /** What is now where something was, drawn anew or by the heir of a row; null where nothing is. */
-function current({ node, top }, heir = null) {
+function current({ node, top, row, index }, heir = null) {
   const again = document.getElementById(node.id) ?? (node.matches(".row") ? heir : null);
-  const same = node.isConnected ? node : again;
+  const same = node.isConnected ? node : row ? sameBlock(node, current({ node: row }, heir)?.node, index) : again;
   return isShown(same) ? { node: same, top } : null;
+}
+
+function sameBlock(node, row, index) {
+  const block = row && blocksOf(row)[index];
+  return block?.tagName === node.tagName ? block : null;
 }
 
 /** How far the first of them that is still there was moved; a row that was drawn anew counts. */

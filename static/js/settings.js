@@ -1,6 +1,8 @@
 // Sliders and their numbers move together; every threshold says at once what it comes to.
-import { offerCommands } from "./own_commands.js";
+import { offerTexts } from "./saved_texts.js";
+import { startSections } from "./sections.js";
 import { text } from "./text.js";
+import { chooseTheme } from "./theme.js";
 
 const form = document.querySelector("form[data-guarded]");
 
@@ -74,7 +76,7 @@ function showEffects() {
 function guard() {
   const now = () => new URLSearchParams(new FormData(form)).toString();
   // What came back with a complaint was not saved either.
-  const before = form.querySelector(".errorlist") ? null : now();
+  const before = form.querySelector(".errorlist") || "typed" in form.dataset ? null : now();
   let leaving = false;
   const changed = () => now() !== before;
   const mark = form.querySelector("[data-unsaved]");
@@ -93,4 +95,6 @@ form.addEventListener("input", dropComplaint);
 form.addEventListener("input", showEffects);
 showEffects();
 
-offerCommands();
+offerTexts();
+chooseTheme();
+startSections(form);

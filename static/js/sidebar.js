@@ -39,26 +39,9 @@ export function refreshList() {
   }, 100);
 }
 
-/** Folders that are open stay so where the list is shown anew. */
-function keepFolders() {
-  let open = [];
-  const list = document.getElementById("conversation-list");
-  const folders = () => [...list.querySelectorAll("[data-folder]")];
-  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target === list) open = folders().filter((one) => one.open).map((one) => one.dataset.folder);
-  });
-  document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (detail.target !== list) return;
-    for (const one of folders()) one.open ||= open.includes(one.dataset.folder);
-  });
-}
-
 export function startSidebar() {
-  keepFolders();
   document.body.addEventListener("list-changed", refreshList);
   show();
-  // A search that was opened by itself would be out of sight in a drawer.
-  if (narrow.matches && location.pathname === "/" && new URLSearchParams(location.search).get("q")) toggle();
   // What was found and is shown now stays in sight in its list.
   document.querySelector(".hit[aria-current]")?.scrollIntoView({ block: "nearest" });
   narrow.addEventListener("change", show);

@@ -1,13 +1,16 @@
 // Every page: theme, sidebar, dialogs, toasts, times.
 import { startCopying } from "./clipboard.js";
-import { dressCode } from "./code.js";
+import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
+import { startMenus } from "./menus.js";
 import { startRequests } from "./requests.js";
+import { startRows } from "./rows.js";
 import { startShortcuts } from "./shortcuts.js";
 import { startSidebar } from "./sidebar.js";
 import { startTheme } from "./theme.js";
 import { localizeTimes } from "./time.js";
 import { startToasts } from "./toast.js";
+import { startTyped } from "./typed.js";
 
 function dress(root) {
   localizeTimes(root);
@@ -16,10 +19,14 @@ function dress(root) {
 
 startTheme();
 startSidebar();
+startMenus();
+startRows();
 startToasts();
 startDialogs();
 startRequests();
 startCopying();
+startCode();
 startShortcuts();
+startTyped();
 dress(document);
 document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));

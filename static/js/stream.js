@@ -1,10 +1,15 @@
 // A reply that is being written: its final blocks, and the one that still grows.
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
+import { growLength } from "./code.js";
+
+// Characters: what stands in one piece of code is laid out anew as it grows, and no more than that.
+const PIECE = 2000;
 // What may scroll sideways, and be focused for that.
 const BOXES = ".table-box, .formula, math, pre";
 
-// Element -> its blocks, each a list of nodes, and whether the last one is still open.
+// Element -> its blocks, each a list of nodes, whether the last one is still open, and how much of
+// that is there if it is code.
 const streams = new WeakMap();
 
 function append(target, html) {
@@ -21,34 +26,59 @@ function boxesIn(nodes) {
 }
 
 /**
- * Show the blocks from `index` on: final ones, and the one that is open, if any. `dress` finishes
- * them; then a box that came anew, as a table does with each cell, is where the reader had it.
+ * Show the blocks from `index` on: final ones, and the one that is open, if any; return the elements
+ * of the final ones. `dress` finishes them; then a box that came anew, as a table does with each cell, is where the reader had it.
  */
 export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
   const gone = blocks.splice(index).flat();
-  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement]);
+  const isWhole = (box) => Boolean(box.closest(".code-block.is-whole"));
+  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement, isWhole(box)]);
   for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
+  const done = blocks.slice(index).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
   if (open) blocks.push(append(target, open));
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
   for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {
-    const [left, focused] = places[at] ?? [];
+    const [left, focused, whole] = places[at] ?? [];
+    if (whole) box.closest(".code-block")?.classList.add("is-whole");
     if (focused) box.focus({ preventScroll: true });
     if (left) box.scrollLeft = left;
   }
+  return done;
 }
 
 /** Let the open block, which is code, grow without reading anew what it has. */
 export function growCode(target, { index, at, text }) {
-  const { blocks, isOpen } = streams.get(target) ?? { blocks: [] };
-  const isLast = isOpen && index === blocks.length - 1;
-  const [code] = isLast ? blocks[index].flatMap((node) => node.querySelector?.("pre code") ?? []) : [];
+  const stream = streams.get(target);
+  const isLast = stream?.isOpen && index === stream.blocks.length - 1;
+  const [code] = isLast ? stream.blocks[index].flatMap((node) => node.querySelector?.("pre code") ?? []) : [];
   if (!code) return;
-  // The browser cuts a long text into several nodes when it reads it.
-  code.normalize();
-  if (!code.firstChild) code.append("");
-  const words = code.firstChild;
-  if (words.length >= at) words.replaceData(at, words.length - at, text);
+  stream.size ??= code.textContent.length;
+  // A page that came later may have some of it.
+  const added = stream.size < at ? "" : text.slice(stream.size - at);
+  stream.size += added.length;
+  if (!added) return;
+  addPiece(code, added);
+  growLength(code.closest(".code-block"), added);
+}
+
+/** Add text to the last piece of code; a piece that is long enough ends with its last whole line. */
+function addPiece(code, text) {
+  let last = code.lastChild;
+  if (last?.nodeType !== Node.ELEMENT_NODE) {
+    last = document.createElement("span");
+    last.className = "code-piece";
+    last.append(...code.childNodes);
+    code.append(last);
+  }
+  last.append(text);
+  last.normalize();
+  const words = last.firstChild;
+  const end = words.length > PIECE ? words.data.lastIndexOf("\n") + 1 : 0;
+  if (!end || end === words.length) return;
+  const next = last.cloneNode();
+  next.append(words.splitText(end));
+  last.after(next);
 }

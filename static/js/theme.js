@@ -4,9 +4,17 @@ import { text } from "./text.js";
 
 const ORDER = ["system", "light", "dark"];
 const root = document.documentElement;
+const chosen = () => root.dataset.theme ?? "system";
+
+function use(theme) {
+  if (theme === "system") delete root.dataset.theme;
+  else root.dataset.theme = theme;
+  local.set("theme", theme === "system" ? null : theme);
+  for (const button of document.querySelectorAll("[data-theme-toggle]")) label(button);
+}
 
 function label(button) {
-  const name = text(root.dataset.theme ?? "system");
+  const name = text(chosen());
   button.setAttribute("aria-label", name);
   button.title = name;
 }
@@ -14,12 +22,14 @@ function label(button) {
 export function startTheme() {
   for (const button of document.querySelectorAll("[data-theme-toggle]")) {
     label(button);
-    button.addEventListener("click", () => {
-      const next = ORDER[(ORDER.indexOf(root.dataset.theme ?? "system") + 1) % ORDER.length];
-      if (next === "system") delete root.dataset.theme;
-      else root.dataset.theme = next;
-      local.set("theme", next === "system" ? null : next);
-      label(button);
-    });
+    button.addEventListener("click", () => use(ORDER[(ORDER.indexOf(chosen()) + 1) % ORDER.length]));
   }
+}
+
+/** Let the settings page choose it from a list. */
+export function chooseTheme() {
+  const choice = document.querySelector("[data-theme-choice]");
+  if (!choice) return;
+  choice.value = chosen();
+  choice.addEventListener("change", () => use(choice.value));
 }

@@ -5,11 +5,20 @@ function leaveLater(toast) {
   if (!toast.hasAttribute("data-lasting")) setTimeout(() => toast.remove(), LASTS);
 }
 
-export function toast(words, kind = "info") {
+/** Show words; with `offer` a button, which has the offer's words and does what it does. */
+export function toast(words, kind = "info", offer = null) {
   const part = document.getElementById("toast-template").content.cloneNode(true);
   const box = part.querySelector(".toast");
   box.classList.add(`toast-${kind}`);
   box.querySelector("p").textContent = words;
+  if (offer) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button";
+    button.textContent = offer.words;
+    button.addEventListener("click", () => [offer.act(), box.remove()]);
+    box.querySelector("p").after(button);
+  }
   document.getElementById("toasts").append(part);
   leaveLater(box);
 }

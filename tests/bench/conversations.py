@@ -32,7 +32,10 @@ def make_owner(name: str = "bench") -> tuple[Any, Profile]:
 def make_conversation(owner: Any, profile: Profile, stored: int, visible: int | None = None) -> Any:
     """Return a conversation of ``stored`` messages, all but the last ``visible`` condensed."""
     visible = stored if visible is None else visible
-    conversation = Conversation.objects.create(owner=owner, profile=profile, last_seq=stored)
+    # The record holds them already, as it does of messages that came one by one.
+    conversation = Conversation.objects.create(
+        owner=owner, profile=profile, last_seq=stored, audit_seq=stored
+    )
     summary = uuid.uuid4()
     hidden = stored - visible
     rows = (_message(conversation, seq, hidden, summary) for seq in range(1, stored + 1))

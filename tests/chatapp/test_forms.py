@@ -9,7 +9,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults
-from chatapp.models import Profile
+from chatapp.models import Preferences, Profile
 from condense import INHERIT
 
 PROFILE = {
@@ -39,7 +39,8 @@ def saved(form: ProfileForm) -> Profile:
 
 def preferences_form(owner: User, **changes: Any) -> PreferencesForm:
     """Return the settings as the browser would send them."""
-    sent = {"threshold": 80, "step_limit": 50, "condensing_prompt": default_prompt()}
+    prompt = default_prompt(Preferences())
+    sent = {"threshold": 80, "step_limit": 50, "condensing_prompt": prompt}
     return PreferencesForm(sent | changes, instance=preferences_of(owner))
 
 
@@ -112,9 +113,9 @@ def test_prices_are_shown_without_trailing_zeros(alice: User) -> None:
 
 def test_a_condensing_prompt_is_stored_unless_it_is_the_default(alice: User) -> None:
     """What is used is what is seen, and a better default reaches who did not write their own."""
-    form = PreferencesForm(instance=preferences_of(alice))
-    assert form["condensing_prompt"].value() == default_prompt()
-    form = preferences_form(alice, condensing_prompt=default_prompt().replace("\n", "\r\n"))
+    form, default = PreferencesForm(instance=preferences_of(alice)), default_prompt(Preferences())
+    assert form["condensing_prompt"].value() == default
+    form = preferences_form(alice, condensing_prompt=default.replace("\n", "\r\n"))
     assert form.save().condensing_prompt == ""
     preferences = preferences_form(alice, condensing_prompt="Be brief.").save()
     shown = PreferencesForm(instance=preferences)["condensing_prompt"].value()

@@ -74,8 +74,14 @@ def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Lazy
 
 
 BEGINS = (
-    "chat.js", "files.js", "home.js", "notify_switch.js", "profile.js", "prompt.js", "settings.js",
-)  # fmt: skip
+    "chat.js",
+    "files.js",
+    "home.js",
+    "notify_switch.js",
+    "profile.js",
+    "prompt.js",
+    "settings.js",
+)
 
 
 def read(name: str) -> str:

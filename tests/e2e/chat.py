@@ -91,6 +91,11 @@ class Chat:
         row.hover()
         row.get_by_role("button", name=name, exact=True).click()
 
+    def choose(self, row: Locator, name: str) -> None:
+        """Choose an entry of a row's menu."""
+        row.get_by_role("button", name="More", exact=True).click()
+        row.get_by_role("button", name=name).or_(row.get_by_role("link", name=name)).click()
+
 
 def freeze(page: Page) -> None:
     """Let no more time pass on the page: what it shows for a moment stays."""

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Page, WebSocketRoute
 
 from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import StreamedText
+from chatapp.live.streamed_text import StreamedReply
 from chatapp.transcript.message_parts import Part, ToolCard
 from chatapp.transcript.rows import MessageRow
 from tests.e2e.tabs import Tabs
@@ -53,7 +53,7 @@ class Line:
                 self.sockets[-1].send(text)
 
 
-def begin(page: Page, streaming: StreamedText) -> outgoing_frames.Frame:
+def begin(page: Page, streaming: StreamedReply) -> outgoing_frames.Frame:
     """Return what a page is sent when an answer begins."""
     revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     article = (streaming.id, streaming.render())
@@ -65,7 +65,6 @@ def begin(page: Page, streaming: StreamedText) -> outgoing_frames.Frame:
         turn=str(uuid.uuid4()),
         status="Writing…",
         articles=[article],
-        streamed=None,
         panel=panel,
     )
 

@@ -70,7 +70,7 @@ def test_a_task_is_done_folded_remembered_and_taken_back(
 
 def everything_is_taken_back_and_restored(chat: Chat, place: Path) -> None:
     """Rewind to the request with its files, see what they were, and undo that."""
-    chat.act(chat.rows("You").first, "Rewind to here")
+    chat.act(chat.rows("You").first, "Rewind to before this")
     dialog = chat.page.get_by_role("dialog")
     dialog.get_by_role("radio", name="Messages and files: 4 files are what they were").check()
     dialog.get_by_text("What would change in the files").click()

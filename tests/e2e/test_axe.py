@@ -29,7 +29,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
 ) -> None:
     """With everything that can be opened, open; its dialogs and its list of shortcuts, too."""
     page = open_page(addresses["rows"])
-    page.get_by_role("button", name="Rewind to here").last.click()
+    page.get_by_role("button", name="Rewind to before this").last.click()
     page.get_by_role("button", name="Rewind", exact=True).wait_for()
     assert complaints(page) == []
     page.keyboard.press("Escape")

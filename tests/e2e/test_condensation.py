@@ -42,10 +42,19 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     expect(row).to_have_count(1)
     before, after = figures(row)
     assert after < before
-    for fact in (r"\$0\.0*[1-9]", r"\d s\b", r"automatic at 30 %: [\d,]+ of 10,000"):
+    for fact in (r"\$0\.0*[1-9]", r"\d s\b", "automatic · limit of 3,000 tokens reached"):
         expect(row).to_contain_text(re.compile(fact))
-    row.get_by_text("Summary", exact=True).click()
+    row.get_by_role("button", name="View").click()
     expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
+    # What was hidden begins with the user's own words, and so does the message.
+    row.get_by_text("What was hidden").click()
+    expect(row.get_by_role("link").first).to_have_text(re.compile(f"^You {PASSWORD}"))
+    said = chat.rows("You").last
+    expect(said.get_by_text("Current time")).to_be_hidden()
+    said.hover()
+    said.get_by_role("button", name="tokens").click()
+    expect(said.get_by_text("Current time")).to_be_visible()
+    chat.page.keyboard.press("Escape")
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(1)
     assert chat.color(chat.rows("You").first) != chat.color(chat.rows("You").last)
 
@@ -57,10 +66,10 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     chat, gate = open_chat(), Gate()
     button, tip = chat.button("Condense context"), chat.page.get_by_role("tooltip")
     expect(button).to_be_disabled()
-    expect(button).to_have_accessible_description(re.compile("^There is nothing to condense yet"))
+    expect(button).to_have_accessible_description(re.compile("^Nothing to condense yet"))
     expect(tip).to_be_hidden()
     button.hover()
-    expect(tip).to_contain_text("There is nothing to condense yet")
+    expect(tip).to_contain_text("Nothing to condense yet")
     chat.page.mouse.move(300, 300)
     expect(tip).to_be_hidden()
     button.press("Enter")
@@ -71,14 +80,15 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     chat.ask(long(PASSWORD))
     expect(chat.rows("Condensation failed")).to_have_count(0)
     button.hover()
-    expect(tip).to_contain_text("Hides up to 2 messages from the model")
-    expect(tip).to_contain_text("Nothing is deleted, and it can be undone.")
+    expect(tip).to_contain_text("Replaces up to 2 messages with a summary.")
+    expect(tip).to_contain_text("Nothing is deleted, and you can undo it.")
     mark = chat.page.locator("#chat-head").get_by_text("Condensing…")
     expect(mark).to_be_hidden()
     # Pressed twice is the same wish.
     button.dblclick()
     expect(mark).to_be_visible()
-    button.hover()
+    # The pointer rests on it, and nothing opens by itself.
+    expect(tip).to_be_hidden()
     expect(tip).to_have_text("The context is being condensed now.")
     chat.button("Cancel").focus()
     cancel = chat.button("Cancel").element_handle()
@@ -96,8 +106,33 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     expect(chat.alert).to_have_count(0)
     assert len(standin.requests) == 2
     expect(button).to_be_disabled()
-    button.hover()
-    expect(tip).to_contain_text("Too little was said since the last condensation")
+    expect(tip).to_have_text("Nothing new to condense yet.")
+    expect(tip).to_be_hidden()
+
+
+def test_a_refused_summary_and_what_replaced_it_are_one_band_in_view(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Its reason is inside, facts are lists, and the notice has the button that undoes it."""
+    chat, refused = open_chat(), Reply("<summary>It was about a vault.</summary>")
+    standin.then(Reply("Noted."), Reply("So it is."), refused, refused)
+    chat.ask(long(PASSWORD, times=3))
+    chat.ask("Use port 8443 and British spelling.")
+    chat.page.mouse.move(600, 300)
+    chat.page.mouse.wheel(0, -9_000)
+    fold = chat.condense()
+    expect(fold).to_have_count(1)
+    expect(fold.get_by_text("without a model (the summary was incomplete)")).to_be_in_viewport()
+    expect(chat.rows("Condensation failed")).to_have_count(0)
+    expect(chat.button("Undo")).to_have_count(1)
+    fold.get_by_role("button", name="View").click()
+    expect(fold.get_by_text("incomplete, so it was not used.")).to_be_in_viewport()
+    expect(fold.get_by_role("heading", name="Your words")).to_be_visible()
+    expect(fold.get_by_role("listitem").filter(has_text="Use port 8443")).to_be_visible()
+    expect(fold.get_by_text("## Ledger")).to_have_count(0)
+    chat.page.get_by_role("region", name="Notifications").get_by_role("button", name="Undo").click()
+    expect(fold).to_contain_text("Undone")
+    expect(fold.get_by_role("heading", name="Your words")).to_be_hidden()
 
 
 def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
@@ -137,7 +172,7 @@ def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_
     chat, gate = open_chat(**SMALL), Gate()
     standin.then(Reply("Noted."), Reply("All of it is heliotrope.", gate=gate), summary())
     chat.ask(long(PASSWORD))
-    expect(due(chat)).to_contain_text("Condenses in about")
+    expect(due(chat)).to_contain_text("Almost full: condenses in about")
     expect(chat.button("Now")).to_be_visible()
     chat.button("Not now").press("Enter")
     expect(due(chat)).to_contain_text("Condensing is put off by one turn.")
@@ -180,9 +215,9 @@ def test_a_person_sees_a_summary_drafted_and_swapped_in(
     assert gate.wait_until_reached()
     chat.ask(MEANWHILE)
     expect(chat.rows("Agent").last).to_contain_text("Of course.")
-    expect(due(chat)).to_contain_text("Condenses once the summary is drafted")
+    expect(due(chat)).to_contain_text("Will condense once its summary is drafted.")
     gate.open()
-    expect(due(chat)).to_contain_text("Condenses before the model is asked next, without a wait.")
+    expect(due(chat)).to_contain_text("Will condense before your next message, without a wait.")
     expect(chat.rows("Context condensed")).to_have_count(0)
     # One draft is enough here.
     desk.post("/settings/", **SETTINGS, draft_ahead="never")
@@ -199,8 +234,8 @@ def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin:
     standin.then(Reply("Noted. " * 200), Reply("Again. " * 200))
     meter, other = chat.meter, chat.second()
     chat.page.bring_to_front()
-    chat.button("Keep especially…").click()
-    words = chat.page.get_by_role("textbox", name="Keep especially")
+    chat.button("What must be kept?").click()
+    words = chat.page.get_by_role("textbox", name="What must be kept?")
     expect(words).to_be_focused()
     words.fill("the password")
     said_elsewhere(other, meter)

@@ -55,7 +55,7 @@ def test_calls_in_a_row_are_one_line_that_opens(line: Line, addresses: dict[str,
     size = "one => one.getBoundingClientRect().height"
     assert row.evaluate(size) - row.locator(".tool").evaluate(size) <= 6
     row.get_by_role("button", name="Actions").press("Enter")
-    expect(row.get_by_role("button", name="Rewind to here")).to_be_visible()
+    expect(row.get_by_role("button", name="Rewind to before this")).to_be_visible()
     row.get_by_role("button", name="Cost and tokens: $0.004").click()
     expect(row.get_by_text("some-model")).to_be_visible()
     page.keyboard.press("Escape")
@@ -91,7 +91,7 @@ def test_on_a_phone_a_messages_actions_are_behind_a_tap(
     """In a menu, which the chosen action closes."""
     page = show_turn(line, addresses["rows"], width=360)
     answer = page.locator("#message-906")
-    rewind = answer.get_by_role("button", name="Rewind to here")
+    rewind = answer.get_by_role("button", name="Rewind to before this")
     expect(answer.get_by_role("button", name="Copy")).to_be_hidden()
     answer.get_by_role("button", name="Actions").click()
     expect(answer.get_by_role("button", name="Copy")).to_be_visible()

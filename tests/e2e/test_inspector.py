@@ -59,7 +59,7 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     assert problems(page, 360) == []
     chat.open()
     # What decided, what was tried, what was called and what it cost, what came of it.
-    chat.rows("Context condensed").get_by_role("link", name="Whole record").click()
+    chat.choose(chat.rows("Context condensed"), "Details")
     for heading in ("Decision", "What was tried", "Calls and cost", "Summary", "Record"):
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     open_all(page)

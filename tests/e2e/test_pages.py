@@ -87,14 +87,14 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     page.locator(".margin-line").first.get_by_role("button", name="Show").click()
     expect(hidden).to_be_visible()
     band = page.get_by_role("article", name="Context condensed").first
-    band.get_by_text("Summary", exact=True).click()
+    band.get_by_role("button", name="View").click()
     band.get_by_text("What was hidden").click()
     band.get_by_role("link", name="Remove the copy").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
     # The folded files are listed with their sizes, and what was left out with its reason.
-    band.get_by_role("radio", name="Prompt").focus()
+    band.get_by_role("radio", name="Facts").focus()
     page.keyboard.press("ArrowRight")
-    expect(band.get_by_role("radio", name="Files folded")).to_be_checked()
+    expect(band.get_by_role("radio", name="Files")).to_be_checked()
     folded = band.get_by_role("listitem").filter(has_text="src/parser.py")
     expect(folded).to_contain_text("3,410 characters")
     left_out = band.get_by_role("listitem").filter(has_text="notes.md")

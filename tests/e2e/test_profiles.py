@@ -1,8 +1,11 @@
 """A profile's form in a real browser: choosing a server, trying it, picking a model."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
+from tests.e2e.server import Desk
 from tests.standin.server import Standin
 
 
@@ -52,5 +55,38 @@ def test_a_profile_asks_only_for_what_its_provider_needs(open_page: OpenPage) ->
     model.fill("claude-opus-5")
     expect(page.get_by_label("Name", exact=True)).to_have_value("Claude Opus 5")
     expect(page.get_by_label("Output", exact=True)).to_have_value("25")
-    page.get_by_role("button", name="Save").click()
+    provider.select_option("openai")
+    assert page.locator("#known-models option").evaluate_all(
+        "all => all.map(one => one.value)"
+    ) == ["gpt-6.1-sol"]
+    model.fill("of-nobody")
+    expect(page.get_by_label("Output", exact=True)).to_have_value("0")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("of-nobody")
+
+
+def test_what_was_typed_outlasts_a_wrong_field_and_the_session(
+    open_page: OpenPage, desk: Desk
+) -> None:
+    """A key stays sealed in the page, and is asked for again where somebody had to sign in."""
+    page = open_page("/profiles/new/", own=True)
+    model, key = page.get_by_label("Model", exact=True), page.get_by_label("API key")
+    price, save = page.get_by_label("Output", exact=True), page.get_by_role("button", name="Save")
+    model.fill("claude-opus-5")
+    key.fill("sk-typed")
+    price.fill("-1")
+    save.click()
+    expect(page.get_by_text("The key you typed is kept.")).to_be_visible()
+    expect(key).to_have_value("")
+    price.fill("26")
+    cookies = page.context.cookies()
+    page.context.clear_cookies(name="sessionid")
+    save.click()
+    expect(page).to_have_url(re.compile("/sign-in/"))
+    page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
+    page.reload()
+    expect(page.get_by_text("What you typed is back. Enter the key")).to_be_visible()
+    expect(model).to_have_value("claude-opus-5")
+    expect(price).to_have_value("26")
+    save.click()
     expect(page.get_by_text("“Claude Opus 5” was saved.")).to_be_visible()
+    desk.remove_profile("Claude Opus 5")

@@ -19,26 +19,28 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     chat, gate = open_chat(), Gate()
     standin.then(Reply("Noted."), summary(gate), summary())
     chat.ask(long(PASSWORD))
-    chat.button("Keep especially…").click()
-    chat.page.get_by_role("checkbox", name="Review before it applies").check()
+    chat.button("What must be kept?").click()
+    chat.page.get_by_role("checkbox", name="Let me review the summary").check()
     chat.page.keyboard.press("Escape")
     chat.button("Condense context").click()
     draft = chat.page.get_by_role("textbox", name="Summary", exact=True)
     gate.wait_until_reached()
     expect(draft).not_to_be_editable()
     gate.open()
-    expect(draft).to_be_editable()
+    expect(chat.page.get_by_role("group", name="Summary")).to_contain_text(PASSWORD)
+    chat.page.get_by_role("checkbox", name="Edit").check()
     expect(draft).to_have_value(re.compile(re.escape(PASSWORD)))
     # What is typed is kept and counted a moment later, which must not meet the next draft.
     with chat.page.expect_response("**/figures/"):
-        chat.page.get_by_role("textbox", name="Focus").fill("the vault")
+        chat.page.get_by_role("textbox", name="What must be kept?").fill("the vault")
     chat.button("Write again").click()
     expect(chat.page.get_by_text("Draft 2")).to_be_visible()
     assert "the vault" in str(standin.requests[-1].body["messages"][-1])
     other = chat.second()
     expect(other.button("Accept")).to_be_visible()
+    chat.page.get_by_role("checkbox", name="Edit").check()
     assert complaints(chat.page) == []
-    figures = chat.page.get_by_role("group", name="What it would come to")
+    figures = chat.page.get_by_role("group", name="Effect")
     before = figures.text_content() or ""
     draft.press("Escape")
     expect(chat.box).to_be_focused()
@@ -46,13 +48,14 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     expect(figures).not_to_have_text(before)
     chat.page.reload()
     expect(draft).to_have_value("1. Own words:\n   - Nothing but this.")
+    expect(chat.page.get_by_role("group", name="Summary")).to_contain_text("Nothing but this.")
     expect(figures).not_to_have_text(before)
     chat.button("Accept").click()
     for tab in (chat, other):
         expect(tab.rows("Context condensed")).to_be_visible()
         expect(tab.button("Accept")).to_have_count(0)
         tab.finished()
-    chat.page.get_by_role("link", name="Whole record").first.click()
+    chat.choose(chat.rows("Context condensed"), "Details")
     expect(chat.page.get_by_text("Draft 2: changed and accepted")).to_be_visible()
 
 
@@ -83,12 +86,12 @@ def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     assert "What is the sky?" in sent[0]
     assert "This is a part of this conversation, condensed" in "\n".join(sent)
     assert not any(text.startswith(PASSWORD) for text in sent)
-    made.get_by_role("button", name="Write again from all originals").click()
+    chat.choose(made, "Redo summary from originals")
     expect(made).to_have_count(2)
     chat.finished()
     assert PASSWORD in "\n".join(texts(standin.requests[-1].body))
     before = chat.page.url
-    made.first.get_by_role("button", name="Fork from before").click()
+    chat.choose(made.first, "Branch from here")
     forks = chat.page.get_by_role("navigation", name="Forks")
     expect(forks.get_by_text("Forked from")).to_be_visible()
     assert chat.page.url != before

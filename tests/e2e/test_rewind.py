@@ -9,6 +9,8 @@ from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
+BACK = "Go back to before this"
+
 
 def condensed(chat: Chat, standin: Standin) -> Locator:
     """Have a conversation: a long message, a condensation, whose row is returned, a question."""
@@ -20,10 +22,10 @@ def condensed(chat: Chat, standin: Standin) -> Locator:
 
 
 def rewind(chat: Chat, row: Locator, name: str, *, hides: str) -> None:
-    """Use a row's rewind button; the dialog says first what that hides."""
-    chat.act(row, name)
+    """Use a row's rewind button, or a fold's entry; the dialog says first what that hides."""
+    (chat.choose if name == BACK else chat.act)(row, name)
     dialog = chat.page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"Hides {hides}; can be undone")
+    expect(dialog).to_contain_text(f"{hides} will be hidden. You can undo this")
     dialog.get_by_role("button", name="Rewind", exact=True).click()
     expect(dialog).to_be_hidden()
     expect(chat.rows("Rewound")).to_be_visible()
@@ -35,35 +37,35 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     """It can be undone until something new is written; the model sees what the page shows."""
     chat = open_chat()
     fold = condensed(chat, standin)
-    fold.locator("summary").click()
+    fold.get_by_role("button", name="View").click()
     fold.get_by_text("Record", exact=True).click()
+    expect(fold.get_by_text("Identifier")).to_be_visible()
     chat.button("Undo condensation").click()
     expect(chat.button("Undo condensation")).to_have_count(0)
-    # What was read stays open where it was read.
-    expect(fold.get_by_role("radio", name="Record")).to_be_checked()
-    expect(fold.get_by_text("Identifier")).to_be_visible()
+    # What is undone closes.
+    expect(fold.get_by_text("Identifier")).to_be_hidden()
     chat.button("Redo").click()
     expect(chat.button("Undo condensation")).to_be_visible()
     hides = "2 messages, 1 condensation"
-    rewind(chat, fold, "Rewind to before", hides=hides)
+    rewind(chat, fold, BACK, hides=hides)
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
     chat.button("Undo rewind").dblclick()
     expect(chat.rows("Rewound")).to_contain_text("Undone")
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
     expect(chat.rows("Agent").last).to_be_in_viewport()
     expect(chat.alert).to_have_count(0)
-    rewind(chat, chat.rows("You").last, "Rewind to here", hides="2 messages")
+    rewind(chat, chat.rows("You").last, "Rewind to before this", hides="2 messages")
     standin.reply("A new way.")
     chat.ask("Something new.")
     expect(chat.button("Undo rewind")).to_have_count(0)
     asked = texts(standin.requests[-1].body)
     assert asked[0].startswith(HEADING)
     assert "Which flower?" not in "".join(asked)
-    rewind(chat, fold, "Rewind to before", hides=hides)
+    rewind(chat, fold, BACK, hides=hides)
     expect(chat.button("Undo rewind")).to_be_visible()
     chat.rows("Rewound").last.get_by_text("What was rewound").first.click()
     expect(fold).to_be_visible()
-    expect(chat.button("Rewind to before")).to_have_count(0)
+    expect(fold.get_by_role("button", name="Undo")).to_have_count(0)
     standin.reply("As before.")
     chat.ask("Once more.")
     assert texts(standin.requests[-1].body) == [long(PASSWORD), "Noted.", "Once more."]
@@ -77,7 +79,7 @@ def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     standin.then(Reply("Noted."), summary())
     chat.ask(long(PASSWORD))
     fold = chat.condense()
-    rewind(chat, fold, "Rewind to before", hides="1 condensation")
+    rewind(chat, fold, BACK, hides="1 condensation")
     expect(chat.box).to_be_focused()
     chat.button("Undo rewind").press("Enter")
     expect(chat.button("Undo rewind")).to_have_count(0)

@@ -18,8 +18,17 @@ class Settings:
         self.slider = page.get_by_role("slider", name="Threshold (%)", exact=True)
         self.number = page.get_by_role("spinbutton", name="Threshold (%)", exact=True)
         self.prompt = page.get_by_role("textbox", name="Condensing prompt")
-        self.profile = page.get_by_role("group", name="Claude", exact=True)
+        self.profile = page.get_by_role("group", name=re.compile("^Claude"))
         page.goto("/settings/")
+
+    def open(self, section: str) -> None:
+        """Bring a section into view."""
+        self.page.get_by_role("link", name=section, exact=True).click()
+        expect(self.page.get_by_role("heading", name=section, level=2)).to_be_visible()
+
+    def open_advanced(self) -> None:
+        """Fold out what few people need."""
+        self.page.get_by_text("Advanced", exact=True).click()
 
     def save(self) -> None:
         """Save everything, and see that it was."""
@@ -44,8 +53,8 @@ def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: S
     page.keyboard.press("ArrowRight")
     expect(number).to_have_value("43")
     expect(page.get_by_text("Condenses at 43 % of the window")).to_be_visible()
-    effect = settings_page.profile.get_by_text("(43 % of the window;")
-    expect(effect).to_be_visible()
+    settings_page.open_advanced()
+    expect(settings_page.profile.get_by_text("(43 %")).to_be_visible()
     expect(page.get_by_text("There are unsaved changes.")).to_be_visible()
     page.keyboard.press("End")
     expect(number).to_have_value("100")
@@ -54,8 +63,12 @@ def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: S
     for refused in (False, True):
         number.fill("200")
         if refused:
+            # What is wrong comes into view, and what was typed elsewhere is still there.
+            settings_page.open("Agent and tools")
+            page.get_by_role("spinbutton", name="Steps per turn").fill("41")
             page.get_by_role("button", name="Save").click()
             expect(page.locator(".errorlist")).to_be_visible()
+            expect(page.get_by_label("Steps per turn")).to_have_value("41")
             expect(page.get_by_text("There are unsaved changes.")).to_be_visible()
         box = page.locator(".field", has=number)
         expect(box.get_by_text("Enter a number from 5 to 100.")).to_have_count(1)
@@ -67,10 +80,12 @@ def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: S
 
 def test_leaving_with_changes_asks_and_saving_does_not(open_page: OpenPage) -> None:
     """In the browser's own words."""
-    page = open_page("/settings/", own=True)
+    page = open_page("/settings/agent/", own=True)
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     page.get_by_role("spinbutton", name="Steps per turn").fill("40")
+    page.get_by_role("link", name="Budget").click()
+    page.go_back()
     with page.expect_event("dialog"):
         page.get_by_role("link", name="Profiles").click(no_wait_after=True)
     assert asked == ["beforeunload"]
@@ -83,15 +98,17 @@ def test_leaving_with_changes_asks_and_saving_does_not(open_page: OpenPage) -> N
 def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings) -> None:
     """The page says what each comes to, before it is saved and after."""
     own = settings_page.profile
+    settings_page.open_advanced()
     own.get_by_label("Own value", exact=True).check()
     own.get_by_role("spinbutton", name="Own value for Claude").fill("20")
-    expect(own.get_by_text("(20 % of the window;")).to_be_visible()
+    expect(own.get_by_text("(20 %")).to_be_visible()
     settings_page.save()
-    expect(own.get_by_text("(20 % of the window;")).to_be_visible()
+    expect(own.get_by_text("(20 %")).to_be_visible()
+    expect(own.get_by_text("Profile", exact=True)).to_be_visible()
     settings_page.number.fill("50")
     own.get_by_label("Inherit").check()
     settings_page.save()
-    expect(own.get_by_text("(50 % of the window;")).to_be_visible()
+    expect(own.get_by_text("(50 %")).to_be_visible()
 
 
 def test_how_many_messages_are_kept_is_asked_for_only_where_some_are(
@@ -101,7 +118,7 @@ def test_how_many_messages_are_kept_is_asked_for_only_where_some_are(
     find = settings_page.page.get_by_role
     kept = find("spinbutton", name="Messages to keep")
     expect(kept).to_be_hidden()
-    find("radio", name="Keep recent").check()
+    find("radio", name="Summary + recent messages").check()
     kept.fill("2")
     settings_page.save()
     expect(kept).to_have_value("2")
@@ -110,6 +127,7 @@ def test_how_many_messages_are_kept_is_asked_for_only_where_some_are(
 def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Settings) -> None:
     """The page shows what differs from the default."""
     page, prompt = settings_page.page, settings_page.prompt
+    settings_page.open("Prompts")
     default = prompt.input_value()
     prompt.fill(default + "\nMention every file.")
     page.get_by_text("Changes from the default").first.click()
@@ -122,6 +140,34 @@ def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Set
     page.get_by_role("button", name="Reset to default").click()
     settings_page.save()
     expect(prompt).to_have_value(default)
+
+
+def test_an_example_becomes_the_prompt_of_a_profile(settings_page: Settings) -> None:
+    """It adds to the default, which has the sections; once it is removed, the default holds."""
+    page = settings_page.page
+    settings_page.open("Prompts")
+    default = settings_page.prompt.input_value()
+    page.get_by_role("combobox", name="Start from").select_option("Research")
+    page.get_by_role("button", name="Add a prompt").click()
+    added = page.get_by_role("group", name="New prompt").get_by_label("Text")
+    assert added.input_value().startswith(f"{default}\n\nThe conversation is research.")
+    settings_page.save()
+    page.get_by_label("Prompt of Claude").select_option("Research")
+    settings_page.save()
+    expect(page.get_by_label("Prompt of Claude").locator(":checked")).to_have_text("Research")
+    page.get_by_role("group", name="Research").get_by_label("Remove").check()
+    settings_page.save()
+    expect(page.get_by_label("Prompt of Claude")).to_have_count(0)
+
+
+def test_no_section_has_more_than_250_words_in_view(settings_page: Settings) -> None:
+    """Nor has a hint more than twelve, in what is folded away either."""
+    page = settings_page.page
+    for name in ("General", "Context", "Agent and tools", "Prompts", "Budget", "Account"):
+        settings_page.open(name)
+        assert len(page.locator("main").inner_text().split()) <= 250
+    hints = page.locator("main .hint").all_text_contents()
+    assert [hint for hint in hints if len(hint.split()) > 12] == []
 
 
 def test_a_profile_that_was_removed_is_chosen_nowhere(open_chat: OpenChat, desk: Desk) -> None:

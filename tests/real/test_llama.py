@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts.accounts import probe_profile
+from chatapp.accounts.accounts import provider_to_try
 from chatapp.conversations import conversations
 from chatapp.models import (
     Condensation,
@@ -21,6 +21,7 @@ from chatapp.models import (
     Profile,
     message_store,
 )
+from chatapp.providers.model_servers import probe
 from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
@@ -69,7 +70,7 @@ async def calls_of(conversation: Conversation) -> list[ModelCall]:
 
 async def test_the_server_says_what_it_can_do(profile: Profile) -> None:
     """It streams, tells what it used, and lists its model with the window that it has."""
-    report = await probe_profile(profile)
+    report = await probe(provider_to_try(profile))
     assert (report.failure, report.address, report.key) == ("", True, True)
     assert (report.streaming, report.usage) == (True, True)
     assert report.images is False or profile.provider == "anthropic"

@@ -62,8 +62,9 @@ class Completion:
             yield breakage(broken)
             return
         yield self._delta({"role": "assistant", "content": ""})
-        for group in GROUP.findall(self.reply.thinking):
+        for number, group in enumerate(GROUP.findall(self.reply.thinking)):
             yield self._delta({"reasoning_content": group})
+            yield from after(self.reply, "thinking", number)
         for number, group in enumerate(GROUP.findall(self.reply.text)):
             yield self._delta({"content": group})
             yield from after(self.reply, "text", number)

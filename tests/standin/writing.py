@@ -106,7 +106,8 @@ class Written:
                 for group in GROUP.findall(block["text"]):
                     yield {"type": "text_delta", "text": group}
             case "thinking":
-                yield {"type": "thinking_delta", "thinking": block["thinking"]}
+                for group in GROUP.findall(block["thinking"]):
+                    yield {"type": "thinking_delta", "thinking": group}
                 yield {"type": "signature_delta", "signature": block["signature"]}
             case "compaction":
                 said = {key: block[key] for key in ("content", "encrypted_content")}
@@ -136,7 +137,7 @@ class Written:
 
 def after(reply: Reply, kind: str, number: int) -> Iterator[Event | Gate | Raw | Rest]:
     """Yield what a script says comes after a piece of a block."""
-    if reply.pace and kind == "text":
+    if reply.pace and kind != "tool_use":
         yield Rest(reply.pace)
     if (kind, number) == ("text", 0):
         yield from reply.extra

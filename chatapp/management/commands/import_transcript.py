@@ -6,12 +6,12 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.management import find_user
-from chatapp.models import Source
+from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
-from chatapp.transfer.record_import import load_conversation
+from chatapp.transfer import Unusable
+from chatapp.transfer.record_import import load_conversations
 from chatapp.transfer.transcript_files import digest_of
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
@@ -44,21 +44,31 @@ class Command(BaseCommand):
     ) -> None:
         if not file.exists():
             raise CommandError(f"There is no file {file}.")
-        form = format or recognise(file)
+        try:
+            form = format or recognise(file)
+        except Unusable as reason:
+            raise CommandError(str(reason)) from reason
         if form is None:
             raise CommandError(UNKNOWN)
         source = Source(form=form, name=file.name, digest=digest_of(file))
-        try:
-            made = load_conversation(
-                load_importer(form).read_transcript(file),
-                owner=find_user(user),
-                source=source,
-                title=title or "",
-            )
-        except errors.Refused as reason:
-            self._report(source)
-            raise CommandError(str(reason)) from reason
-        self._report(source)
+        pieces = load_importer(form).read_transcript(file)
+        outcomes = load_conversations(
+            pieces, owner=find_user(user), source=source, title=title or ""
+        )
+        refusal = "There is no conversation in the file."
+        imported = 0
+        for one in outcomes:
+            self._report(one.source)
+            if made := one.conversation:
+                imported += 1
+                self._tell(one.source, made)
+            else:
+                refusal = f"{one.title}: {one.refusal}" if one.title else one.refusal
+                self.stderr.write(refusal)
+        if not imported:
+            raise CommandError(refusal)
+
+    def _tell(self, source: Source, made: Conversation) -> None:
         self.stdout.write(
             f"Imported {source.messages} messages as conversation {made.pk}, "
             f"answered by the profile {made.profile}."

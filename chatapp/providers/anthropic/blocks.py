@@ -23,7 +23,6 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _READ = ("text", "image", "tool_use", "tool_result")
 # The types of what is in beta take as long to import as all others together.
 COMPACTION = ("type", "content", "encrypted_content", "signature", "tool_changes")
-_THINKING = ("thinking", "redacted_thinking")
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 # Older models think between tool calls only where that is asked for.
@@ -58,11 +57,6 @@ def fit(message: condense.Message) -> condense.Message:
         if not malformed and (one := _fitted(data, _sent())):
             kept.append(one)
     return message if kept == sent else message.with_content(condense.content_from_api(kept))
-
-
-def is_thinking(block: condense.Block) -> bool:
-    """Whether a block is reasoning, signed by the model that wrote it."""
-    return isinstance(block, condense.OpaqueBlock) and block.data.get("type") in _THINKING
 
 
 def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
@@ -131,11 +125,5 @@ def beta_headers(model: Model, *others: str) -> dict[str, str]:
 def has_thinking(request: ModelRequest, model: Model) -> bool:
     """Whether a request that is refused for its thinking can be made with less of it."""
     return thinking_parameters(model) != thinking_parameters(model, shown=False) or any(
-        is_thinking(block) for message in request.messages for block in message.blocks
+        condense.is_thinking(block) for message in request.messages for block in message.blocks
     )
-
-
-def without_thinking(message: condense.Message) -> condense.Message:
-    """Return a message without its thinking."""
-    kept = tuple(block for block in message.blocks if not is_thinking(block))
-    return message if len(kept) == len(message.blocks) else message.with_content(kept)

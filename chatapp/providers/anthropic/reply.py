@@ -90,6 +90,8 @@ class Reply(StreamedReply):
                 told.append(events.ToolUseStarted(id_, name))
             case "tool_use", _:
                 raise Undocumented
+            case "thinking" | "redacted_thinking", _:
+                yield events.ThinkingStarted()
             case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}) if text:
                 told.append(events.TextStreamed(text))
         self._blocks[index] = {"type": kind, **block}
@@ -117,7 +119,7 @@ class Reply(StreamedReply):
                 yield events.OutputStreamed(piece)
             case "thinking_delta", "thinking", {"thinking": str(piece)}:
                 self._pieces[index].append(piece)
-                yield events.OutputStreamed(piece)
+                yield events.ThinkingStreamed(piece)
             case "compaction_delta", "compaction", _:
                 # It comes whole.
                 block.update(delta)

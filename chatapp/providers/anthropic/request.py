@@ -16,7 +16,7 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters, without_thinking
+from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
 from chatapp.providers.anthropic.spec import LATE_SYSTEM
 
 COMPACTION_BETA = "compact-2026-09-04"
@@ -101,7 +101,7 @@ class RequestWriter:
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
         fitted = self._fitted.of(request.messages)
         if not thinking or self.model.effort == OFF:
-            fitted = [without_thinking(message) for message in fitted]
+            fitted = [condense.without_thinking(message) for message in fitted]
         if bound_to(request) in self.unsigned:
             fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):

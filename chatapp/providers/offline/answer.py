@@ -15,11 +15,11 @@ ABOUT = (
     "and write filler (“write 2,000 words”), so that you can watch a "
     "conversation being condensed. For real answers, add a profile with an API key in Profiles."
 )
-AGAIN = "I look at which files I have not read yet."
+AGAIN = "Checking what is left to read."
 FOLDED = (
     "My context window filled up while I read. What I had read by then, %s, is hidden from me "
-    "behind a summary, and still there for you: open *Summary* in the fold above to see what I "
-    "know of it now; *Undo condensation* brings it all back."
+    "behind a summary, and still there for you: *View* in the fold above shows what I know of it "
+    "now, and *Undo* brings it all back."
 )
 LIST, READ = "list_files", "read_file"
 USER, SUMMARY = "You", "Summary"

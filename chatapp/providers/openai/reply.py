@@ -155,12 +155,17 @@ class Reply(StreamedReply):
         if not isinstance(last, _Text) or last.kind != kind:
             last = _Text(kind)
             self._written.append(last)
+        goes_on = any(map(str.strip, last.pieces))
         last.pieces.append(text)
         if kind == "text":
             self.shown = True
             yield events.TextStreamed(text)
-        else:
-            yield events.OutputStreamed(text)
+        elif goes_on:
+            yield events.ThinkingStreamed(text)
+        elif text.strip():
+            # Blank thinking is none.
+            yield events.ThinkingStarted()
+            yield events.ThinkingStreamed("".join(last.pieces).lstrip("\n"))
 
     def _call(self, said: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name once, its arguments piece by piece."""

@@ -206,7 +206,8 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
     stage = Stage(
         [
             events.UsageReported(condense.Usage(input=10, output=1)),
-            events.OutputStreamed("Let me think. "),
+            events.ThinkingStarted(),
+            events.ThinkingStreamed("Let me think. "),
             events.TextStreamed("Half a sen"),
             RuntimeError(),
         ]
@@ -217,7 +218,7 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
     record = stage.journal.calls[0]
     assert (record.is_whole, record.error) == (False, "RuntimeError")
     assert all(words in record.draft.written for words in ("Let me think.", "Half a sen"))
-    assert not stage.audience.of(events.OutputStreamed)
+    assert stage.audience.of(events.ThinkingStreamed)
 
 
 async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:

@@ -49,7 +49,7 @@ def test_the_row_says_how_many_facts_were_kept(
 ) -> None:
     """Kind by kind, the worst first, and in each what is lost first."""
     row = row_of(conversation)
-    assert row.facts_kept == "Kept 1 of 3 facts"
+    assert row.facts_kept == "1 of 3 facts kept"
     names, commands = row.facts
     assert [fact.text for fact in commands.facts] == ["make deploy", "make lint"]
     assert (names.kept, names.facts[0].state) == (0, "recoverable")
@@ -64,7 +64,7 @@ def test_what_is_only_mentioned_is_not_called_kept(
     attempt.receipt = condense.Receipt((*attempt.receipt.findings, *mentioned))
     attempt.save()
     row = row_of(conversation)
-    assert row.facts_kept == "Kept 1 of 5 facts, mentioned 2"
+    assert row.facts_kept == "1 of 5 facts kept, 2 mentioned"
     assert [one.percent for one in row.facts if one.kept == 0] == [66]
 
 
@@ -83,13 +83,13 @@ def test_a_missing_fact_is_put_back_with_one_click(
     """As a message that the model reads, once."""
     client.force_login(alice)
     page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
-    assert page.count("Put back: ") == 1
+    assert page.count("Restore: ") == 1
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     client.post(address, {"fact": "1"})
     newest = message_store.read_effective(conversation.pk)[-1]
     assert newest.role == "user"
     assert newest.text.endswith("make deploy")
-    assert row_of(conversation).facts_kept == "Kept 2 of 3 facts"
+    assert row_of(conversation).facts_kept == "2 of 3 facts kept"
     attempt.refresh_from_db()
     count = len(message_store.read_effective(conversation.pk))
     undo.put_back(condensation=attempt, index=1)

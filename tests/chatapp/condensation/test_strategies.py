@@ -83,7 +83,7 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     An empty field keeps what was stored.
     """
     shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
-    assert "last 20 messages" in shown
+    assert "Last messages" in shown
     assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", messages_kept=7)
@@ -123,6 +123,74 @@ def test_a_strategy_of_the_servers_own_can_be_chosen(alice: User) -> None:
         assert rungs(alice, strategy=path)[0] == "keep_recent"
     form = PreferencesForm({"strategy": "os.system"}, instance=accounts.preferences_of(alice))
     assert "strategy" in form.errors
+
+
+def save(browser: Client, **sent: Any) -> None:
+    """Save settings on their page."""
+    answer = browser.post(reverse("settings"), {"threshold": 80, "step_limit": 9, **sent})
+    assert answer.status_code == 302, answer.context["form"].errors
+
+
+def long_conversation(owner: User, standin: Standin, **limits: int) -> Conversation:
+    """Return a conversation of 30 messages, which take 300 tokens each."""
+    conversation = converse(owner, standin, **limits)
+    for number in range(30):
+        role: Any = "user" if number % 2 == 0 else "assistant"
+        text = f"Message {number} is about topic {number}. " * 30
+        message_store.append_message(conversation.pk, condense.Message(role, text), tokens=300)
+    return conversation
+
+
+@pytest.fixture(params=["", "on"])
+def full(request: pytest.FixtureRequest, browser: Client, standin: Standin) -> Conversation:
+    """A conversation too long for its window, whose owner may want its turns to stop."""
+    owner = User.objects.get()
+    save(browser, truncated_percent=90, **({"stop_when_full": "on"} if request.param else {}))
+    return long_conversation(owner, standin, context_window=6_000)
+
+
+async def test_a_full_window_is_truncated_unless_its_owner_wants_an_error(
+    full: Conversation, alice: User, standin: Standin
+) -> None:
+    """The share to hide is the owner's as well."""
+    async with open_page(full, alice) as page:
+        await page.say("And now?")
+        await page.until_idle()
+    stops = (await Preferences.objects.aget()).stop_when_full
+    turn = await full.turns.alatest("started_at")
+    assert (len(standin.requests), "truncation is off" in turn.error) == (not stops, stops)
+    cut = [one async for one in Condensation.objects.filter(kind="truncated")]
+    assert [one.messages_hidden > 20 for one in cut] == ([] if stops else [True])
+
+
+@pytest.fixture
+def prompted(browser: Client, alice: User, standin: Standin) -> Conversation:
+    """A conversation whose profile has a prompt of its own, and no summary carries facts."""
+    conversation = long_conversation(alice, standin)
+    new = {"prompts-TOTAL_FORMS": 1, "prompts-INITIAL_FORMS": 0, "prompts-0-name": "Code"}
+    save(browser, **new, **{"prompts-0-text": "Name every file."}, check_summaries="false")
+    prefix = f"profile-{conversation.profile_id}"
+    named = alice.condensing_prompts.get().pk
+    chosen = {f"{prefix}-mode": "inherit", f"{prefix}-condensing_prompt": named}
+    save(browser, **chosen, attach_ledger="false", last_messages=7)
+    return conversation
+
+
+async def test_a_profiles_prompt_asks_for_its_summaries(
+    prompted: Conversation, alice: User, standin: Standin
+) -> None:
+    """And what its owner switched off is not beside them; what was not sent stays as it was."""
+    standin.reply("<summary>All of it.</summary>")
+    async with open_page(prompted, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    attempt = await Condensation.objects.select_related("message").aget()
+    (asked,) = standin.requests
+    assert "Name every file." in str(asked.body["messages"][-1])
+    assert (attempt.status, attempt.prompt) == ("succeeded", "Name every file.")
+    assert "Message 3 is" not in str(attempt.message and attempt.message.content)
+    stored = await Preferences.objects.aget()
+    assert (stored.last_messages, stored.attach_files, stored.check_summaries) == (7, True, False)
 
 
 async def test_superseded_output_is_one_line_in_the_next_request(

@@ -16,7 +16,7 @@ from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 
-SENTENCE = "Condenses at 10,400 tokens (65 % of the window; 5,600 kept free)"
+SENTENCE = "Condenses at 10,400 tokens (65 %)"
 
 
 def budget(threshold: float = 100) -> condense.Budget:
@@ -30,7 +30,7 @@ def test_where_a_request_would_be_too_long_decides_unless_the_threshold_is_lower
     assert whole.at == int(budget().allowed)
     assert CondensingPoint.of_budget(budget(30), automatic=True).at == 4_800
     assert str(CondensingPoint.of_budget(budget(30), automatic=True)) == (
-        "Condenses at 4,800 tokens (30 % of the window; 11,200 kept free)"
+        "Condenses at 4,800 tokens (30 %)"
     )
 
 
@@ -92,6 +92,11 @@ def grow_with_the_talk(wanted: condense.Configuration) -> condense.Configuration
     return replace(wanted, thresholds=(condense.Adaptive(turns=2), *wanted.thresholds))
 
 
+def start_early(wanted: condense.Configuration) -> condense.Configuration:
+    """Change the configuration to one percentage for everybody."""
+    return replace(wanted, thresholds=(condense.Fixed(20),))
+
+
 def test_the_server_may_have_thresholds_of_its_own(
     settings: Settings, conversation: Conversation
 ) -> None:
@@ -108,3 +113,7 @@ def test_the_server_may_have_thresholds_of_its_own(
     size = condense.TokenCount(5_000)
     early = state_of(terms, history, size).condenses_at
     assert early < state_of(terms, (), size).condenses_at
+    assert state_of(terms, history, size).source == "Adapted"
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.start_early"
+    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
+    assert state_of(terms, history, size).source == "Operator"

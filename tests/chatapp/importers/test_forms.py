@@ -16,7 +16,8 @@ from chatapp import errors, importers
 from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
-from chatapp.transfer.record_import import load_conversation
+from chatapp.transfer.record_import import load_conversation, load_conversations
+from tests.chatapp.importers.test_chat_exports import CHATGPT, CLAUDE, LIBRE, WEBUI
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {
@@ -341,6 +342,10 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "codex": ROLLOUT,
     "roo_code": HISTORY,
     "messages": CHAT,
+    "chatgpt": CHATGPT,
+    "claude_ai": CLAUDE,
+    "open_webui": WEBUI,
+    "librechat": [LIBRE],
 }
 
 
@@ -358,13 +363,11 @@ def test_no_value_anywhere_breaks_an_import(
     items = json.loads(json.dumps(FORMS[form]))
     spoil(data.draw(st.sampled_from(items)), data)
     whole = lines(items) if form in {"claude_code", "codex"} else json.dumps(items).encode()
-    path = write(tmp_path, "a", whole)
+    path = write(tmp_path, "a", json.dumps(items[0]).encode() if form == "librechat" else whole)
     importers.recognise(path)
     pieces = importers.load_importer(form).read_transcript(path)
-    try:
-        load_conversation(pieces, owner=alice, source=Source(form=form))
-    except errors.Refused:
-        return
+    outcomes = [*load_conversations(pieces, owner=alice, source=Source(form=form))]
+    assert all(one.conversation or one.refusal for one in outcomes)
 
 
 def spoil(item: dict[str, Any], data: st.DataObject) -> None:

@@ -123,7 +123,6 @@ class Street:
             turn="",
             status=str(self.sent),
             articles=(),
-            streamed=None,
             panel={},
         )
 

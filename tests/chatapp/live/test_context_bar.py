@@ -48,9 +48,7 @@ def test_it_says_where_condensing_starts(
     profile.save()
     state = state_of(conversation, **wishes)
     assert state.condenses_at == at
-    assert (
-        f"{at:,} tokens ({at // 1_000} % of the window; {WINDOW - at:,} kept free)" in state.reason
-    )
+    assert f"{at:,} tokens ({at // 1_000} %)" in state.reason
 
 
 def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile, say: Say) -> None:
@@ -70,11 +68,11 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     say("assistant", "Hello", tokens=10)
     near = state_of(conversation, threshold=50)
     assert near.due
-    assert near.due.words == f"Condenses in about {50_000 - near.used:,} tokens."
+    assert near.due.words == f"Almost full: condenses in about {50_000 - near.used:,} tokens."
     assert state_of(conversation, threshold=60).due is None
     over = state_of(conversation, threshold=30).due
     assert over
-    assert (over.words, over.may_wait) == ("Condenses before the model is asked next.", True)
+    assert (over.words, over.may_wait) == ("Will condense before your next message.", True)
     message_store.put_off(conversation, True)
     put_off = state_of(conversation).due
     assert put_off
@@ -83,7 +81,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     say("user", "More", tokens=30_000)
     cut = state_of(conversation, auto_condense=False).due
     assert cut
-    assert "the oldest messages are hidden without a summary" in cut.words
+    assert "the oldest messages are hidden, unsummarised" in cut.words
 
 
 def test_its_parts_add_up_to_what_is_used(

@@ -25,12 +25,12 @@ def test_before_anything_was_answered_there_is_nothing_to_condense() -> None:
     for history in ([], [say("user")]):
         found = forecast(history)
         assert not found.words
-        assert found.nothing.startswith("There is nothing to condense yet")
+        assert found.nothing.startswith("Nothing to condense yet")
 
 
 def test_a_summary_alone_is_not_condensed_again() -> None:
     """Until something was said after it; the summary is hidden with it."""
     summary = say("user", tags=SUMMARY)
-    assert forecast([summary]).nothing.startswith("Too little was said since")
+    assert forecast([summary]).nothing == "Nothing new to condense yet."
     found = forecast([summary, say("user"), say("assistant")])
     assert (found.words, found.nothing) == ("2 messages, 1 condensation", "")

@@ -81,7 +81,6 @@ def test_a_snapshot_that_does_not_fit_has_the_page_fetch_its_rows() -> None:
             turn="b",
             status="Writing…",
             articles=[("message-1", "x" * 2_000_000)],
-            streamed=None,
             panel=panel,
         )
     )

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from chatapp.markdown import render_markdown
-from chatapp.markdown.code_colors import MAX_CODE
 from tests.growth import assert_cheap
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
@@ -57,7 +56,7 @@ BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "p
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong"}
 LINKS = {"href", "title", "target", "rel", "data-place"}
-ALLOWED_ATTRIBUTES = LINKS | {"class", "data-language", "start"}
+ALLOWED_ATTRIBUTES = LINKS | {"class", "data-language", "data-lines", "start"}
 
 
 @pytest.mark.parametrize("text", ATTACKS)
@@ -113,7 +112,7 @@ def test_code_carries_its_language_and_its_colours() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["\n\n  x = '<b>'\n\n", "a\té 漢 🎉", "x" * 3000, "'unclosed"],
+    ["\n\n  x = '<b>'\n\n", "a\té 漢 🎉", "x" * 3000, "'unclosed", "'a\n\nb\n" * 3000],
 )
 @pytest.mark.parametrize("language", ["", "python", "no-such-language"])
 def test_highlighting_keeps_every_character(code: str, language: str) -> None:
@@ -130,14 +129,21 @@ def test_highlighting_keeps_every_character(code: str, language: str) -> None:
     [
         "```\nif x: pass\n```",
         "```klingon\nif x: pass\n```",
-        "```python\n" + "x = 1\n" * (MAX_CODE // 6 + 1) + "```",
         "```python\nx = [" + "1, " * 1000 + "]\n```",
     ],
-    ids=["none", "unknown", "long", "wide"],
+    ids=["none", "unknown", "wide"],
 )
-def test_code_of_no_known_language_or_of_great_size_is_plain(text: str) -> None:
+def test_code_of_no_known_language_or_in_very_long_lines_is_plain(text: str) -> None:
     """No language is guessed, and some lexers need time that grows faster than the text."""
     assert "<span" not in render_markdown(text)
+
+
+def test_long_code_is_in_colour_to_its_end() -> None:
+    """Also around a line that is too long, and it says how many lines it has."""
+    code = "if x: pass\n" * 3_000
+    html = render_markdown(f"```python\n{code}{'x' * 3_000}\n{code}```")
+    assert html.count('<span class="k">if</span>') == 6_000
+    assert ' data-lines="6001">' in html
 
 
 def test_tables_tasks_and_struck_text_are_known() -> None:
@@ -170,8 +176,7 @@ def test_code_that_takes_long_to_colour_stays_plain() -> None:
     ordinary = "The `quick` **brown** fox.\n\n" * 700
     text = f"```java\n{code}```"
     assert_cheap(lambda: render_markdown(text), lambda: render_markdown(ordinary), 100, "java")
-    html = render_markdown(text)
-    assert html.endswith(f"<pre><code>{code}</code></pre></div>\n")
+    assert "<span class" not in render_markdown(text).replace('<span class="part">', "")
 
 
 def test_a_table_scrolls_in_a_box_of_its_own() -> None:

@@ -25,6 +25,7 @@ from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
     Checkpoint,
+    CondensingPrompt,
     Conversation,
     McpServer,
     Message,
@@ -60,6 +61,7 @@ def fill(conversation: Conversation) -> None:
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")
     Checkpoint.objects.create(turn=turn, seq=1, name="a" * 40)
     QueuedMessage.objects.create(conversation=conversation, nonce=uuid.uuid4(), text="Later.")
+    CondensingPrompt.objects.create(owner=owner, name="Code", text="Name every file.")
     SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
     Source.objects.create(conversation=conversation, form="palimpsest")

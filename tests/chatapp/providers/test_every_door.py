@@ -93,7 +93,7 @@ async def test_thinking_is_told_from_text(provider: Provider, standin: Standin) 
     assert isinstance(thought, condense.OpaqueBlock)
     assert (thought.data["type"], thought.data["thinking"]) == ("thinking", "Hm. Well.")
     assert text == condense.TextBlock("So.")
-    unseen = [one.text for one in heard if isinstance(one, events.OutputStreamed)]
+    unseen = [one.text for one in heard if isinstance(one, events.ThinkingStreamed)]
     assert "".join(unseen) == "Hm. Well."
     await reply(provider, request("Why?", assistant(*last.content), "Go on"))
     assert standin.problems == []

@@ -147,7 +147,8 @@ def test_reasoning_is_thinking(name: str) -> None:
     )
     thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
     assert whole.content == (thought, condense.TextBlock("So."))
-    assert told[1:3] == [events.OutputStreamed("Hm. "), events.OutputStreamed("Well.")]
+    thoughts = [events.ThinkingStreamed("Hm. "), events.ThinkingStreamed("Well.")]
+    assert told[1:4] == [events.ThinkingStarted(), *thoughts]
 
 
 def test_content_in_parts_is_read() -> None:

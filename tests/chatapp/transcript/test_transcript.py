@@ -23,6 +23,7 @@ from chatapp.models import (
 from chatapp.transcript import row_builder, row_pages
 from chatapp.transcript.message_parts import NotePart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
+from chatapp.transcript.thoughts import ThoughtPart
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
@@ -160,7 +161,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
     (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
-    assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
+    assert row.parts == (NotePart("Image"), ThoughtPart("Hm."), NotePart("X y"))
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
@@ -201,24 +202,27 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
 
 
-def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
+def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     conversation: Conversation, say: Say
 ) -> None:
-    """Here: half of the messages were truncated instead."""
+    """Here: the ledger stands for a summary that was refused; while that is made nothing shows."""
     talk(say, 2)
     failed = record_for(conversation, say("user", "third"))
-    failed.status, failed.message, failed.error = Condensation.Status.FAILED, None, "No luck."
-    failed.fell_back_to = "sliding_window"
+    failed.status, failed.message, failed.cost = Condensation.Status.FAILED, None, Decimal("0.02")
+    failed.error, failed.fell_back_to = "The summary was rejected: It has 1 of 9 sections", "ledger"
+    failed.at_seq = 3
     failed.save()
-    truncated = record_for(conversation, Message.objects.get(seq=1))
-    truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq
-    truncated.messages_hidden = 1_200
-    truncated.save()
-    kinds = [type(row) for row in row_pages.page(conversation).rows]
-    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow]
-    row = row_pages.page(conversation).rows[2]
-    assert isinstance(row, FailureRow)
-    assert row.instead == "Truncated instead: 1,200 messages hidden."
+    assert isinstance(row_pages.page(conversation).rows[-1], FailureRow)
+    record = record_for(conversation, summarise(conversation))
+    made = Condensation.objects.filter(pk=record.pk)
+    made.change(at_seq=failed.at_seq, status=Condensation.Status.RUNNING, message=None)
+    assert {type(row) for row in row_pages.page(conversation).rows} == {MessageRow}
+    made.change(status=Condensation.Status.SUCCEEDED, message=record.message, cost=Decimal(0))
+    *rows, fold = row_pages.page(conversation).rows
+    assert {type(row) for row in rows} == {MessageRow}
+    assert isinstance(fold, CondensationRow)
+    assert (fold.how, fold.cost) == ("without a model (the summary was incomplete)", failed.cost)
+    assert [one.attempt for one in fold.replaced] == [failed]
 
 
 def fail(conversation: Conversation) -> None:

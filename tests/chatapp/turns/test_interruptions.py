@@ -142,7 +142,7 @@ def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversat
     assert call.tokens_output > 6
     assert len(call.draft) > written
     thought, words, half = shown(conversation)
-    assert (thought, words) == (("Thinking", THOUGHT["text"]), ("", ""))
+    assert (thought, words) == (("", THOUGHT["text"]), ("", ""))
     assert half == ("A call of read_file was being written; it never ran.", HALF_A_CALL["text"])
 
 

@@ -104,7 +104,7 @@ def test_a_truncation_has_no_generation(
     made = truncated(conversation, say("user", "Begin"), "Hidden.")
     attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
     page = page_of(browser, attempt)
-    words = ("No summary stands for what was hidden.", "Begin", "Generation")
+    words = ("Nothing stands in place of the hidden messages.", "Begin", "Generation")
     assert [one in page for one in words] == [True, True, False]
 
 

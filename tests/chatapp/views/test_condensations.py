@@ -126,7 +126,7 @@ def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     attempt(conversation, message=made, messages_hidden=3, strategy="ledger", trigger="auto")
     attempt(conversation, **failed)
     later, _made, first = lines(browser)
-    assert "No answer. Condensed instead (ledger, without a model): 3 messages hidden." in first
+    assert "No answer. Condensed instead (key facts only): 3 messages hidden." in first
     assert "No answer. Nothing was changed." in later
 
 

@@ -91,56 +91,117 @@ def test_a_stored_key_is_tried_and_not_shown(
     anthropic_standin.requests.clear()
 
 
+def connect(browser: Client, **sent: str) -> str:
+    """Return what the first page shows once its form was sent."""
+    return browser.post(reverse("connect"), sent, headers={"HX-Request": "true"}).text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_cannot_be_called_is_neither_tried_nor_used(
-    browser: Client, owner: User, runs: list[int], settings: LazySettings
+    browser: Client, owner: User, settings: LazySettings
 ) -> None:
-    """The server's network is no place for a user's address; an offer is no way to add one."""
-    headers = {"HX-Request": "true"}
-    sent = {"url": "http://192.168.0.1/v1"}
-    assert browser.post(reverse("use_local_server"), sent, headers=headers).status_code == 422
+    """The server's network is no place for a user's address; what is missing is asked for."""
     settings.ALLOW_PRIVATE_ADDRESSES = False
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
+    headers = {"HX-Request": "true"}
     assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
+    address = "http://192.168.0.1/v1"
+    assert "operator has not allowed" in connect(browser, to="elsewhere", address=address)
+    assert "Enter an address." in connect(browser, to="elsewhere", key="sk-a")
+    assert "Enter a key." in connect(browser, to="anthropic")
+    assert "errorlist" in connect(browser, to="nobody", key="sk-a")
     assert not Profile.objects.filter(provider="openai").exists()
 
 
+MODELS = [{"id": "small", "max_model_len": 16_384}, {"id": "mystery"}]
+
+
 @pytest.mark.django_db(transaction=True)
-def test_a_model_on_this_machine_is_offered_once(
-    browser: Client, owner: User, runs: list[int]
+def test_an_address_and_a_key_are_enough_to_connect_a_model(
+    browser: Client, owner: User, anthropic_standin: Standin
 ) -> None:
-    """One click makes it the one that answers."""
-    assert reverse("look_around") in browser.get(reverse("conversations")).content.decode()
-    offer = browser.post(reverse("look_around")).content.decode()
-    assert "Use Ollama" in offer
-    assert "llama&lt;3" in offer
-    assert reverse("look_around") not in browser.get(reverse("conversations")).content.decode()
-    assert browser.post(reverse("look_around")).content == b""
-    assert len(runs) == 1
-    browser.post(reverse("use_local_server"), {"url": OLLAMA.url})
+    """The key is tested, the models are offered, and the first one becomes the default."""
+    anthropic_standin.key = "sk-right"
+    anthropic_standin.served["/v1/models"] = {"data": MODELS}
+    # Whoever leaves the end of the address away is understood.
+    sent = {"to": "elsewhere", "address": anthropic_standin.url}
+    assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
+    assert 'value="mystery"' in connect(browser, **sent, key="sk-right")
+    page = connect(browser, **sent, key="sk-right", model="mystery")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
-    assert (profile.name, profile.provider, profile.model) == ("Ollama", "openai", "llama<3")
-    assert (profile.base_url, profile.context_window) == (OLLAMA.url, 16_384)
-    assert profile.key_source == "not needed"
+    assert (profile.model, profile.context_window, profile.read_key()) == (
+        "mystery",
+        32_000,
+        "sk-right",
+    )
+    assert ("a safe guess" in page, "sk-right" in page) == (True, False)
+    assert f'<option value="{profile.pk}" selected' in page
+    home = browser.get(reverse("conversations")).text
+    assert "Connect a model" not in home
+    # Another profile than the default can be chosen for a conversation.
+    (offline,) = re.findall(r'<option value="(\d+)">Offline', home)
+    chosen = browser.post(reverse("new_conversation"), {"profile": offline}, follow=True)
+    assert chosen.context["conversation"].profile.name == "Offline"
+    anthropic_standin.requests.clear()
 
 
-@pytest.mark.parametrize("reason", ["not alone", "not allowed", "has a key", "no owner"])
+@pytest.mark.parametrize(("model", "window"), [("small", "16,384"), ("mystery", "32,000")])
+@pytest.mark.django_db(transaction=True)
+def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
+    browser: Client, owner: User, anthropic_standin: Standin, model: str, window: str
+) -> None:
+    """A wrong field beside it sends the key back sealed, for the same user only."""
+    anthropic_standin.key = "sk-typed-0123456789"
+    anthropic_standin.served["/v1/models"] = {"data": MODELS}
+    sent = form(anthropic_standin, name="N", model=model, max_output="")
+    wrong = {**sent, "price_input": "-1", "key": anthropic_standin.key}
+    page = browser.post(reverse("new_profile"), wrong).text
+    assert "This field is required" not in page
+    assert "sk-typed" not in page
+    (sealed,) = re.findall('name="sealed_key" value="([^"]+)"', page)
+    page = browser.post(reverse("new_profile"), {**sent, "sealed_key": sealed}, follow=True).text
+    assert f"{window} tokens" in page
+    profile = Profile.objects.get(name="N")
+    assert profile.read_key() == anthropic_standin.key
+    assert ("a safe guess" in page) == profile.has_safe_limits == (model == "mystery")
+    assert accounts.preferences_of(owner).default_profile == profile
+    bob = Client()
+    bob.force_login(User.objects.create_user("bob"))
+    page = bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed}).text
+    assert "Enter the key again." in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_on_this_machine_is_offered(
+    browser: Client, owner: User, runs: list[int], anthropic_standin: Standin
+) -> None:
+    """Until one is connected, and nobody else is offered it."""
+    assert reverse("look_around") in browser.get(reverse("conversations")).text
+    offer = browser.post(reverse("look_around")).text
+    assert "Use Ollama" in offer
+    assert "llama&lt;3" in offer
+    anthropic_standin.served["/v1/models"] = {"data": [{"id": "llama<3"}]}
+    connect(browser, to="elsewhere", address=f"{anthropic_standin.url}/v1", model="llama<3")
+    profile = accounts.preferences_of(owner).default_profile
+    assert profile
+    assert (profile.model, profile.key_source) == ("llama<3", "not needed")
+    assert reverse("look_around") not in browser.get(reverse("conversations")).text
+
+
+@pytest.mark.parametrize("reason", ["not alone", "not allowed", "no owner"])
 @pytest.mark.django_db(transaction=True)
 def test_this_machine_is_only_looked_at_for_its_owner(
     browser: Client, owner: User, runs: list[int], settings: LazySettings, reason: str
 ) -> None:
-    """And where there is no better model yet."""
+    """Nobody else calls what runs there."""
     match reason:
         case "not alone":
             User.objects.create_user("bob")
         case "not allowed":
             settings.ALLOW_PRIVATE_ADDRESSES = False
-        case "has a key":
-            limits = {"context_window": 9_000, "max_output": 9}
-            Profile.objects.create(owner=owner, name="C", provider="anthropic", **limits)
         case "no owner":
             User.objects.update(is_superuser=False)
-    assert reverse("look_around") not in browser.get(reverse("conversations")).content.decode()
-    assert browser.post(reverse("look_around")).content == b""
+    assert reverse("look_around") not in browser.get(reverse("conversations")).text
+    assert browser.post(reverse("look_around")).text.strip() == ""
     assert runs == []

@@ -29,9 +29,9 @@ KEYS = (
     *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),
     *("model", "base_url", "context_window", "max_output", "price_input", "price_output"),
     *("price_cache_read", "price_cache_write", "mode", "own_threshold", "key", "remove_key"),
-    "adaptive",
+    *("adaptive", "truncated_percent", "last_messages", "check_summaries"),
     *("commands-TOTAL_FORMS", "commands-INITIAL_FORMS", "commands-0-id", "commands-0-DELETE"),
-    *("commands-0-name", "commands-0-text"),
+    *("commands-0-name", "commands-0-text", "prompts-TOTAL_FORMS", "profile-1-condensing_prompt"),
     *("profile-1-mode", "profile-1-own_threshold", "profile-99999999999999999999-mode"),
 )
 SOMEBODY = uuid.UUID(int=7)

@@ -6,7 +6,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import pytest
 from django.conf import settings
@@ -45,11 +45,15 @@ def wait_for_imports() -> None:
 def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     browser: Client, alice: User, bob: User
 ) -> None:
-    """And what of it could not be used; somebody else is told nothing of it."""
+    """It opens at once; a click away is what could not be used, for nobody else."""
     answer = send(browser, ("talk.json", [*TALK, {"role": "system", "content": "x"}]))
     page = browser.get(answer["Location"], follow=True).text
     made = Conversation.objects.get(owner=alice)
     assert (made.title, made.last_seq) == ("talk", 2)
+    assert "2 messages from “talk.json”. 1 item could not be used." in page
+    details = reverse("source", args=[made.pk])
+    assert details in page
+    page = browser.get(details).text
     assert "2 messages from “talk.json”." in page
     assert "What could not be used" in page
     assert "A system message is used at the beginning only" in page
@@ -66,7 +70,7 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
 def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     browser: Client, alice: User
 ) -> None:
-    """The fragment asks to be asked for anew; at the end it leads to the report."""
+    """The fragment asks to be asked for anew; at the end it leads to what was made."""
     job = import_jobs.Job(alice, None, messages=1_234)  # type: ignore[arg-type]
     import_jobs._JOBS[job.pk] = job
     address = reverse("import_job", args=[job.pk])
@@ -80,18 +84,21 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     answer = send(browser, ("talk.json", TALK))
     over = browser.get(answer["Location"], headers={"HX-Request": "true"})
     made = Conversation.objects.get(owner=alice)
-    assert over["HX-Redirect"] == reverse("source", args=[made.pk])
-    assert "Everything was used." in browser.get(over["HX-Redirect"]).text
+    assert over["HX-Redirect"] == reverse("chat", args=[made.pk])
+    assert "Everything was used." in browser.get(reverse("source", args=[made.pk])).text
 
 
 UNKNOWN = "This is no file of a form that is known here."
 CUT = b'{"format":"palimpsest conversation 1","messages":[{'
 
 
-def zipped() -> bytes:
-    """Return an archive whose file would lie elsewhere."""
+def zipped(listed: int = 0) -> bytes:
+    """Return an archive whose file would lie elsewhere, and more than its list can be long."""
     packed = BytesIO()
     with ZipFile(packed, "w") as archive:
+        for number in range(listed):
+            (one := ZipInfo(f"{number}.json")).comment = b" " * 65_000
+            archive.writestr(one, b"")
         archive.writestr("../../api_conversation_history.json", json.dumps(TALK))
     return packed.getvalue()
 
@@ -110,8 +117,9 @@ def zipped() -> bytes:
         ([], ["Choose a file first."]),
         ([("a.json", TALK), ("a.json", TALK)], ["Import them one by one."]),
         ([("task.zip", zipped())], ["Unpack it"]),
+        ([("many.zip", zipped(listed=70))], ["The archive holds too many files."]),
     ],
-    ids=map(str, range(9)),
+    ids=map(str, range(10)),
 )
 def test_what_can_t_be_imported_is_refused_in_words(
     browser: Client, files: list[tuple[str, Any]], said: list[str]

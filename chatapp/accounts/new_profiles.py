@@ -1,0 +1,120 @@
+"""New profiles: a model is connected, and what nobody typed of it is looked up."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.accounts import accounts
+from chatapp.models import Profile
+from chatapp.models.errors import DecryptionFailed
+from chatapp.providers.model_servers import Report, list_models, probe
+from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
+
+LEAST_WINDOW = 1_000
+# Characters; a number may follow.
+LONGEST_NAME = 70
+# Seconds for a list of models that is only nice to have.
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of connecting a model: its profile, or why there is none, and a choice."""
+
+    profile: Profile | None = None
+    problem: str = ""
+    asks_model: bool = False
+    models: Sequence[ListedModel] = ()
+
+
+def connect(profile: Profile) -> Outcome:
+    """Store a profile whose server answers; its model is the usual one unless it names another.
+
+    A key is tested by a short request. Without a key it is enough that the server lists its models.
+    """
+    report = asyncio.run(_reach(profile))
+    if report.key is False:
+        return Outcome(problem=_("The provider did not accept this key. Check it and try again."))
+    if not report.address:
+        return Outcome(problem=report.failure)
+    usual = _usual_model(profile, report.models)
+    choice = Outcome(asks_model=not usual, models=() if usual else report.models)
+    profile.model = profile.model or usual
+    if not profile.model:
+        return choice
+    _complete(profile, report.find_model(profile.model))
+    if profile.has_key or not report.listing:
+        tried = asyncio.run(probe(accounts.provider_to_try(profile)))
+        if tried.failure:
+            return replace(choice, problem=tried.failure)
+        profile.text_only = tried.images is False
+    known = profile.spec.find_model(profile.model)
+    name = known.name if known else profile.model
+    profile.name = accounts.free_name(profile.owner, name[:LONGEST_NAME])
+    store_profile(profile)
+    return Outcome(profile)
+
+
+@transaction.atomic
+def store_profile(profile: Profile) -> None:
+    """Store a profile; the first one beside the built-in sample becomes the default."""
+    others = profile.owner.profiles.exclude(pk=profile.pk)
+    is_first = not profile.pk and not any(one.spec.needs_key for one in others)
+    profile.save()
+    if is_first:
+        preferences = accounts.preferences_of(profile.owner)
+        preferences.default_profile = profile
+        preferences.save(update_fields=["default_profile"])
+
+
+def look_up_limits(profile: Profile) -> None:
+    """Fill in the limits that nobody typed; the server of a model that is unknown here is asked."""
+    if profile.context_window and profile.max_output:
+        return
+    listed = None
+    profile.context_window = profile.context_window or 0
+    profile.max_output = profile.max_output or 0
+    if profile.spec.find_model(profile.model) is None:
+        with suppress(TimeoutError, DecryptionFailed):
+            listing = list_models(accounts.provider_to_try(profile))
+            listed = asyncio.run(asyncio.wait_for(listing, PATIENCE)).find_model(profile.model)
+    _complete(profile, listed)
+
+
+def _complete(profile: Profile, listed: ListedModel | None) -> None:
+    """Fill in what is missing: as the server says, as it is known here, or a safe guess."""
+    for model in (listed, profile.spec.find_model(profile.model)):
+        for name, value in (model.figures if model else {}).items():
+            if not getattr(profile, name):
+                setattr(profile, name, value)
+    if not profile.context_window:
+        profile.context_window = SAFE_WINDOW
+        profile.max_output = profile.max_output or SAFE_OUTPUT
+    profile.context_window = max(profile.context_window, LEAST_WINDOW)
+    profile.max_output = profile.max_output or condense.output_limit(profile.context_window)
+
+
+async def _reach(profile: Profile) -> Report:
+    """Return what a server lists; where an address leads to no list, ``/v1`` may be missing."""
+    report = await list_models(accounts.provider_to_try(profile))
+    given = profile.base_url
+    if given and report.address and not report.models and not given.endswith("/v1"):
+        profile.base_url = f"{given.rstrip('/')}/v1"
+        at_v1 = await list_models(accounts.provider_to_try(profile))
+        if at_v1.models or at_v1.key is False:
+            return at_v1
+        profile.base_url = given
+    return report
+
+
+def _usual_model(profile: Profile, listed: Sequence[ListedModel]) -> str:
+    """Return the model to begin with: the provider's own newest, or the only one at an address."""
+    names = [one.id for one in listed]
+    known = [] if profile.base_url else [one.id for one in profile.spec.models]
+    usual = [one for one in known if one in names or not names]
+    return usual[0] if usual else names[0] if len(names) == 1 else ""

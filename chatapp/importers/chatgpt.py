@@ -1,0 +1,126 @@
+"""Exports of ChatGPT: ``conversations.json``, whole or in parts, and the files that it names.
+
+A conversation is a ``mapping`` of nodes, which has all branches, and system messages and notes of
+tools besides what is shown.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from chatapp.transfer import Piece
+from chatapp.transfer.archives import Archive, key_of
+from chatapp.transfer.chats import Chat, read_chats, result_with, seconds
+from chatapp.transfer.transcript_files import Sample
+from chatapp.transfer.transcripts import Block, call_block, listed, text_block
+
+LABEL = "ChatGPT"
+WHERE = gettext_lazy("Settings > Data controls > Export data: the ZIP that the e-mail links to.")
+
+# Places of citations, and what begins or ends other marks that its page draws.
+_CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
+_MARKS = re.compile("[\ue200-\ue20f]")
+_TEXTS = (
+    "title", "text", "result", "summary", "content", "url", "user_profile", "user_instructions",
+    "about_user_message", "about_model_message", "model_set_context",
+)  # fmt: skip
+_THOUGHTS = {"thoughts", "reasoning_recap"}
+_SETTINGS = {"user_editable_context", "model_editable_context"}
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether its items are trees of nodes."""
+    return any("mapping" in item for item in sample.items)
+
+
+def read_transcript(path: Path) -> Iterator[Piece]:
+    """Yield each conversation with its branches as versions."""
+    return read_chats(path, read_chat)
+
+
+def read_chat(item: Any, archive: Archive) -> Chat | None:
+    """Return a conversation, None for what is none."""
+    if not isinstance(item, dict) or not isinstance(nodes := item.get("mapping"), dict):
+        return None
+    times = (seconds(item.get(name)) for name in ("create_time", "update_time"))
+    chat = Chat(item.get("title"), *times)
+    chat.newest = item.get("current_node")
+    for name, node in nodes.items():
+        message = node.get("message") or {}
+        meta = message.get("metadata") or {}
+        role, blocks = _said(chat, message, meta, archive)
+        at, model = seconds(message.get("create_time")), meta.get("model_slug")
+        chat.add(name, node.get("parent"), role, blocks, at=at, model=model)
+    return chat
+
+
+def _said(
+    chat: Chat, message: Mapping[str, Any], meta: Mapping[str, Any], archive: Archive
+) -> tuple[str, list[Block]]:
+    """Return whose message it is, and its blocks: none where it is no part of the talk."""
+    content = message.get("content") or {}
+    kind, author = content.get("content_type"), message.get("author") or {}
+    role, to = author.get("role"), message.get("recipient") or "all"
+    text = "\n\n".join(_texts(content | (meta.get("user_context_message_data") or {})))
+    hidden = meta.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
+    hidden = (hidden and role != "tool" and to == "all") or role == "system"
+    if kind in _SETTINGS or (hidden and kind not in _THOUGHTS):
+        if text:
+            chat.leave_out(_("It is not shown in ChatGPT:"), text)
+        return "assistant", []
+    if role == "user":
+        blocks = [text_block(text)] if text.strip() else []
+        _attach(chat, blocks, content, meta, archive)
+        return "user", blocks
+    text = _without_marks(text, meta)
+    if kind in _THOUGHTS:
+        return "assistant", [{"type": "thinking", "thinking": text}] if text.strip() else []
+    if role == "assistant" and to != "all":
+        call = call_block(to, "", text if text.startswith("{") else {"input": text})
+        return "assistant", [call] if call else []
+    if kind == "code" and text:
+        text = f"```{content.get('language') or ''}\n{text}\n```"
+    blocks = [text_block(text)] if text.strip() else []
+    _attach(chat, blocks, content, meta, archive)
+    return "assistant", [result_with(blocks)] if role == "tool" and blocks else blocks
+
+
+def _texts(content: Mapping[str, Any]) -> Iterator[str]:
+    parts = [content.get(name) for name in _TEXTS]
+    for part in [*parts, *listed(content.get("parts")), *listed(content.get("thoughts"))]:
+        inner = [part]
+        if isinstance(part, dict):
+            inner = [part.get("summary"), part.get("content"), part.get("text")]
+        yield from (one for one in inner if isinstance(one, str) and one.strip())
+
+
+def _without_marks(text: str, meta: Mapping[str, Any]) -> str:
+    """Return a text with links where its citations are drawn."""
+    references = [one for one in listed(meta.get("content_references")) if isinstance(one, dict)]
+    links = {str(one.get("matched_text")): one.get("alt") for one in references}
+    return _MARKS.sub("", _CITED.sub(lambda found: str(links.get(found[0]) or ""), text))
+
+
+def _attach(
+    chat: Chat,
+    blocks: list[Block],
+    content: Mapping[str, Any],
+    meta: Mapping[str, Any],
+    archive: Archive,
+) -> None:
+    """Add the images of a message's parts and its other files to its blocks."""
+    attached = [one for one in listed(meta.get("attachments")) if isinstance(one, dict)]
+    names = {key_of(str(one.get("id"))): one.get("name") for one in attached}
+    for part in listed(content.get("parts")):
+        match part:
+            case {"asset_pointer": str(pointer), "content_type": "image_asset_pointer"}:
+                key = key_of(pointer)
+                chat.attach(blocks, archive, names.pop(key, "") or _("Image"), key)
+            case {"content_type": str(kind)} if not isinstance(part.get("text"), str):
+                chat.leave_out(_("It can't be imported: %s.") % kind[:60])
+    for key, name in names.items():
+        chat.attach(blocks, archive, name, key)

@@ -1,0 +1,85 @@
+"""Exports of LibreChat: one conversation a file, its messages in a list or inside each other."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from chatapp.transfer import Piece
+from chatapp.transfer.archives import Archive
+from chatapp.transfer.chats import Chat, read_chats
+from chatapp.transfer.transcript_files import Sample, read_whole
+from chatapp.transfer.transcripts import Block, call_block, listed, result_block, text_block
+
+LABEL = "LibreChat"
+WHERE = gettext_lazy("A chat's menu > Export > JSON, with all branches.")
+
+_BEGINS = re.compile(r'\{\s*"conversationId"\s*:')
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether it begins as they do."""
+    return bool(_BEGINS.match(sample.head))
+
+
+def read_transcript(path: Path) -> Iterator[Piece]:
+    """Yield each conversation with its branches as versions."""
+    return read_chats(path, read_chat, read_whole)
+
+
+def read_chat(item: Any, archive: Archive) -> Chat | None:
+    """Return a conversation, None for what is none."""
+    match item:
+        case {"conversationId": _, "messagesTree": [*found]} | {
+            "conversationId": _,
+            "messages": [*found],
+        }:
+            chat = Chat(item.get("title"))
+        case _:
+            return None
+    prompt = (item.get("options") or {}).get("promptPrefix")
+    if isinstance(prompt, str) and prompt.strip():
+        chat.leave_out(_("System prompts are not imported:"), prompt)
+    waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
+    while waiting:
+        message, parent = waiting.pop()
+        id_ = message.get("messageId") or str(chat.count)
+        blocks = [*_blocks(chat, message)]
+        for file in (*listed(message.get("files")), *listed(message.get("attachments"))):
+            chat.attach(blocks, archive, file.get("filename"), file.get("file_id"))
+        role = "user" if message.get("isCreatedByUser") is True else "assistant"
+        at, model = message.get("createdAt"), message.get("model")
+        chat.add(id_, parent, role, blocks, at=at, model=model)
+        waiting += [(one, id_) for one in reversed(listed(message.get("children")))]
+    return chat
+
+
+def _blocks(chat: Chat, message: Mapping[str, Any]) -> Iterator[Block]:
+    parts = [one for one in listed(message.get("content")) if isinstance(one, dict)]
+    text = message.get("text")
+    if message.get("error") is True and isinstance(text, str):
+        chat.leave_out(_("An answer failed:"), text)
+    elif not parts and isinstance(text, str) and text.strip():
+        yield text_block(text)
+    for part in parts:
+        kind = str(part.get("type"))
+        inner = part.get(kind)
+        said = inner.get("value") if isinstance(inner, dict) else inner
+        match kind, said or part.get("text"), inner:
+            case "text", str(said), _ if said.strip():
+                yield text_block(said)
+            case "think", str(said), _ if said.strip():
+                yield {"type": "thinking", "thinking": said}
+            case "tool_call", _, {"name": str(name), **call}:
+                id_ = str(call.get("id") or "")
+                yield from filter(None, [call_block(name, id_, call.get("args"))])
+                if call.get("output") is not None:
+                    yield from filter(None, [result_block(id_, call["output"])])
+            case "text" | "think" | "agent_update", _, _:
+                pass
+            case _, said, _:
+                reason = _("It can't be imported: %s.") % kind[:60]
+                chat.leave_out(reason, said if isinstance(said, str) else "")

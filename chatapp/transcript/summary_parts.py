@@ -1,0 +1,76 @@
+"""Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.markdown import render_markdown
+from chatapp.models import Condensation, message_store
+from chatapp.number_formats import number
+
+LEDGER = condense.PartKind.LEDGER
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPart:
+    """One part: prose as safe ``html``, or ``items`` of a list in plain text."""
+
+    label: str
+    html: str = ""
+    items: Sequence[str] = ()
+
+
+def summary_parts(attempt: Condensation) -> list[SummaryPart]:
+    """Return the parts of what an attempt left, in the order in which the model reads them."""
+    blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
+    texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
+    summary = attempt.summary
+    if condense.part_kind(summary) is LEDGER:
+        texts, found = texts or [summary], []
+    else:
+        found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []
+    for text in texts:
+        parts = [*condense.split_parts(text)]
+        for kind, part in parts or ((condense.part_kind(text), text),):
+            found += _read(kind, part, summary)
+    folded = attempt.read_folded()
+    files = [one.path for one in folded.files] if folded else []
+    return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
+
+
+def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
+    heading, _line, rest = text.partition("\n")
+    match kind:
+        case condense.PartKind.LEDGER if ledger := condense.parse_ledger(text):
+            yield from filter(lambda one: one.html or one.items, _lists(ledger))
+        case condense.PartKind.SUMMARY if heading.startswith("## Part") and rest not in summary:
+            yield SummaryPart(_("Earlier summary"), render_markdown(rest))
+        case condense.PartKind.REQUEST:
+            yield SummaryPart(_("Your request, word for word"), items=[rest])
+        case condense.PartKind.PINS:
+            yield SummaryPart(_("Pinned"), items=[rest])
+        case condense.PartKind.WORKFLOWS:
+            yield SummaryPart(_("Commands in force"), items=[text])
+
+
+def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
+    """Yield the facts of a ledger by kind."""
+    said = [f"{one.to} → {one.text}" if one.to else one.text for one in ledger.requests]
+    yield SummaryPart(_("Rules you set"), items=ledger.rules)
+    yield SummaryPart(_("Your words"), items=said)
+    done = [_("%s done") % number(ledger.done)] if ledger.done else []
+    yield SummaryPart(_("To do"), items=[*(one.text for one in ledger.todos), *done])
+    for label, edited in ((_("Edited files"), True), (_("Files read"), False)):
+        yield SummaryPart(label, items=[one.path for one in ledger.files if one.edited is edited])
+    times = _("%(command)s (%(count)s times)")
+    runs = [
+        times % {"command": one.head, "count": number(one.times)} if one.times > 1 else one.head
+        for one in ledger.runs
+    ]
+    yield SummaryPart(_("Commands"), items=runs)
+    failures = [f"{one.subject}: {one.message}" for one in ledger.failures]
+    yield SummaryPart(_("Errors"), items=failures)
+    yield SummaryPart(_("Numbers and names"), items=[", ".join(ledger.names)] * bool(ledger.names))
+    yield SummaryPart(_("Latest answer"), render_markdown(ledger.last_reply))

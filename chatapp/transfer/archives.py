@@ -1,0 +1,125 @@
+"""Archives: the files of an export, packed or not, read where they are and within limits."""
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from chatapp import errors
+from chatapp.composer import attachments
+from chatapp.transfer import Unusable
+from chatapp.transfer.transcript_files import DAMAGED, Document, opened
+from chatapp.transfer.transcripts import Block
+
+# Of an archive: files, and bytes of the list of them.
+MOST_ENTRIES = 20_000
+MOST_LISTED = 4 * 1024 * 1024
+# Bytes, unpacked, of all documents, and of all files that messages name.
+MOST_UNPACKED = 2 * 1024**3
+MOST_ATTACHED = 1024**3
+# So many times its packed size a larger file may have; text shrinks to a tenth at best.
+MOST_RATIO = 200
+SMALL = 1024 * 1024
+
+_END = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))", re.DOTALL)
+_BEFORE_END = b"PK\x06\x07"
+# Bytes at the end in which the list's place is told.
+_TAIL = 1 << 17
+# By this messages name files, whose names begin with it.
+_KEY = re.compile(r"file[-_][0-9A-Za-z]+")
+
+
+class Archive(ExitStack):
+    """The files of an export: a ZIP, several files in a folder, or one.
+
+    ``documents`` hold conversations; ``problems`` has the name of each file that is left out, and
+    why. Raises Unusable where an archive can't be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.problems: list[tuple[str, str]] = []
+        self._left = MOST_ATTACHED
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        found = [one for file in files for one in self._files_of(file)]
+        self.documents = [one for one in found if len(found) == 1 or _is_document(one)]
+        self.documents.sort(key=lambda one: (not one.name.startswith("conversation"), str(one)))
+        self._files = {key: one for one in found for key in (one.name, key_of(one.name))}
+
+    def _files_of(self, file: Path) -> Iterator[Document]:
+        if not zipfile.is_zipfile(file):
+            yield file
+            return
+        try:
+            _check_list(file)
+            packed = self.enter_context(zipfile.ZipFile(file))
+        except DAMAGED as error:
+            raise Unusable(_("The archive is damaged.")) from error
+        names = Counter(info.filename for info in packed.infolist())
+        entries = [one for one in packed.infolist() if not one.is_dir()]
+        large = sum(one.file_size for one in entries if one.filename.endswith(".json"))
+        if len(entries) > MOST_ENTRIES or large > MOST_UNPACKED:
+            raise Unusable(_("The archive holds too much."))
+        for info in entries:
+            if reason := _wrong_entry(info, names):
+                self.problems.append((info.filename, reason))
+            elif not info.filename.startswith("__MACOSX/"):
+                yield zipfile.Path(packed, info.filename)
+
+    def block(self, name: str, *keys: str) -> Block:
+        """Return the file that has one of these names or keys as a block; refused without one."""
+        found = next((self._files[key] for key in keys if key in self._files), None)
+        if found is None:
+            raise errors.Refused(_("“%s” is not in the export.") % name)
+        most = min(settings.LARGEST_ATTACHMENT * attachments.MEGABYTE, self._left)
+        try:
+            with opened(found) as file:
+                data = file.read(most + 1)
+        except DAMAGED as error:
+            raise errors.Refused(_("“%s” is damaged.") % name) from error
+        self._left -= min(len(data), most)
+        if len(data) > most:
+            raise errors.Refused(_("“%s” is too large.") % name)
+        return attachments.block_for(name, data).to_api()
+
+
+def key_of(name: str) -> str:
+    """Return by what messages name a file, the name itself where that is not in it."""
+    found = _KEY.match(name.rpartition("/")[2])
+    return found[0] if found else name
+
+
+def _is_document(file: Document) -> bool:
+    return file.name.endswith((".json", ".json.gz"))
+
+
+def _check_list(file: Path) -> None:
+    """Raise Unusable where the list of files, which is read as a whole, is too long.
+
+    What only far more files need tells of the list elsewhere, and is refused as well.
+    """
+    with file.open("rb") as raw:
+        raw.seek(max(0, file.stat().st_size - _TAIL))
+        tail = raw.read()
+    sizes = [int.from_bytes(found[1], "little") for found in _END.finditer(tail)]
+    if max(sizes, default=0) > MOST_LISTED or _BEFORE_END in tail:
+        raise Unusable(_("The archive holds too many files."))
+
+
+def _wrong_entry(info: zipfile.ZipInfo, names: Counter[str]) -> str:
+    if names[info.filename] > 1:
+        return _("The archive has several files of this name.")
+    if info.filename.startswith("/") or ".." in info.filename.split("/"):
+        return _("Its name leads out of the archive.")
+    if info.flag_bits & 1:
+        return _("It is encrypted.")
+    if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        return _("It is packed in a way that is not known here.")
+    if info.file_size > max(SMALL, MOST_RATIO * info.compress_size):
+        return _("It is suspiciously large when unpacked.")
+    return ""

@@ -1,0 +1,52 @@
+// What was typed into forms comes back after signing in again; keys, passwords and files do not.
+import { session } from "./storage.js";
+import { text } from "./text.js";
+import { toast } from "./toast.js";
+
+const KEPT = "typed";
+const FIELDS = "form[method=post] :is(input:not([type=hidden], [type=file]), select, textarea)[name]";
+const SECRETS = "form[method=post] :is([type=password], [name=sealed_key])";
+
+const main = document.getElementById("main");
+const user = main.dataset.user;
+
+function read(field) {
+  return ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
+}
+
+function write(field, value) {
+  if (typeof value === "boolean") field.checked = value;
+  else field.value = value;
+  field.form.dataset.typed = "";
+}
+
+function keep() {
+  const fields = [...main.querySelectorAll(FIELDS)];
+  const typed = fields.map((field) => [field.name, field.type === "password" ? "" : read(field)]);
+  const isSecret = [...main.querySelectorAll(SECRETS)].some((field) => field.value);
+  const kept = { path: location.pathname, user, typed, isSecret };
+  session.set(KEPT, fields.length ? JSON.stringify(kept) : null);
+}
+
+function restore({ typed, isSecret }) {
+  const fields = [...main.querySelectorAll(FIELDS)];
+  const lost = fields.filter(
+    (field, at) => field.name === typed[at]?.[0] && field.type !== "password" && read(field) !== typed[at][1],
+  );
+  lost.forEach((field) => write(field, typed[fields.indexOf(field)][1]));
+  if (isSecret) toast(text("typeSecrets"), "error");
+  else if (lost.length) toast(text("typedAgain"));
+}
+
+export function startTyped() {
+  const kept = JSON.parse(session.get(KEPT));
+  if (user) {
+    session.set(KEPT, null);
+    addEventListener("pagehide", keep);
+    if (kept?.waits && kept.path === location.pathname && kept.user === user) restore(kept);
+  } else if (kept) {
+    // Somebody has to sign in, or the request was refused.
+    session.set(KEPT, JSON.stringify({ ...kept, waits: true }));
+    main.querySelector("[data-back]")?.setAttribute("href", kept.path);
+  }
+}
