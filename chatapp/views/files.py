@@ -43,8 +43,9 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
     words = ngettext("%s file uploaded.", "%s files uploaded.", done.count)
     messages.success(request, words % number(done.count))
+    left_out = _("Not uploaded: %(path)s. %(why)s")
     for path, why in done.left_out[:NAMED]:
-        messages.error(request, _("Not uploaded: %(path)s. %(why)s") % {"path": path[:100], "why": why})
+        messages.error(request, left_out % {"path": path[:100], "why": why})
     return redirect("files", conversation.pk)
 
 
