@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.forms import ModelForm, check_address
+from chatapp.forms import ModelForm, SecretLines, check_address
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
 from chatapp.tools.mcp.servers import Way
@@ -21,15 +21,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _VALUE = re.compile(r"[\x20-\x7e]+")
 # They are the connection's own.
 _NOT_ONES_OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
-
-
-class SecretLines(forms.Textarea):
-    """A field of several lines for a secret, which never shows what was entered."""
-
-    def format_value(self, value: Any) -> str | None:
-        """Return nothing of it."""
-        del value
-        return None
 
 
 class McpServerForm(ModelForm[McpServer]):
@@ -56,6 +47,7 @@ class McpServerForm(ModelForm[McpServer]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["secrets"].widget.owner = self.instance.owner_id
         self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
         way = cast(forms.ChoiceField, self.fields["way"])
         way.choices = [
