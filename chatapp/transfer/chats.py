@@ -196,7 +196,8 @@ def _as_it_can_be(block: Block, answered: set[Any]) -> list[Block]:
     """Return a block, or as text a call or a result that belongs to nothing."""
     if block["type"] == "tool_use" and block["id"] not in answered:
         given = block["input"]
-        return [text_block(f"{block['name']}: {given.get('input', given)}")]
+        said = given.get("input", given) if isinstance(given, dict) else given
+        return [text_block(f"{block['name']}: {said}")]
     if block["type"] == "tool_result" and block["tool_use_id"] not in answered:
         content = block["content"]
         return [text_block(content)] if isinstance(content, str) else content

@@ -90,7 +90,7 @@ CLAUDE = [
              {"type": "tool_use", "id": None, "name": "web_search", "input": {"q": "word06"}},
              {"type": "tool_result", "name": "web_search",
               "content": [{"type": "text", "text": "word07"}]},
-             {"type": "tool_use", "id": "t", "name": "artifacts", "input": {"x": "word08"}},
+             {"type": "tool_use", "id": "t", "name": "artifacts", "input": ["word08"]},
              {"type": "text", "text": "word09"}, {"type": "voice_note", "text": "word10"},
              {"type": "token_budget"}]},
         {"uuid": "3", "sender": "assistant", "parent_message_uuid": "1", "text": "word11",
