@@ -22,7 +22,7 @@ from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
 LABEL = "Open WebUI"
-WHERE = gettext_lazy("Settings > Data controls > Export chats, or a chat's menu > Download > JSON.")
+WHERE = gettext_lazy("Settings > Data controls > Export chats.")
 
 _DETAILS, _END = '<details type="', "</details>"
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')

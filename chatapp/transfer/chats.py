@@ -95,7 +95,10 @@ class Chat(Transcript):
             raise Unusable(_("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
-        self.describe(**({"title": self.title} if self.title else {}), **self._about)
+        times = sorted(one["created_at"] for one in self.messages if "created_at" in one)
+        about = {"created_at": times[0], "updated_at": times[-1]} if times else {}
+        about |= self._about | ({"title": self.title} if self.title else {})
+        self.describe(**about)
         # By their times it is known which version is which.
         now = timezone.now()
         for number, one in enumerate(self._rewinds):
