@@ -270,11 +270,14 @@ for place in range(1_200):
 for place in range(1, 200):
     COMB |= node(f"{place}", f"{place - 1}", "assistant", "a")
     COMB |= node(f"u{place}", f"{place}", "user", "u")
+SILENT = node("0", None, "user") | node("1", None, "user") | node("a", "0", "user", "x")
+SILENT |= node("b", "0", "user", "x") | node("c", "1", "user", "x") | node("d", "a", "user", "x")
 CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
 
 
 @pytest.mark.parametrize(
-    ("mapping", "said"), [(LONG, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")]
+    ("mapping", "said"),
+    [(LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
     browser: Client, mapping: dict[str, Any], said: str
