@@ -106,7 +106,8 @@ TOOL = (
     "&gt; word05\n</details>\nword06\n"
     '<details type="tool_calls" done="true" id="c1" name="look" arguments="{&quot;a&quot;: '
     '&quot;word07&quot;}" result="&quot;word08&quot;"><summary>Done</summary></details>'
-    '\nword09 <details type="reasoning"> word10'
+    '<details type="tool_calls" name="again" arguments="{}"><summary>Done</summary>\n'
+    '&quot;word16&quot;\n</details>word09 <details type="reasoning"> word10'
 )
 WEBUI = [
     {"id": "c", "title": "word00 chat", "created_at": DAY, "updated_at": DAY + 60, "chat": {
