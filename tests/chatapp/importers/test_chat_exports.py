@@ -165,13 +165,13 @@ EXPORTS: dict[str, tuple[str, Any, Any]] = {
     "open_webui": ("chat-export.json", WEBUI, WEBUI),
     "librechat": ("talk.json", LIBRE, LIBRE),
 }  # fmt: skip
-# What the model sees of the first conversation, and how many versions its places have.
+# What the model sees of the first conversation, how many versions its places have, and its models.
 SEEN = {
     "chatgpt": (["word01 which?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
-                 "word14 newer edit", "browser: word15"], [2, 2]),
-    "claude_ai": (["word01", "word11", "word12"], [2]),
-    "open_webui": (["word02", "word12"], [2]),
-    "librechat": (["word02", "word09", "word10"], [2]),
+                 "word14 newer edit", "browser: word15"], [2, 2], {"gpt-x"}),
+    "claude_ai": (["word01", "word11", "word12"], [2], set()),
+    "open_webui": (["word02", "word12"], [2], {"llama", "qwen"}),
+    "librechat": (["word02", "word09", "word10"], [2], {"gpt-x"}),
 }  # fmt: skip
 
 
@@ -189,14 +189,28 @@ def results_and_words(conversation: Conversation) -> Iterator[str]:
 
 @pytest.mark.parametrize("form", EXPORTS)
 def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> None:
-    """Each word is in a conversation, or in the list of what could not be used."""
+    """Each word is in a conversation, or in the list of what could not be used.
+
+    Images, files, thinking and tools are what they would be here.
+    """
     name, told, data = EXPORTS[form]
     page = browser.get(send(browser, (name, data))["Location"], follow=True).text
     made = first_of(alice)
-    seen, versions = SEEN[form]
+    seen, versions, models = SEEN[form]
     assert [*results_and_words(made)] == seen
     assert sorted(one.count for one in read_versions(made.pk).values()) == versions
-    stored = [[one.content for one in each.messages.all()] for each in Conversation.objects.all()]
+    stored = [
+        block
+        for each in Conversation.objects.all()
+        for one in each.messages.all()
+        for block in one.content
+    ]
+    kinds = {one["type"] for one in stored} | {
+        one["beside"]["kind"] for one in stored if "beside" in one
+    }
+    tools = {"text", "thinking", "tool_use", "tool_result"}
+    assert kinds == (tools if form == "librechat" else tools | {"image", "file"})
+    assert {call.model for call in made.calls.all()} == models
     problems = [one.problems for one in Source.objects.all()]
     words = {*re.findall(r"word\d\d", json.dumps(told))}
     assert words - {*re.findall(r"word\d\d", json.dumps([stored, problems]) + page)} == set()
@@ -222,24 +236,6 @@ def test_each_branch_can_be_gone_to_and_back(browser: Client, alice: User, form:
         assert [*results_and_words(made)] == before
     asked = made.messages.exclude(rewind_parent=None).filter(role="user", holds_results=None)
     assert {message_store.to_engine(one).words for one in asked} <= seen
-
-
-def test_images_files_thinking_and_tools_are_what_they_would_be_here(
-    browser: Client, alice: User
-) -> None:
-    """From whichever product; what a tool returned is nobody's words."""
-    kinds = {}
-    for form, (name, _told, data) in EXPORTS.items():
-        send(browser, (name, data))
-        blocks = [block for one in Conversation.objects.filter(source__form=form)
-                  for row in one.messages.all() for block in row.content]  # fmt: skip
-        beside = {one["beside"]["kind"] for one in blocks if "beside" in one}
-        kinds[form] = {one["type"] for one in blocks} | beside
-    tools = {"text", "thinking", "tool_use", "tool_result"}
-    files = tools | {"image", "file"}
-    assert kinds == {form: tools if form == "librechat" else files for form in EXPORTS}
-    models = {call.model for one in Conversation.objects.all() for call in one.calls.all()}
-    assert models == {"gpt-x", "llama", "qwen"}
 
 
 def test_several_conversations_are_listed_with_what_is_missing(
