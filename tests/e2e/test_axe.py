@@ -40,7 +40,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     page.get_by_text("What was hidden").first.click()
     page.locator(".hidden-list").first.wait_for()
     assert problems(page) == []
-    page.get_by_text("Files folded").click()
+    page.get_by_text("Files", exact=True).last.click()
     assert problems(page, 360) == []
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 

@@ -104,7 +104,7 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     band.get_by_role("link", name="Remove the copy").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
     # The folded files are listed with their sizes, and what was left out with its reason.
-    band.get_by_role("radio", name="Facts").focus()
+    band.get_by_role("radio", name="What was hidden").focus()
     page.keyboard.press("ArrowRight")
     expect(band.get_by_role("radio", name="Files")).to_be_checked()
     folded = band.get_by_role("listitem").filter(has_text="src/parser.py")
