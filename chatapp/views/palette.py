@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chatapp.models import Conversation
-from chatapp.views import settings
 from chatapp.views.common import Request, as_uuid, signed_in
+from chatapp.views.settings import LABELS
 from chatapp.views.sidebar import list_conversations, search_conversations
 
 MOST = 8
@@ -79,6 +79,7 @@ def page_choices() -> Iterator[Choice]:
     yield Choice("model", _("Costs"), reverse("costs"))
     yield Choice("model", _("Profiles"), reverse("profiles"))
     yield Choice("tool", _("MCP servers"), reverse("mcp_servers"))
-    for name, label in settings.LABELS.items():
-        words = f"{_('Settings')}: {label}"
+    yield Choice("sliders", _("Settings"), reverse("settings"))
+    for name, label in LABELS.items():
+        words = _("Settings: %s") % label
         yield Choice("sliders", words, reverse("settings_section", args=[name]))
