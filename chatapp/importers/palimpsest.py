@@ -19,7 +19,7 @@ from chatapp.transfer.transcript_files import (
 )
 
 LABEL = "Palimpsest"
-WHERE = gettext_lazy("A conversation's menu > Download as JSON.")
+WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
 
 # What is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}

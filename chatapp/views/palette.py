@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
 @signed_in("GET")
 def show_palette(request: Request) -> HttpResponse:
-    """Return the palette for the page of a conversation or another one, or what was found."""
+    """Return what the palette offers on the page of a conversation or another, or what it found."""
     text = request.GET.get("q", "").strip()
     pk = as_uuid(request.GET.get("current", ""))
     current = Conversation.objects.owned_by(request.user).present().filter(pk__in=[pk]).first()
@@ -39,15 +39,15 @@ def show_palette(request: Request) -> HttpResponse:
         _("Actions"): action_choices(),
         _("Pages"): page_choices(),
     }
-    groups = {
+    matching = {
         name: [one for one in choices if all(word in one.label.casefold() for word in words)]
         for name, choices in known.items()
     }
+    groups = {name: choices for name, choices in matching.items() if choices}
     found = search_conversations(request, text) if text else list_conversations(request)
     listed = list(chain.from_iterable(day.items for day in found["days"]))[:MOST]
     context = {"groups": groups, "listed": listed, "found": found.get("found", [])[:MOST]}
-    template = "search/_choices.html" if "q" in request.GET else "search/_palette.html"
-    return render(request, template, context | {"text": text, "current": pk})
+    return render(request, "search/_choices.html", context | {"text": text})
 
 
 def conversation_choices(conversation: Conversation) -> Iterator[Choice]:

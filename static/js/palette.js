@@ -1,9 +1,12 @@
 // The palette: what is typed finds, the arrow keys choose, Enter does it.
+const palette = document.getElementById("palette");
+const box = document.getElementById("palette-box");
+const list = document.getElementById("palette-choices");
 const KEYS = { ArrowDown: 1, ArrowUp: -1 };
 
-function choose(list, chosen) {
+function choose(chosen) {
+  document.getElementById("palette-choice")?.removeAttribute("id");
   for (const one of list.querySelectorAll("[role=option]")) one.ariaSelected = String(one === chosen);
-  const box = document.querySelector(".palette [role=combobox]");
   if (!chosen) return box.removeAttribute("aria-activedescendant");
   chosen.id = "palette-choice";
   box.setAttribute("aria-activedescendant", chosen.id);
@@ -12,39 +15,35 @@ function choose(list, chosen) {
 
 /** What this page can't do is not offered. The first one is chosen. */
 function settle() {
-  const list = document.getElementById("palette-choices");
-  if (!list) return;
   for (const one of list.querySelectorAll("[data-press]")) {
     const button = document.querySelector(one.dataset.press);
     if (!button?.checkVisibility() || button.ariaDisabled === "true") one.remove();
   }
   for (const group of list.querySelectorAll("[role=group]:not(:has([role=option]))")) group.remove();
-  choose(list, list.querySelector("[role=option]"));
+  choose(list.querySelector("[role=option]"));
 }
 
-function options() {
-  return [...document.querySelectorAll("#palette-choices [role=option]")];
-}
-
-document.addEventListener("keydown", (event) => {
-  if (!event.target.matches(".palette [role=combobox]") || event.isComposing) return;
-  const all = options();
+box.addEventListener("keydown", (event) => {
+  if (event.isComposing) return;
+  const all = [...list.querySelectorAll("[role=option]")];
   const now = all.findIndex((one) => one.ariaSelected === "true");
   if (event.key === "Enter") all[now]?.click();
-  else if (KEYS[event.key] && all.length) {
-    document.getElementById("palette-choice")?.removeAttribute("id");
-    choose(document.getElementById("palette-choices"), all[(now + KEYS[event.key] + all.length) % all.length]);
-  } else return;
+  else if (KEYS[event.key] && all.length) choose(all[(now + KEYS[event.key] + all.length) % all.length]);
+  else return;
   event.preventDefault();
 });
 
-document.addEventListener("click", ({ target }) => {
-  const chosen = target.closest(".palette [data-press]");
+list.addEventListener("click", ({ target }) => {
+  const chosen = target.closest("[role=option]");
   if (!chosen) return;
-  const button = document.querySelector(chosen.dataset.press);
-  document.getElementById("dialog").close();
-  button.click();
+  palette.close();
+  if (chosen.dataset.press) document.querySelector(chosen.dataset.press).click();
 });
 
-document.body.addEventListener("htmx:afterSwap", ({ detail }) => detail.target.matches("#dialog, #palette-choices") && settle());
+palette.addEventListener("close", () => {
+  box.value = "";
+  list.replaceChildren();
+});
+
+document.body.addEventListener("htmx:afterSwap", ({ detail }) => detail.target === list && settle());
 settle();
