@@ -1,5 +1,6 @@
 """What is being read stays where it is, whatever opens, closes, comes or is being written."""
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +33,14 @@ ANSWER = "\n\n".join(
 )
 
 THOUGHT = "The **folds** are in the notes. " * 80 + "\n\n- one\n- two"
+
+# How much of the page has moved by itself, as browsers measure it.
+SHIFTS = """
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+        for (const one of list.getEntries()) window.shifts += one.value;
+    }).observe({ type: "layout-shift", buffered: true });
+"""
 
 # Notes after each change, and in each frame, where everything stands that stood there before.
 WATCH = """
@@ -124,7 +133,7 @@ def write(page: Page, line: Line, count: int, midway: Callable[[], object] = lam
     finish(page, line, 900, ThoughtPart(THOUGHT, 12), answer)
     assert page.evaluate("window.jumps") == []
     assert page.evaluate("window.looks") > 2 * count
-    is_following = not page.get_by_role("button", name="Jump to latest").is_visible()
+    is_following = page.locator("#jump").is_hidden()
     assert is_following == (page.evaluate("scroller.scrollTop") > place)
 
 
@@ -205,6 +214,17 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
     expect(latest).to_be_hidden()
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+
+
+def test_a_conversation_opens_without_a_shift(own_page: Page, addresses: dict[str, str]) -> None:
+    """Folds, tools, pictures and long ones, on a screen and on a phone."""
+    own_page.add_init_script(SHIFTS)
+    for width, name in itertools.product((1440, 360), ("rows", "history", "rich", "attached")):
+        own_page.set_viewport_size({"width": width, "height": 900})
+        own_page.goto(addresses[name])
+        own_page.get_by_role("textbox", name="Message").wait_for()
+        top(own_page.locator("#composer"))
+        assert own_page.evaluate("window.shifts") <= 0.02, (width, name)
 
 
 def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
