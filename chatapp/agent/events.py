@@ -57,9 +57,9 @@ class ThinkingStreamed:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnded:
-    """The model has thought for ``seconds``, and does something else."""
+    """The model has thought for so many whole ``seconds``, and does something else."""
 
-    seconds: float
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import condense
 from chatapp.agent import events
@@ -25,20 +26,18 @@ class _Block:
     names: Mapping[str, str]
     pieces: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
-    seconds: float | None = None
+    seconds: int | None = None
 
-    def stored(self) -> dict[str, str]:
+    def stored(self) -> dict[str, Any]:
         """Return the block as a part of a draft."""
         # Joined once, and then only what is new.
         self.pieces[:] = ["".join(self.pieces)]
-        block = {"type": self.type, **self.names, "text": self.pieces[0]}
-        if self.type != THINKING:
-            return block
-        return {**block, "seconds": str(self.measured() if self.seconds is None else self.seconds)}
+        took = {"seconds": self.seconds or self.measured()} if self.type == THINKING else {}
+        return {"type": self.type, **self.names, "text": self.pieces[0], **took}
 
-    def measured(self) -> float:
-        """Return the seconds since it began."""
-        return round(time.monotonic() - self.began, 1)
+    def measured(self) -> int:
+        """Return the whole seconds since it began: nothing takes none."""
+        return max(1, round(time.monotonic() - self.began))
 
 
 class StreamedCall:
@@ -164,13 +163,10 @@ class StreamedCall:
             yield events.ThinkingEnded(last.seconds)
 
     def _timed(self, content: Sequence[condense.Block]) -> tuple[condense.Block, ...]:
-        """Return a reply's blocks, each thought with the seconds that it took where they fit."""
-        spans = [block.seconds for block in self._written if block.type == THINKING]
-        if len(spans) != sum(map(condense.is_thinking, content)):
-            return tuple(content)
-        took = iter(spans)
+        """Return a reply's blocks, each thought with the seconds that it took."""
+        took = iter([block.seconds for block in self._written if block.type == THINKING])
         return tuple(
-            condense.OpaqueBlock({**block.data, condense.BESIDE: {"seconds": next(took)}})
+            condense.OpaqueBlock({**block.data, condense.BESIDE: {"seconds": next(took, None)}})
             if isinstance(block, condense.OpaqueBlock) and condense.is_thinking(block)
             else block
             for block in content

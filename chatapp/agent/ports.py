@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import condense
 from chatapp.agent import events
@@ -31,7 +31,7 @@ class PartialReply:
     A tool call's input is the JSON text that has come of it.
     """
 
-    blocks: Sequence[Mapping[str, str]] = ()
+    blocks: Sequence[Mapping[str, Any]] = ()
     usage: condense.Usage = field(default_factory=condense.Usage)
 
     @property

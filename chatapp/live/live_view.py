@@ -95,7 +95,7 @@ class LiveView:
         """Show events as they come, and text when it is due."""
         while True:
             streaming = self.turn_view.streaming
-            due = streaming.due if streaming else None
+            due = streaming.parts[-1].due if streaming else None
             try:
                 async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
                     event = await self._events.get()

@@ -60,12 +60,14 @@ class StreamedText:
             self.due = max(now, self._began + ALMOST * async_tasks.interval())
             self._began = now
 
-    def end(self, seconds: float | None = None) -> None:
+    def end(self, seconds: int | None = None) -> None:
         """Take that nothing more comes, of a thought after so many seconds."""
         async_tasks.TEXTS.discard(self)
         self.is_over = True
         if self.thought:
-            self.thought = replace(self.thought, text=self.source, seconds=seconds, since=None)
+            self.thought = replace(
+                self.thought, text=self.source.strip(), seconds=seconds, since=None
+            )
 
     async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
         """Return what is new, or the ``whole``, made in a thread where that may take long."""
@@ -127,19 +129,9 @@ class StreamedReply:
         self.parts: list[StreamedText] = []
 
     @property
-    def due(self) -> float | None:
-        """When what is new is to be sent, in monotonic seconds."""
-        return self.parts[-1].due if self.parts else None
-
-    @property
     def texts(self) -> Sequence[StreamedText]:
         """The parts that are no thoughts."""
         return [part for part in self.parts if not part.thought]
-
-    @property
-    def takes_text(self) -> bool:
-        """Whether more of the model's words go into the last part."""
-        return bool(self.texts) and self.parts[-1] is self.texts[-1]
 
     def begin(self, *, is_thought: bool = False) -> "StreamedReply | StreamedText":
         """Begin another part; return what is to be drawn for it."""

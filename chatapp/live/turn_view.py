@@ -150,8 +150,8 @@ class TurnView:
     @show.register(events.TextStreamed)
     @show.register(events.ThinkingStreamed)
     async def _(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
-        is_text = isinstance(event, events.TextStreamed)
-        if is_text and not (self.streaming and self.streaming.takes_text):
+        growing = self.streaming.parts[-1] if self.streaming else None
+        if isinstance(event, events.TextStreamed) and (growing is None or growing.thought):
             if not event.text.strip("\n"):  # Nothing is said yet.
                 return
             await self._begin_part(is_thought=False)
@@ -176,7 +176,7 @@ class TurnView:
         self._show_status(_("Thinking…") if is_thought else _("Writing…"))
         await self._clear_retry_notice()
 
-    async def _end_part(self, seconds: float | None = None) -> None:
+    async def _end_part(self, seconds: int | None = None) -> None:
         """Show the rest of a part, and of a thought how long it took."""
         part = self.streaming.parts[-1] if self.streaming else None
         if part and not part.is_over:

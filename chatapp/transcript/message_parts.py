@@ -17,7 +17,7 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
-from chatapp.transcript.thoughts import ThoughtPart, read_thought
+from chatapp.transcript.thoughts import ThoughtPart
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
@@ -211,7 +211,7 @@ def parts_of(
                 state = "denied" if place in denied else "waiting" if unfinished else "unanswered"
                 yield _card(block, answer, told, asked.get(place), state)
             case condense.OpaqueBlock({"type": "thinking" | "redacted_thinking"} as data):
-                yield read_thought(data.get("thinking"), data.get(condense.BESIDE))
+                yield _thought(data.get("thinking"), data.get(condense.BESIDE))
             case condense.OpaqueBlock(data):
                 yield _note(data)
             case condense.TextBlock() if block.extra and (
@@ -274,10 +274,16 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
             case {"type": "text", "text": str(text)} if text.strip():
                 yield TextPart(render_markdown(text))
             case {"type": "thinking", "text": text}:
-                yield read_thought(text, block)
+                yield _thought(text, block)
             case {"type": "tool_use", "name": str(name), "text": str(text)}:
                 label = _("A call of %(tool)s was being written; it never ran.")
                 yield NotePart(label % {"tool": name}, text)
+
+
+def _thought(text: object, said: object) -> ThoughtPart:
+    """Return a thought; a mark on its block, or a draft, has ``said`` how long it took."""
+    seconds = _number(said, "seconds") if isinstance(said, Mapping) else None
+    return ThoughtPart(text.strip() if isinstance(text, str) else "", seconds)
 
 
 def _note(data: Mapping[str, Any]) -> NotePart:

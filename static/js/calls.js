@@ -79,6 +79,8 @@ function fold(element, id) {
 }
 
 function foldRun(run, root) {
+  // What somebody has opened is not folded away.
+  if (run.some((part) => part.open)) opened.add(run.find(isCall).id);
   const line = makeLine(run, root);
   run[0].before(line);
   if (opened.has(line.dataset.of)) return;

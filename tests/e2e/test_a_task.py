@@ -1,5 +1,6 @@
 """A whole task, as a person sees it: files, commands, memory, undo."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -91,3 +92,24 @@ def allow(chat: Chat, change: str) -> None:
     row = chat.rows("Agent").filter(has_text=change)
     expect(row.get_by_text(change).last).to_be_visible()
     row.get_by_role("button", name="Allow once", exact=True).click()
+
+
+def test_thinking_is_shown_while_it_goes_on(open_chat: OpenChat, standin: Standin) -> None:
+    """As prose that opens, also for who comes later; afterwards the same line says how long."""
+    chat, gate = open_chat(), Gate()
+    thought = "**Two** roads diverge. " * 3
+    standin.reply("So be it.", thinking=thought, gate=gate, gate_in="thinking")
+    chat.type("Which road?")
+    line = chat.rows("Agent").locator("summary")
+    expect(line).to_contain_text("Thinking…")
+    late = chat.second()
+    late.rows("Agent").locator("summary").click()
+    expect(late.rows("Agent").locator("strong")).to_have_text("Two")
+    gate.open()
+    chat.finished()
+    expect(line).to_have_text(re.compile(r"^Thought for \d+ s · 68 characters$"))
+    expect(late.rows("Agent")).to_contain_text("So be it.")
+    expect(late.rows("Agent").locator("strong").last).to_be_visible()
+    said = line.inner_text()
+    chat.open()
+    expect(line).to_have_text(said)

@@ -1,6 +1,8 @@
 """What is being read stays where it is, whatever opens, closes, comes or is being written."""
 
+import itertools
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -25,29 +27,19 @@ ANSWER = "\n\n".join(
         "| fold | words |\n|---|---|\n| first | 12 |\n| second | 9 |",
         "1. " + PARAGRAPH * 4 + "\n2. " + PARAGRAPH * 4,
         "> " + PARAGRAPH * 5,
-        "### At last\n\n" + PARAGRAPH * 40,
+        "```python\n" + "fold(paper)  # and keep its words\n" * 120 + "```",
+        "### At last\n\n" + PARAGRAPH * 20 + "These folds end here.",
     ]
 )
 
 THOUGHT = "The **folds** are in the notes. " * 80 + "\n\n- one\n- two"
-CODE = "```python\n" + "fold(paper)  # and keep its words\n" * 120 + "```"
 
-# Notes after each change, and in each frame, where the marked words stand: in the window, or else
-# in the transcript, which may be scrolled.
-FOLLOW = """
-    (inWindow) => {
-        const transcript = document.getElementById("transcript");
-        const isMark = (one) => one.textContent.endsWith("It ends here.");
-        window.places = [];
-        const look = () => {
-            const mark = [...transcript.querySelectorAll("p")].find(isMark);
-            const from = inWindow ? 0 : transcript.getBoundingClientRect().top;
-            window.places.push(mark.getBoundingClientRect().top - from);
-        };
-        new MutationObserver(look).observe(transcript, { childList: true, subtree: true });
-        const frame = () => { look(); requestAnimationFrame(frame); };
-        frame();
-    }
+# How much of the page has moved by itself, as browsers measure it.
+SHIFTS = """
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+        for (const one of list.getEntries()) window.shifts += one.value;
+    }).observe({ type: "layout-shift", buffered: true });
 """
 
 # Notes after each change, and in each frame, where everything stands that stood there before.
@@ -108,7 +100,7 @@ def part(line: Line, reply: StreamedReply, text: str, count: int, *, thinks: boo
         written.feed(piece)
         line.show(written.news())
     if thinks:
-        written.end(12.3)
+        written.end(12)
         line.show(written.news(), outgoing_frames.article_upserted(written.id, written.render()))
 
 
@@ -121,18 +113,28 @@ def finish(page: Page, line: Line, seq: int, *parts: Part, **facts: object) -> N
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def write(page: Page, line: Line, count: int) -> None:
-    """Have the answer written in so many pieces, watched, and finished."""
+def write(page: Page, line: Line, count: int, midway: Callable[[], object] = lambda: None) -> None:
+    """Have an answer thought out and written in so many pieces, watched, and finished."""
     reply = StreamedReply()
     line.show(begin(page, reply))
     page.evaluate(WATCH)
+    part(line, reply, THOUGHT, count // 3, thinks=True)
     part(line, reply, ANSWER, count)
+    page.get_by_text("These folds end").wait_for(state="attached")
+    assert page.evaluate("window.jumps") == []
+    midway()
+    place = page.evaluate("window.jumps = [], window.place = scroller.scrollTop")
+    for piece in pieces("\n\n" + ANSWER, count):
+        reply.parts[-1].feed(piece)
+        line.show(reply.parts[-1].news())
     reply.parts[-1].feed("\n\n")
     line.show(reply.parts[-1].news())
-    place = page.evaluate("scroller.scrollTop")
-    finish(page, line, 900, TextPart(html=render_markdown(ANSWER)))
-    assert page.evaluate("scroller.scrollTop") == place
-    assert page.evaluate("window.looks") > count
+    answer = TextPart(html=render_markdown(f"{ANSWER}\n\n{ANSWER}"))
+    finish(page, line, 900, ThoughtPart(THOUGHT, 12), answer)
+    assert page.evaluate("window.jumps") == []
+    assert page.evaluate("window.looks") > 2 * count
+    is_following = page.locator("#jump").is_hidden()
+    assert is_following == (page.evaluate("scroller.scrollTop") > place)
 
 
 def top(one: Locator) -> float:
@@ -145,61 +147,35 @@ def top(one: Locator) -> float:
     )
 
 
-def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line]) -> None:
-    """Nothing that was written moves on the page, a heading first included; 300 pieces, 0 px."""
+@pytest.mark.parametrize("state", ["following", "above", "reading", "back"])
+def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line], state: str) -> None:
+    """Thoughts, calls and code included, in up to 1,000 pieces: nothing that is read moves, 0 px.
+
+    Whoever follows sees the end; others stay where they are, also within what is being written.
+    """
     page, line = chat
-    write(page, line, 300)
-    assert page.evaluate("window.jumps") == []
-    assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
-
-
-def test_a_reader_stays_where_they_are_while_an_answer_is_written(
-    chat: tuple[Page, Line],
-) -> None:
-    """Pieces arrive below; the page does not scroll by a pixel."""
-    page, line = chat
-    scroll(page, -400)
-    expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
-    place = page.evaluate("scroller.scrollTop")
-    write(page, line, 100)
-    assert page.evaluate("window.jumps") == []
-    assert page.evaluate("scroller.scrollTop") == place
-
-
-@pytest.mark.parametrize("state", ["following", "reading", "back"])
-def test_what_is_read_of_an_answer_stays_where_it_is(chat: tuple[Page, Line], state: str) -> None:
-    """With thoughts, calls and long code, 1,000 pieces, and the row at the end: 0 px."""
-    page, line = chat
-    calls = [card("notes.md"), card("more.md")]
-    for seq, call in enumerate(calls, 901):
+    for seq, call in enumerate([card("notes.md"), card("more.md")], 901):
         reply = StreamedReply()
         line.show(begin(page, reply))
-        part(line, reply, THOUGHT, 100, thinks=True)
-        part(line, reply, "I'll read it.\n\n", 2)
-        said = (ThoughtPart(THOUGHT, 12.3), TextPart(html="<p>I'll read it.</p>"))
-        finish(page, line, seq, *said, replace(call, state="running"))
-        line.show(message(*said, call, seq=seq))
-    reply = StreamedReply()
-    line.show(begin(page, reply))
-    part(line, reply, THOUGHT, 200, thinks=True)
-    read, rest = PARAGRAPH * 3 + "It ends here.", PARAGRAPH * 60
-    part(line, reply, read + "\n\n" + rest, 100)
-    mark = page.locator("#transcript p").filter(has_text="It ends here.")
-    if state != "following":
-        mark.evaluate("one => scroller.scrollTop += one.getBoundingClientRect().top - 300")
-        page.get_by_role("button", name="Jump to latest").wait_for()
-    if state == "back":
-        page.get_by_role("button", name="Jump to latest").click()
-    page.evaluate(FOLLOW, state == "reading")
-    text = "\n\n" + CODE + "\n\n" + rest
-    for piece in pieces(text, 500):
-        reply.parts[-1].feed(piece)
-        line.show(reply.parts[-1].news())
-    answer = TextPart(html=render_markdown(read + "\n\n" + rest + text))
-    finish(page, line, 903, ThoughtPart(THOUGHT, 12.3), answer)
-    places = page.evaluate("window.places")
-    assert len(places) > 400
-    assert max(places) == min(places)
+        part(line, reply, THOUGHT, 20, thinks=True)
+        finish(page, line, seq, ThoughtPart(THOUGHT, 12), replace(call, state="running"))
+        line.show(message(ThoughtPart(THOUGHT, 12), call, seq=seq))
+
+    def midway() -> None:
+        latest = page.get_by_role("button", name="Jump to latest")
+        if state in {"reading", "back"}:
+            scroll(page, -400)
+            latest.wait_for()
+        if state == "back":
+            latest.click()
+
+    if state == "above":
+        scroll(page, -400)
+    write(page, line, 420 if state == "reading" else 100, midway)
+    if state in {"following", "back"}:
+        assert (
+            page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+        )
 
 
 def test_what_is_opened_at_the_end_stays_under_the_pointer(chat: tuple[Page, Line]) -> None:
@@ -238,6 +214,17 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
     expect(latest).to_be_hidden()
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+
+
+def test_a_conversation_opens_without_a_shift(own_page: Page, addresses: dict[str, str]) -> None:
+    """Folds, tools, pictures and long ones, on a screen and on a phone."""
+    own_page.add_init_script(SHIFTS)
+    for width, name in itertools.product((1440, 360), ("rows", "history", "rich", "attached")):
+        own_page.set_viewport_size({"width": width, "height": 900})
+        own_page.goto(addresses[name])
+        own_page.get_by_role("textbox", name="Message").wait_for()
+        top(own_page.locator("#composer"))
+        assert own_page.evaluate("window.shifts") <= 0.02, (width, name)
 
 
 def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:

@@ -218,7 +218,8 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
     record = stage.journal.calls[0]
     assert (record.is_whole, record.error) == (False, "RuntimeError")
     assert all(words in record.draft.written for words in ("Let me think.", "Half a sen"))
-    assert stage.audience.of(events.ThinkingStreamed)
+    (ended,) = stage.audience.of(events.ThinkingEnded)
+    assert record.draft.blocks[0]["seconds"] == ended.seconds
 
 
 async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:

@@ -157,11 +157,12 @@ def test_a_card_names_the_argument_that_says_most(
 def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
     """Nothing of a message is dropped silently."""
     image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
-    thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    took = {"thinking": "Hm.", condense.BESIDE: {"seconds": 12}}
+    thinking = condense.OpaqueBlock({"type": "thinking", **took})
     append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
     (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
-    assert row.parts == (NotePart("Image"), ThoughtPart("Hm."), NotePart("X y"))
+    assert row.parts == (NotePart("Image"), ThoughtPart("Hm.", 12), NotePart("X y"))
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
