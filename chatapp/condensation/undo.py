@@ -162,7 +162,7 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     if tokens.value > budget.capacity:
         said = _(
             "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
-            "Choose a profile with a larger window, or rewind to before instead."
+            "Choose a profile with a larger window, or go back to before this."
         )
         numbers = {"tokens": number(tokens.value), "allowed": number(budget.capacity)}
         raise Refused(said % numbers)
