@@ -16,7 +16,7 @@ _NOTE = re.compile(_LABEL + ":")
 _INDENT = 4
 
 # As the sanitizer leaves them: it lets no id and no place in this page through.
-_CLEAN_REFERENCE = re.compile(r'<sup data-note="([\w-]+)">([\w-]+)</sup>')
+_CLEAN_REFERENCE = re.compile(r'<sup data-note="([\w-]+)">[\w-]+')
 _CLEAN_NOTE = re.compile(r'<div class="footnote" data-note="([\w-]+)"')
 
 
@@ -28,20 +28,19 @@ def add_footnotes(parser: MarkdownIt) -> None:
 
 def link_notes(html: str, name: str) -> str:
     """Return sanitized HTML whose references lead to its notes; their ids begin with a name."""
-    link = rf'<sup><a href="#{name}-\1" role="doc-noteref">\2</a></sup>'
-    return _CLEAN_NOTE.sub(
-        rf'<div class="footnote" id="{name}-\1"', _CLEAN_REFERENCE.sub(link, html)
-    )
+    html = _CLEAN_NOTE.sub(rf'\g<0> id="{name}-\1"', html)
+    return _CLEAN_REFERENCE.sub(rf'<sup><a href="#{name}-\1" role="doc-noteref">\1</a>', html)
 
 
 def _read_note(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     begin = state.bMarks[first] + state.tShift[first]
     found = _NOTE.match(state.src, begin, state.eMarks[first])
-    if found is None or state.is_code_block(first) or silent:
-        return found is not None and silent
+    if found is None or state.is_code_block(first):
+        return False
+    if silent:
+        return True
     notes = state.env.setdefault(NOTES, set())
     token = state.push("footnote_open", "div", 1)
-    token.content = found[1]
     token.attrs["class"] = "footnote"
     if found[1] not in notes:
         token.attrs["data-note"] = found[1]

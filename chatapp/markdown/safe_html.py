@@ -190,18 +190,9 @@ class Renderer(RendererHTML):
         return f'<div class="formula">{mathml}</div>\n'
 
     def footnote_reference(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
-        """The label of a note, which the sanitizer's result gets a link for."""
-        label = escape(tokens[idx].content)
+        """The label of a note; the link to that is made later."""
+        label = tokens[idx].content
         return f'<sup data-note="{label}">{label}</sup>'
-
-    def footnote_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
-        """A note, after its label."""
-        opening = self.renderToken(tokens, idx, *rest).rstrip()
-        return f"{opening}<sup>{escape(tokens[idx].content)}</sup><div>\n"
-
-    def footnote_close(self, *_: Any) -> str:
-        """The end of the note."""
-        return "</div></div>\n"
 
     def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A table, in the box that it scrolls in."""

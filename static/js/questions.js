@@ -18,6 +18,11 @@ function wordsOf(form) {
   return shortcutsAreOn() && form.querySelector(DECISIONS.Enter) ? `${words}. ${text("approvalKeys")}` : words;
 }
 
+function isInView(element) {
+  const [inner, outer] = [element, document.getElementById("scroller")].map((one) => one.getBoundingClientRect());
+  return inner.top >= outer.top && inner.bottom <= outer.bottom;
+}
+
 /** See to the question that waits now, if any, after the page has changed. */
 export function showQuestion(scroll) {
   const form = document.querySelector(ASKED);
@@ -26,14 +31,10 @@ export function showQuestion(scroll) {
   const isLost = told && entered === told && document.activeElement === document.body;
   const isNew = action !== told;
   told = action;
-  const isIdle = document.activeElement === composer && !composer.value && scroll.isFollowing;
-  if (isLost || (form && isNew && isIdle)) (form ?? composer).focus({ preventScroll: true });
+  const isIdle = document.activeElement === composer && !composer.value;
+  const isFree = form && isNew && isIdle && (scroll.isFollowing || isInView(form));
+  if (isLost || isFree) (form ?? composer).focus({ preventScroll: true });
   else if (form && isNew) say(wordsOf(form));
-}
-
-function isInView(element, box) {
-  const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
-  return inner.top >= outer.top && inner.bottom <= outer.bottom;
 }
 
 /** Click the button of a key; what is out of view is shown instead, as nobody decides on it unseen. */
@@ -44,7 +45,7 @@ function decide(event) {
   if (!button || isWriting || event.repeat || document.querySelector("dialog[open]")) return;
   event.preventDefault();
   event.stopPropagation();
-  if (isInView(button, document.getElementById("scroller"))) button.click();
+  if (isInView(button)) button.click();
   else form.focus();
 }
 

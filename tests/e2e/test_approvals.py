@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import complaints
 from tests.e2e.conftest import OpenChat
 from tests.e2e.server import Server
 from tests.standin.behaviours import Reply, ToolCall
@@ -41,18 +42,38 @@ def test_a_write_is_allowed_in_one_tab_and_goes_on_in_all(
     assert file.read_text() == "new\n"
 
 
-def test_enter_in_the_reason_denies(open_chat: OpenChat, standin: Standin, server: Server) -> None:
-    """It is never an approval, and the model hears the reason."""
+def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
+    open_chat: OpenChat, standin: Standin, server: Server
+) -> None:
+    """Enter in the reason denies, and the model hears it; the other calls wait their turn.
+
+    Who writes goes on writing, and decides nothing by a key.
+    """
     chat = open_chat()
-    standin.then(Reply("I write.", tools=(WRITE,)), Reply("All right."))
-    chat.type("Write it.")
+    others = [ToolCall("write_file", {"path": path, "content": "new\n"}) for path in ("b", "c")]
+    standin.then(Reply("I write.", tools=(WRITE, *others)), Reply("All right."))
+    chat.type("Write them.")
+    approval = chat.page.get_by_role("form", name="Approval")
+    cards = chat.rows("Agent").locator("summary").filter(has_text="write_file")
+    expect(approval).to_be_focused()
+    expect(cards).to_contain_text(["waiting for you", "Waiting its turn", "Waiting its turn"])
+    assert complaints(chat.page) == []
+    chat.page.keyboard.type("Why")
+    chat.page.keyboard.press("Alt+Backspace")
+    expect(chat.box).to_be_focused()
+    chat.box.fill("")
+    chat.page.keyboard.press("Alt+Enter")
+    expect(cards).to_contain_text(["characters", "waiting for you", "Waiting its turn"])
     reason = chat.page.get_by_role("textbox", name="Reason for the model")
     reason.fill("Not this file.")
     reason.press("Enter")
+    expect(cards).to_contain_text(["characters", "denied", "waiting for you"])
+    expect(approval).to_be_focused()
+    chat.page.keyboard.press("Alt+Backspace")
     chat.finished()
-    card = chat.rows("Agent").locator("summary").filter(has_text="write_file")
-    expect(card).to_contain_text("denied")
-    assert not (server.workspace(chat.url) / "a.txt").exists()
+    expect(cards).to_contain_text(["characters", "denied", "denied"])
+    expect(chat.box).to_be_focused()
+    assert [path.name for path in server.workspace(chat.url).iterdir()] == ["a.txt"]
     assert "They say: Not this file." in str(standin.requests[-1].body["messages"][-1])
 
 

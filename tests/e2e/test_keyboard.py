@@ -10,14 +10,26 @@ from tests.e2e.conftest import OpenChat
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
+# Notes what is put where screen readers are told of it.
+HEAR = """() => {
+    window.heard = [];
+    const note = ({ addedNodes }) => [...addedNodes].map((one) =>
+        window.heard.push(one.textContent.trim().replace(/\\s+/g, " ")));
+    new MutationObserver((all) => all.map(note)).observe(
+        document.getElementById("heard"), { childList: true });
+}"""
+
 
 def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin: Standin) -> None:
-    """The focus stays in the composer through the whole turn.
+    """The focus stays in the composer through the whole turn, and the answer is read out.
 
+    That is each paragraph once, code by its language, and nothing of a page that is opened.
     A question mark lists the shortcuts unless it is typed; Esc gives the focus back.
     """
     chat, gate = open_chat(), Gate()
-    standin.reply("Two lines, I see.", gate=gate)
+    answer = "Two lines, I see.\n\n- One\n- Two\n\n```py\nx = 1\n```\n\nThat is all."
+    standin.reply(answer, thinking="Two?\n\nTwo.", gate=gate)
+    chat.page.evaluate(HEAR)
     expect(chat.box).to_be_focused()
     chat.page.keyboard.type("One")
     chat.page.keyboard.press("Shift+Enter")
@@ -30,6 +42,11 @@ def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin:
     chat.finished()
     expect(chat.box).to_be_focused()
     assert texts(standin.requests[0].body) == ["One\nTwo"]
+    expect(chat.rows("Agent")).to_contain_text("That is all.")
+    said = ["Two lines, I see.", "One Two", "Code: py", "That is all."]
+    assert chat.page.evaluate("heard") == said
+    chat.open()
+    assert chat.page.locator("#heard").text_content() == ""
     chat.box.press("?")
     expect(chat.box).to_have_value("?")
     chat.button("Condense context").focus()

@@ -5,7 +5,9 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import complaints
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenChat, OpenPage
+from tests.standin.behaviours import Gate, Raw, Reply
+from tests.standin.server import Standin
 
 # How many lines each word of the table takes.
 WORDS = """
@@ -59,3 +61,29 @@ def test_words_of_a_table_stay_whole_and_what_is_wide_scrolls_in_its_own_box(
     start = page.locator(".formula mi").first.bounding_box()
     assert start
     assert start["x"] >= 0
+
+
+def test_long_code_keeps_its_height_until_its_reader_opens_it(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """While it is written and after; its bar stays in view, and what was opened stays open."""
+    chat, gate, line = open_chat(), Gate(), "if x: pass\n"
+    begun = {"type": "text_delta", "text": "\n\n```python\n" + line * 60}
+    extra = Raw.event({"type": "content_block_delta", "index": 0, "delta": begun})
+    standin.then(Reply(f"Look: it is {line * 100}```\n\nThat.", extra=(extra,), gate=gate))
+    chat.type("Write it.")
+    block, fewer = chat.log.locator(".code-block"), chat.button("Show fewer")
+    expect(chat.button("Show all 60 lines")).to_be_visible()
+    height = block.evaluate("one => one.offsetHeight")
+    chat.button("Show all 60 lines").click()
+    expect(fewer).to_be_focused()
+    gate.open()
+    chat.finished()
+    expect(block.locator(".k")).to_have_count(320)
+    assert block.evaluate("one => one.offsetHeight") > 2 * height
+    block.locator(".k").last.scroll_into_view_if_needed()
+    expect(chat.button("Copy code")).to_be_in_viewport()
+    fewer.click()
+    expect(chat.button("Show all 160 lines")).to_be_focused()
+    assert block.evaluate("one => one.offsetHeight") == height
+    expect(chat.button("Copy code")).to_be_in_viewport()
