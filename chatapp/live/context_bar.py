@@ -36,7 +36,7 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
         if any(one.is_summary for one in history):
             why = _("Nothing new to condense yet.")
         else:
-            why = _("Nothing to condense yet: the model has read nothing that can be hidden.")
+            why = _("There is nothing to condense yet: the model has not answered anything.")
         return Forecast(nothing=why)
     return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
 
@@ -153,7 +153,7 @@ def _until(pk: uuid.UUID, left: int) -> str:
     over, many = left <= 0, number(left)
     if background_drafts.is_being_written(pk):
         if over:
-            return _("Will condense once its summary is drafted.")
+            return _("Condenses once the summary is drafted.")
         return _("Almost full: condenses in about %s tokens. The summary is being drafted.") % many
     if background_drafts.is_ready(pk):
         if over:
