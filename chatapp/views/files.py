@@ -33,7 +33,7 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     # Nothing else works in the workspace meanwhile.
     actions.close_left_over(conversation)
     if not (is_own(conversation) or request.user.is_superuser):
-        return refuse(request, _("This folder belongs to the server. Files go into it there."))
+        return refuse(request, _("This folder belongs to the server. Put files into it there."))
     sent, paths = request.FILES.getlist("files"), request.POST.getlist("paths")
     if not sent:
         return refuse(request, _("Choose files first."))
@@ -41,10 +41,11 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     paths = paths if len(paths) == len(sent) else [""] * len(sent)
     named = [(path or file.name or "", file) for path, file in zip(paths, sent, strict=True)]
     done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
-    words = ngettext("%s file was put in.", "%s files were put in.", done.count)
+    words = ngettext("%s file uploaded.", "%s files uploaded.", done.count)
     messages.success(request, words % number(done.count))
+    left_out = _("Not uploaded: %(path)s. %(why)s")
     for path, why in done.left_out[:NAMED]:
-        messages.error(request, _("Left out: %(path)s %(why)s") % {"path": path[:100], "why": why})
+        messages.error(request, left_out % {"path": path[:100], "why": why})
     return redirect("files", conversation.pk)
 
 
@@ -72,5 +73,5 @@ def download_output(request: Request, conversation: Conversation, name: str) -> 
     try:
         path = find_output(outputs_of(conversation.pk), name)
     except ToolError:
-        return refuse(request, _("This output is not kept any more."))
+        return refuse(request, _("This output is no longer stored."))
     return download(path.read_bytes(), f"output-{name}.txt", BYTES)

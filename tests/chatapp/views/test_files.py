@@ -77,7 +77,7 @@ def test_files_folders_and_archives_are_put_in(put: Put, folder: Path) -> None:
         "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"\0",
     }  # fmt: skip
     page = answer.content.decode()
-    assert "1 file was put in." in page
+    assert "1 file uploaded." in page
     assert "deep/er/c.txt" in page
 
 
@@ -90,7 +90,7 @@ def test_no_path_in_an_archive_leads_out(put: Put, folder: Path) -> None:
     entries = [*((one, 0) for one in odd), *((one, 1) for one in outside)]
     answer = put(("a.tar", tar_of(*entries, mode="w")))
     assert everything(folder) == {"ok": b"\0"}
-    assert "Left out: ../out" in answer.content.decode()
+    assert "Not uploaded: ../out" in answer.content.decode()
     put(("a.zip", packed({"../../out": b"x", "C:\\x": b"y", "fine": b"z"})))
     assert set(everything(folder)) - {"C:\\x"} == {"ok", "fine"}
 
@@ -120,7 +120,7 @@ def test_a_folder_of_as_many_files_as_is_promised_is_put_in(
     monkeypatch.setattr(module, "MAX_FILES", 150)
     names = [f"{number}.txt" for number in range(150)]
     answer = put(*((name, b"") for name in names), paths=[f"sub/{name}" for name in names])
-    assert "150 files were put in." in answer.content.decode()
+    assert "150 files uploaded." in answer.content.decode()
     assert len([*(folder / "sub").iterdir()]) == 150
     answer = put(*((name, b"") for name in [*names, "more.txt"]))
     assert "This is too much at once: at most 150 files" in answer.content.decode()
@@ -158,7 +158,7 @@ def test_what_is_left_out_of_an_archive_is_counted(
     """However small it is packed: a file that is too large is unpacked to come to the next."""
     last, large = (tarfile.TarInfo("last"), 1), tarfile.TarInfo("large")
     answer = put(("a.tar", tar_of((large, module.MAX_FILE + 1), last, mode=mode))).content.decode()
-    assert "Left out: large" in answer
+    assert "Not uploaded: large" in answer
     assert everything(folder) == {"last": b"\0"}
     monkeypatch.setattr(module, "MAX_BYTES", module.MAX_FILE + 2)
     data = tar_of((large, module.MAX_FILE + 3), last, mode=mode)
