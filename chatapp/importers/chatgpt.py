@@ -19,7 +19,7 @@ from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, text_block
 
 LABEL = "ChatGPT"
-WHERE = gettext_lazy("Settings > Data controls > Export data: the ZIP that the e-mail links to.")
+WHERE = gettext_lazy("Settings > Data controls > Export data (a ZIP by e-mail).")
 
 # Places of citations, and what begins or ends other marks that its page draws.
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")

@@ -16,7 +16,7 @@ from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, result_text
 
 LABEL = "Claude.ai"
-WHERE = gettext_lazy("Settings > Privacy > Export data: the ZIP that the e-mail links to.")
+WHERE = gettext_lazy("Settings > Privacy > Export data (a ZIP by e-mail).")
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 # What tells nothing to people.

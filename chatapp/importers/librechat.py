@@ -1,6 +1,5 @@
 """Exports of LibreChat: one conversation a file, its messages in a list or inside each other."""
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,11 +40,9 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     if isinstance(prompt, str) and prompt.strip():
         chat.leave_out(_("System prompts are not imported:"), prompt)
     waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
-    for number in itertools.count():
-        if not waiting:
-            return chat
+    while waiting:
         message, parent = waiting.pop()
-        id_ = message.get("messageId") or number
+        id_ = message.get("messageId") or id(message)
         blocks = [*_blocks(chat, message)]
         for file in (*listed(message.get("files")), *listed(message.get("attachments"))):
             chat.attach(blocks, archive, file.get("filename"), file.get("file_id"))
@@ -53,7 +50,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
         at, model = message.get("createdAt"), message.get("model")
         chat.add(id_, parent, role, blocks, at=at, model=model)
         waiting += [(one, id_) for one in reversed(listed(message.get("children")))]
-    return None
+    return chat
 
 
 def _blocks(chat: Chat, message: Mapping[str, Any]) -> Iterator[Block]:

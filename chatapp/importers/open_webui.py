@@ -22,7 +22,7 @@ from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
 LABEL = "Open WebUI"
-WHERE = gettext_lazy("Settings > Data controls > Export chats, or a chat's menu > Download > JSON.")
+WHERE = gettext_lazy("Settings > Data controls > Export chats.")
 
 _DETAILS, _END = '<details type="', "</details>"
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -96,22 +96,25 @@ def _parts(text: str) -> Iterator[Block]:
     """Yield the blocks of an answer: text, thinking, calls and their results."""
     before, *rest = text.split(_DETAILS)
     yield from parts_of(before.strip())
-    for one in rest:
+    for number, one in enumerate(rest):
         head, _closed, body = one.partition(">")
         body, ended, after = body.partition(_END)
         kind = head.partition('"')[0]
+        inner = html.unescape(_SUMMARY.sub("", body, count=1)).strip()
         told = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
         if not (ended and kind in {"reasoning", "tool_calls"}):
             after = _DETAILS + one
         elif kind == "reasoning":
-            thoughts = html.unescape(_SUMMARY.sub("", body, count=1)).strip().splitlines()
-            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in thoughts)
+            lines = inner.splitlines()
+            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
             yield {"type": "thinking", "thinking": thought}
         else:
-            id_, given = told.get("id", ""), request_bytes.decode_input(told.get("arguments", ""))
-            yield {"type": "tool_use", "id": id_, "name": told.get("name", ""), "input": given}
-            result = told.get("result", "")
-            inner = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
-            said = inner if isinstance(inner, str) else result
+            # Older versions have the result among the attributes, some calls no id.
+            id_, name = told.get("id") or f"call_{number}", told.get("name", "")
+            result = told.get("result") or inner
+            said = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
+            said = said if isinstance(said, str) else result
+            given = request_bytes.decode_input(told.get("arguments", ""))
+            yield {"type": "tool_use", "id": id_, "name": name, "input": given}
             yield {"type": "tool_result", "tool_use_id": id_, "content": said}
         yield from parts_of(after.strip())

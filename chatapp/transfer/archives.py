@@ -19,8 +19,8 @@ from chatapp.transfer.transcripts import Block
 # Of an archive: files, and bytes of the list of them.
 MOST_ENTRIES = 20_000
 MOST_LISTED = 4 * 1024 * 1024
-# Bytes, unpacked, of all documents, and of all files that messages name.
-MOST_UNPACKED = 2 * 1024**3
+# Bytes, unpacked, of all that is in an archive, and of all files that messages name.
+MOST_UNPACKED = 4 * 1024**3
 MOST_ATTACHED = 1024**3
 # So many times its packed size a larger file may have; text shrinks to a tenth at best.
 MOST_RATIO = 200
@@ -30,6 +30,8 @@ _END = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))", re.DOTALL)
 _BEFORE_END = b"PK\x06\x07"
 # Bytes at the end in which the list's place is told.
 _TAIL = 1 << 17
+# Encrypted, in one way or another, or a part of what it is.
+_UNREADABLE = 0x61
 # By this messages name files, whose names begin with it.
 _KEY = re.compile(r"file[-_][0-9A-Za-z]+")
 
@@ -62,8 +64,7 @@ class Archive(ExitStack):
             raise Unusable(_("The archive is damaged.")) from error
         names = Counter(info.filename for info in packed.infolist())
         entries = [one for one in packed.infolist() if not one.is_dir()]
-        large = sum(one.file_size for one in entries if one.filename.endswith(".json"))
-        if len(entries) > MOST_ENTRIES or large > MOST_UNPACKED:
+        if len(entries) > MOST_ENTRIES or sum(one.file_size for one in entries) > MOST_UNPACKED:
             raise Unusable(_("The archive holds too much."))
         for info in entries:
             if reason := _wrong_entry(info, names):
@@ -116,7 +117,7 @@ def _wrong_entry(info: zipfile.ZipInfo, names: Counter[str]) -> str:
         return _("The archive has several files of this name.")
     if info.filename.startswith("/") or ".." in info.filename.split("/"):
         return _("Its name leads out of the archive.")
-    if info.flag_bits & 1:
+    if info.flag_bits & _UNREADABLE:
         return _("It is encrypted.")
     if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         return _("It is packed in a way that is not known here.")

@@ -95,7 +95,10 @@ class Chat(Transcript):
             raise Unusable(_("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
-        self.describe(**({"title": self.title} if self.title else {}), **self._about)
+        times = sorted(one["created_at"] for one in self.messages if "created_at" in one)
+        about = {"created_at": times[0], "updated_at": times[-1]} if times else {}
+        about |= self._about | ({"title": self.title} if self.title else {})
+        self.describe(**about)
         # By their times it is known which version is which.
         now = timezone.now()
         for number, one in enumerate(self._rewinds):
@@ -118,21 +121,27 @@ class Chat(Transcript):
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
-        """Write all answers to the message ``seq`` of the user, and what followed each of them."""
-        versions = list[_Version]()
+        """Write all answers to the message ``seq`` of the user, and what followed each of them.
+
+        What followed without an answer is one version.
+        """
+        versions, unanswered = list[_Version](), list[_Node]()
         paths = [[question]]
         while paths:
             path = paths.pop()
             questions = [one for one in path[-1].children if one.role == "user"]
             others = [one for one in path[-1].children if one.role != "user"]
-            if questions or (not others and any(one.blocks for one in path[1:])):
-                versions.append((path[1:], questions))
+            said = [one for one in path[1:] if one.blocks] if questions or not others else []
+            if said:
+                versions.append((said, questions))
+            else:
+                unanswered += questions
             self._count(len(path) * (len(others[1:]) + bool(questions)))
             paths += [[*path, one] for one in reversed(others[1:])]
             if others:
                 path.append(others[0])
                 paths.append(path)
-        yield self._write(versions, seq)
+        yield self._write([*versions, ([], unanswered)] if unanswered else versions, seq)
 
     def _write(self, versions: list[_Version], root: int) -> Steps:
         """Write versions of one place: answers to message ``root``, or edits of what comes next.
@@ -173,7 +182,7 @@ class Chat(Transcript):
         said = [(block, node) for node in nodes for block in node.blocks]
         calls = {block["id"] for block, _node in said if block["type"] == "tool_use"}
         answered = calls & {block.get("tool_use_id") for block, _node in said}
-        said = [(one, node) for block, node in said for one in _as_it_can_be(block, answered)]
+        said = [(one, node) for block, node in said for one in _usable(block, answered)]
         for role, part in itertools.groupby(said, _role):
             blocks, written = zip(*part, strict=True)
             at, model = written[0].at, next((one.model for one in written if one.model), "")
@@ -192,11 +201,12 @@ def _role(said: tuple[Block, _Node]) -> str:
     return "user" if node.role == "user" or block["type"] == "tool_result" else "assistant"
 
 
-def _as_it_can_be(block: Block, answered: set[Any]) -> list[Block]:
+def _usable(block: Block, answered: set[Any]) -> list[Block]:
     """Return a block, or as text a call or a result that belongs to nothing."""
     if block["type"] == "tool_use" and block["id"] not in answered:
         given = block["input"]
-        return [text_block(f"{block['name']}: {given.get('input', given)}")]
+        said = given.get("input", given) if isinstance(given, dict) else given
+        return [text_block(f"{block['name']}: {said}")]
     if block["type"] == "tool_result" and block["tool_use_id"] not in answered:
         content = block["content"]
         return [text_block(content)] if isinstance(content, str) else content

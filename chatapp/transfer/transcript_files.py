@@ -36,7 +36,9 @@ Item = tuple[int, Any]
 # A file, or one in an archive.
 Document = Path | zipfile.Path
 # What reading a packed file may fail with.
-DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
+DAMAGED = (
+    EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
+)  # fmt: skip
 
 
 @contextmanager

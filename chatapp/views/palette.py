@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.models import Conversation
 from chatapp.views.common import Request, as_uuid, signed_in
+from chatapp.views.settings import LABELS
 from chatapp.views.sidebar import list_conversations, search_conversations
 
 MOST = 8
@@ -79,3 +80,6 @@ def page_choices() -> Iterator[Choice]:
     yield Choice("model", _("Profiles"), reverse("profiles"))
     yield Choice("tool", _("MCP servers"), reverse("mcp_servers"))
     yield Choice("sliders", _("Settings"), reverse("settings"))
+    for name, label in LABELS.items():
+        words = _("Settings: %s") % label
+        yield Choice("sliders", words, reverse("settings_section", args=[name]))

@@ -66,6 +66,8 @@ function showEffects() {
     const owns = set.querySelector("[value=own]").checked;
     const number = set.querySelector("[type=number]");
     set.classList.toggle("inherits", !owns);
+    // Whose it is, as far as it is saved.
+    for (const badge of set.querySelectorAll(".badge")) badge.hidden = !set.querySelector(":checked").defaultChecked;
     if (owns && number.value === "") number.value = set.querySelector("[type=range]").value;
     const deciding = owns ? number : globalNumber;
     const words = sentence(set.dataset, owns ? Number(number.value) : globalThreshold());

@@ -8,6 +8,7 @@ from tests.e2e.conftest import OpenPage
 
 PAGES = (
     *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
+    *("/settings/general/", "/settings/agent/", "/settings/prompts/", "/settings/tokens/"),
     *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered", "compared"),
 )
 

@@ -18,7 +18,7 @@ class Settings:
         self.slider = page.get_by_role("slider", name="Threshold (%)", exact=True)
         self.number = page.get_by_role("spinbutton", name="Threshold (%)", exact=True)
         self.prompt = page.get_by_role("textbox", name="Condensing prompt")
-        self.profile = page.get_by_role("group", name=re.compile("^Claude"))
+        self.profile = page.get_by_role("group", name="Claude", exact=True)
         page.goto("/settings/")
 
     def open(self, section: str) -> None:
