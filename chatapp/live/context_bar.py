@@ -36,7 +36,7 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
         if any(one.is_summary for one in history):
             why = _("Nothing new to condense yet.")
         else:
-            why = _("Nothing to condense yet: the model has read nothing that can be hidden.")
+            why = _("There is nothing to condense yet: the model has not answered anything.")
         return Forecast(nothing=why)
     return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
 
@@ -150,18 +150,14 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
 
 def _until(pk: uuid.UUID, left: int) -> str:
     """Say when it condenses, and what of that is done in the background."""
-    over, many = left <= 0, number(left)
+    near = _("Almost full: condenses in about %s tokens.") % number(left)
     if background_drafts.is_being_written(pk):
-        if over:
-            return _("Will condense once its summary is drafted.")
-        return _("Almost full: condenses in about %s tokens. The summary is being drafted.") % many
+        over = _("Condenses once the summary is drafted.")
+        return over if left <= 0 else _("%s The summary is being drafted.") % near
     if background_drafts.is_ready(pk):
-        if over:
-            return _("Will condense before your next message, without a wait.")
-        return _("Almost full: condenses in about %s tokens. The summary is drafted.") % many
-    if over:
-        return _("Will condense before your next message.")
-    return _("Almost full: condenses in about %s tokens.") % many
+        over = _("Will condense before your next message, without a wait.")
+        return over if left <= 0 else _("%s The summary is drafted.") % near
+    return _("Will condense before your next message.") if left <= 0 else near
 
 
 def _segments(

@@ -43,6 +43,12 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
     heading, _line, rest = text.partition("\n")
     match kind:
+        case condense.PartKind.LEDGER if heading.startswith("## Ledger ~"):
+            # One of before it was Markdown, under its own headings.
+            for section in text.split(f"\n{heading.removeprefix('## Ledger ')} ")[1:]:
+                title, *lines = section.split("\n")
+                if facts := [line for line in lines if line]:
+                    yield SummaryPart(title.capitalize(), items=facts)
         case condense.PartKind.LEDGER if ledger := condense.parse_ledger(text):
             yield from filter(lambda one: one.html or one.items, _lists(ledger))
         case condense.PartKind.SUMMARY if heading.startswith("## Part") and rest not in summary:

@@ -178,8 +178,8 @@ def _call(name: str, **given: str) -> condense.ToolUseBlock:
 
 def _step(call: condense.ToolUseBlock, done: Done) -> Answer:
     """Make a call; only the first of several is announced, so that they read as one step."""
-    what = f"read `{argument(call)}`" if call.input else "look at which files there are"
-    return Answer("" if done else f"I {what}.", call)
+    what = f"Let me read `{argument(call)}`." if call.input else "Let me list the files."
+    return Answer("" if done else what, call)
 
 
 def _report(one: condense.AnsweredCall) -> str:

@@ -25,7 +25,7 @@ def test_before_anything_was_answered_there_is_nothing_to_condense() -> None:
     for history in ([], [say("user")]):
         found = forecast(history)
         assert not found.words
-        assert found.nothing.startswith("Nothing to condense yet")
+        assert found.nothing.startswith("There is nothing to condense yet")
 
 
 def test_a_summary_alone_is_not_condensed_again() -> None:
