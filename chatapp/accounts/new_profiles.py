@@ -12,7 +12,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.models import Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import Report, list_models, probe
+from chatapp.providers.model_servers import list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
 
 LEAST_WINDOW = 1_000
@@ -37,7 +37,7 @@ def connect(profile: Profile) -> Outcome:
 
     A key is tested by a short request. Without a key it is enough that the server lists its models.
     """
-    report = asyncio.run(_reach(profile))
+    report = asyncio.run(list_models(accounts.provider_to_try(profile)))
     if report.key is False:
         return Outcome(problem=_("The provider did not accept this key. Check it and try again."))
     if not report.address:
@@ -97,19 +97,6 @@ def _complete(profile: Profile, listed: ListedModel | None) -> None:
         profile.max_output = profile.max_output or SAFE_OUTPUT
     profile.context_window = max(profile.context_window, LEAST_WINDOW)
     profile.max_output = profile.max_output or condense.output_limit(profile.context_window)
-
-
-async def _reach(profile: Profile) -> Report:
-    """Return what a server lists; where an address leads to no list, ``/v1`` may be missing."""
-    report = await list_models(accounts.provider_to_try(profile))
-    given = profile.base_url
-    if given and report.address and not report.models and not given.endswith("/v1"):
-        profile.base_url = f"{given.rstrip('/')}/v1"
-        at_v1 = await list_models(accounts.provider_to_try(profile))
-        if at_v1.models or at_v1.key is False:
-            return at_v1
-        profile.base_url = given
-    return report
 
 
 def _usual_model(profile: Profile, listed: Sequence[ListedModel]) -> str:

@@ -100,20 +100,15 @@ def is_environment(block: condense.Block) -> bool:
     return condense.beside_of(block).get("kind") == condense.ENVIRONMENT
 
 
-def environment_of(message: condense.Message) -> str:
-    """Return what was so when a message was sent, "" where nothing says."""
-    said = [one for one in message.blocks if isinstance(one, condense.TextBlock)]
-    return "\n".join([text_of(one) for one in said if is_environment(one)])
-
-
 def is_recalled(block: condense.Block) -> bool:
     """Whether a block has passages of hidden messages."""
     return condense.beside_of(block).get("kind") == condense.RECALLED
 
 
-def text_of(block: condense.TextBlock) -> str:
-    """Return what a file says, without the tags around it."""
-    return block.text.partition("\n")[2].rpartition("\n")[0]
+def text_of(block: condense.Block) -> str:
+    """Return what a file or the surroundings say, without the tags around it; else nothing."""
+    said = block.text if isinstance(block, condense.TextBlock) else ""
+    return said.partition("\n")[2].rpartition("\n")[0]
 
 
 def attached(message: condense.Message) -> Iterator[condense.Block]:

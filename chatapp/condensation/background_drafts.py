@@ -49,7 +49,7 @@ def basis_of(terms: TurnSettings) -> Basis:
     """Return what a draft would be made by now."""
     profile, writer, wanted = terms.profile, terms.writer, terms.preferences
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
-    own = (terms.conversation.system_prompt, profile.system_prompt, terms.prompt)
+    own = (terms.conversation.system_prompt, profile.system_prompt, terms.configuration.prompt)
     strategy = (wanted.strategy, wanted.messages_kept, wanted.keep_first)
     return {
         "profile": tuple(

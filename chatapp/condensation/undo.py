@@ -157,8 +157,8 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     )
     if tokens.value > budget.capacity:
         said = _(
-            "The originals don't fit: about %(tokens)s tokens, and %(allowed)s fit. Choose "
-            "a profile with a larger window, or go back to before this."
+            "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
+            "Choose a profile with a larger window, or go back to before this."
         )
         numbers = {"tokens": number(tokens.value), "allowed": number(budget.capacity)}
         raise Refused(said % numbers)

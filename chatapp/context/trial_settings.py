@@ -32,7 +32,7 @@ class Variant:
         return cls(
             strategy=terms.preferences.strategy or settings.CONDENSE_STRATEGY,
             threshold=terms.budget().threshold,
-            prompt=terms.prompt,
+            prompt=terms.configuration.prompt,
             writer=terms.writer,
         )
 
@@ -48,7 +48,7 @@ class Variant:
     def preferences(self, terms: TurnSettings) -> dict[str, object]:
         """Return what the preferences would be, as far as they would be others."""
         wanted: dict[str, object] = {}
-        if self.prompt != terms.prompt:
+        if self.prompt != terms.configuration.prompt:
             wanted["condensing_prompt"] = self.prompt
         wanted |= {"clear_tool_output": True} if self.is_clearing else {"strategy": self._stored}
         if self._is_other_threshold(terms) and terms.profile.threshold == condense.INHERIT:
@@ -60,7 +60,7 @@ class Variant:
         wanted: dict[str, object] = {}
         if self.writer != terms.writer:
             wanted["summaries_by"] = None if self.writer == terms.profile else self.writer
-        if self.prompt != terms.prompt:
+        if self.prompt != terms.configuration.prompt:
             wanted["condensing_prompt"] = None
         if self._is_other_threshold(terms) and terms.profile.threshold != condense.INHERIT:
             wanted["threshold"] = round(self.threshold)

@@ -57,13 +57,6 @@ def budget_for(
     )
 
 
-def prompt_for(profile: Profile, preferences: Preferences) -> str:
-    """Return a person's own condensing prompt for a profile, "" for the default."""
-    named = profile.condensing_prompt
-    text: str = named.text if named else preferences.condensing_prompt
-    return text
-
-
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
     """Return what user and server want of condensing; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
@@ -72,6 +65,7 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     if preferences.stop_when_full and rungs[-1] != chosen:
         # Truncation is the last rung, and all there is for a small window.
         rungs, policy = rungs[:-1], condense.Policy(small_window=0)
+    named = profile.condensing_prompt
     own = condense.PerProfile({profile.name: profile.threshold})
     adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
     made = condense.Configuration(
@@ -80,7 +74,7 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
         thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
         automatic=preferences.auto_condense,
-        prompt=prompt_for(profile, preferences),
+        prompt=named.text if named else preferences.condensing_prompt,
     )
     if not settings.CONDENSE_CONFIGURATION:
         return made
@@ -114,11 +108,6 @@ class TurnSettings:
     def writer(self) -> Profile:
         """The profile that writes summaries: the one that answers, unless it names another."""
         return self.profile.summaries_by or self.profile
-
-    @property
-    def prompt(self) -> str:
-        """What asks for summaries, "" for the default."""
-        return prompt_for(self.profile, self.preferences)
 
     @property
     def condenses_idle(self) -> bool:

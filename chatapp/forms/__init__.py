@@ -1,10 +1,16 @@
 """Forms: what people may enter, and in which bounds."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from django import forms
 from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
+from chatapp.models import fields
+from chatapp.models.errors import DecryptionFailed
 from chatapp.network.address_guard import AddressRefused, Guard
 
 if TYPE_CHECKING:
@@ -26,3 +32,36 @@ def check_address(url: str) -> None:
             Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
     except AddressRefused as error:
         raise forms.ValidationError(str(error)) from error
+
+
+class SecretInput(forms.Widget):
+    """Makes a widget one for a secret, which no page shows.
+
+    Where another field was wrong, the page holds it sealed, and only its ``owner`` can send it.
+    """
+
+    owner: int | None = None
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        """Return what was typed, or else what the page held."""
+        typed = super().value_from_datadict(data, files, name)
+        with suppress(DecryptionFailed):
+            whose, _sign, held = fields.decrypt(data.get(f"sealed_{name}", "")).partition(":")
+            typed = typed or (held if whose == str(self.owner) else "")
+        return typed
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """Return the field empty, and beside it what was typed."""
+        field = super().render(name, None, attrs, renderer)
+        hidden = '{}<input type="hidden" name="sealed_{}" value="{}"><p class="key-state">{}</p>'
+        said = _("What you typed is kept. Save to store it.")
+        sealed = value and fields.encrypt(f"{self.owner}:{value}")
+        return format_html(hidden, field, name, sealed, said) if sealed else field
+
+
+class KeyInput(SecretInput, forms.PasswordInput):
+    """A line for a secret."""
+
+
+class SecretLines(SecretInput, forms.Textarea):
+    """Several lines for a secret."""

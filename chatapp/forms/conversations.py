@@ -12,7 +12,7 @@ from chatapp.forms.preferences import own_prompt, prompt_field
 from chatapp.models import Conversation
 
 PREFIX = "tool"
-LABELS = {Policy.ALLOW: _("allow"), Policy.ASK: _("ask me"), Policy.DENY: _("deny")}
+LABELS = {Policy.ALLOW: _("Allow"), Policy.ASK: _("Ask"), Policy.DENY: _("Deny")}
 ACCESS = {
     "read": _("reads"),
     "write": _("changes files"),
@@ -96,15 +96,15 @@ class PoliciesForm(forms.Form):
     ) -> None:
         super().__init__(data, prefix=PREFIX)
         for spec in specs:
-            holds, words = spec.default_policy, _("default: %(policy)s")
+            holds, words = spec.default_policy, _("%(policy)s (default)")
             if inherited.get(spec.name) in set(Policy):
-                holds, words = Policy(inherited[spec.name]), _("as before: %(policy)s")
+                holds, words = Policy(inherited[spec.name]), _("%(policy)s (inherited)")
             self.fields[spec.name] = forms.ChoiceField(
                 label=spec.name,
                 required=False,
                 choices=[("", str(words) % {"policy": LABELS[holds]}), *LABELS.items()],
                 initial=decided.get(spec.name, ""),
-                help_text=ACCESS[spec.access],
+                help_text="" if spec.name == "ask_user" else ACCESS[spec.access],
             )
 
     def policies(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.forms import ModelForm, check_address
+from chatapp.forms import ModelForm, SecretLines, check_address
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
 from chatapp.tools.mcp.servers import Way
@@ -23,15 +23,6 @@ _VALUE = re.compile(r"[\x20-\x7e]+")
 _NOT_ONES_OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
 
 
-class SecretLines(forms.Textarea):
-    """A field of several lines for a secret, which never shows what was entered."""
-
-    def format_value(self, value: Any) -> str | None:
-        """Return nothing of it."""
-        del value
-        return None
-
-
 class McpServerForm(ModelForm[McpServer]):
     """A server; what it is given as a secret can be set and removed, and is never shown."""
 
@@ -40,10 +31,7 @@ class McpServerForm(ModelForm[McpServer]):
         required=False,
         max_length=MAX_SECRETS,
         widget=SecretLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-        help_text=_(
-            "One each line: headers of an address, as “Authorization: Bearer key”, or variables of "
-            "a command, as “API_KEY=key”."
-        ),
+        help_text=_("One per line, e.g. Authorization: Bearer … (URL) or API_KEY=… (command)"),
     )
     remove_secrets = forms.BooleanField(label=_("Remove what is stored"), required=False)
     tools = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
@@ -54,11 +42,12 @@ class McpServerForm(ModelForm[McpServer]):
         fields = ("name", "way", "address", "is_on")
         labels: ClassVar[dict[str, Any]] = {"is_on": _("In use")}
         help_texts: ClassVar[dict[str, Any]] = {
-            "name": _("Small letters, digits and hyphens; the names of its tools begin with it.")
+            "name": _("Small letters, digits and hyphens. Its tools' names begin with it.")
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["secrets"].widget.owner = self.instance.owner_id
         self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
         way = cast(forms.ChoiceField, self.fields["way"])
         way.choices = [

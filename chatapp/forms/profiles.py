@@ -1,9 +1,9 @@
 """Profiles: how a model is reached, its limits and prices."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from decimal import Decimal
 from typing import Any, ClassVar, cast
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib.auth.models import User
@@ -12,10 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.forms import check_address
+from chatapp.forms import KeyInput, check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
-from chatapp.models import Profile, fields
-from chatapp.models.errors import DecryptionFailed
+from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices, server_key
 from chatapp.network.address_guard import without_userinfo
 from chatapp.number_formats import number
@@ -104,7 +103,7 @@ def key_field() -> forms.CharField:
         label=_("API key"),
         required=False,
         max_length=400,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        widget=KeyInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
 
@@ -136,21 +135,22 @@ class ConnectForm(forms.Form):
         if cleaned.get("to") != ELSEWHERE:
             cleaned["address"] = ""
             if not cleaned.get("key"):
-                self.add_error("key", _("Enter a key."))
-        elif "address" in cleaned:
-            if not cleaned["address"]:
-                self.add_error("address", _("Enter an address."))
-            check_address(cleaned.get("address", ""))
+                raise forms.ValidationError(_("Enter a key."))
+        elif not cleaned.get("address", "wrong"):
+            raise forms.ValidationError(_("Enter an address."))
+        check_address(cleaned.get("address", ""))
         return cleaned
 
     def profile(self, owner: User) -> Profile:
         """Return what was entered as a profile that lacks its figures."""
-        given = self.cleaned_data
+        given, address = self.cleaned_data, self.cleaned_data["address"].rstrip("/")
+        # Where only a host is named, its API begins there, as everybody's does.
+        address += "/v1" if address and not urlsplit(address).path else ""
         others = (spec.name for spec in provider_specs().values() if spec.presets)
         made = Profile(
             owner=owner,
             provider=next(others) if given["to"] == ELSEWHERE else given["to"],
-            base_url=given["address"].rstrip("/"),
+            base_url=address,
             model=given["model"],
             context_window=0,
             max_output=0,
@@ -160,14 +160,10 @@ class ConnectForm(forms.Form):
 
 
 class ProfileForm(ThresholdChoice):
-    """A profile; the key can be set and removed, and is never shown.
-
-    A key that came with a wrong form goes back to the page sealed, so that it is typed once.
-    """
+    """A profile; the key can be set and removed, and is never shown."""
 
     system_prompt = prompt_field(_("System prompt"))
     key = key_field()
-    sealed_key = forms.CharField(required=False, max_length=2_000)
     remove_key = forms.BooleanField(label=_("Remove the stored key"), required=False)
 
     class Meta:
@@ -200,6 +196,7 @@ class ProfileForm(ThresholdChoice):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["key"].widget.owner = self.instance.owner_id
         self.initial["system_prompt"] = self.instance.system_prompt or SYSTEM_PROMPT
         others = Profile.objects.filter(owner=self.instance.owner).exclude(pk=self.instance.pk)
         self.fields["summaries_by"] = forms.ModelChoiceField(
@@ -230,20 +227,6 @@ class ProfileForm(ThresholdChoice):
         """Say what a long prompt to the stored profile's model costs more, for the template."""
         return describe_surcharge(self.instance.prices)
 
-    def kept_key(self) -> str:
-        """Return the key that was just typed, sealed for its owner; "" where none was."""
-        key = getattr(self, "cleaned_data", {}).get("key", "")
-        return fields.encrypt(f"{self.instance.owner_id}:{key}") if key else ""
-
-    def clean_sealed_key(self) -> str:
-        """Return the key that the page held, "" for none; one of another user is not read."""
-        sealed: str = self.cleaned_data["sealed_key"]
-        with suppress(DecryptionFailed):
-            whose, _sign, key = fields.decrypt(sealed).partition(":") if sealed else ("", "", "")
-            if whose in {"", str(self.instance.owner_id)}:
-                return key
-        raise forms.ValidationError(_("Enter the key again."))
-
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has."""
         name: str = self.cleaned_data["name"]
@@ -265,7 +248,6 @@ class ProfileForm(ThresholdChoice):
     def clean(self) -> dict[str, Any]:
         """Refuse a reply that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
-        cleaned["key"] = cleaned.get("key") or cleaned.get("sealed_key", "")
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:
             cleaned["base_url"] = ""

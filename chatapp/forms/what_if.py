@@ -58,7 +58,7 @@ class WhatIfForm(forms.Form):
             "strategies": [*free_strategies(), own],
             "thresholds": f"{terms.budget().threshold:.0f}",
             "writer": terms.writer,
-            "prompt": terms.prompt or default_prompt(terms.preferences),
+            "prompt": terms.configuration.prompt or default_prompt(terms.preferences),
         }
         super().__init__(data, initial=initial)
         writer = cast("forms.ModelChoiceField[Profile]", self.fields["writer"])
@@ -80,7 +80,7 @@ class WhatIfForm(forms.Form):
 
     def variants(self) -> list[Variant]:
         """Return what to try: with another prompt, each summary with that in force as well."""
-        now, entered = self.terms.prompt, self.cleaned_data["prompt"]
+        now, entered = self.terms.configuration.prompt, self.cleaned_data["prompt"]
         free = free_strategies()
         return [
             self._variant(name, prompt)
@@ -94,7 +94,7 @@ class WhatIfForm(forms.Form):
         None for what was not compared.
         """
         strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
-        now: str = self.terms.prompt
+        now: str = self.terms.configuration.prompt
         prompt: str = self.cleaned_data["prompt"] if any(entered) else now
         known = {str(one): one for one in self.cleaned_data["thresholds"]}
         if strategy not in self.cleaned_data["strategies"] or threshold not in {*known, ""}:

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive, key_of
-from chatapp.transfer.chats import Chat, read_chats, result_with, seconds
+from chatapp.transfer.chats import Chat, read_chats, seconds
 from chatapp.transfer.transcript_files import Sample
-from chatapp.transfer.transcripts import Block, call_block, listed, text_block
+from chatapp.transfer.transcripts import Block, listed, text_block
 
 LABEL = "ChatGPT"
 WHERE = gettext_lazy("Settings > Data controls > Export data: the ZIP that the e-mail links to.")
@@ -52,65 +52,57 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     for name, node in nodes.items():
         message = node.get("message") or {}
         meta = message.get("metadata") or {}
-        role, blocks = _said(chat, message, meta, archive)
+        role, blocks = _said(chat, node, message, meta, archive)
         at, model = seconds(message.get("create_time")), meta.get("model_slug")
         chat.add(name, node.get("parent"), role, blocks, at=at, model=model)
     return chat
 
 
 def _said(
-    chat: Chat, message: Mapping[str, Any], meta: Mapping[str, Any], archive: Archive
+    chat: Chat, node: Mapping[str, Any], message: Any, meta: Mapping[str, Any], archive: Archive
 ) -> tuple[str, list[Block]]:
     """Return whose message it is, and its blocks: none where it is no part of the talk."""
     content = message.get("content") or {}
-    kind, author = content.get("content_type"), message.get("author") or {}
-    role, to = author.get("role"), message.get("recipient") or "all"
+    kind, role = content.get("content_type"), (message.get("author") or {}).get("role")
+    to = message.get("recipient") or "all"
     text = "\n\n".join(_texts(content | (meta.get("user_context_message_data") or {})))
     hidden = meta.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
     hidden = (hidden and role != "tool" and to == "all") or role == "system"
     if kind in _SETTINGS or (hidden and kind not in _THOUGHTS):
         if text:
             chat.leave_out(_("It is not shown in ChatGPT:"), text)
-        return "assistant", []
-    if role == "user":
-        blocks = [text_block(text)] if text.strip() else []
-        _attach(chat, blocks, content, meta, archive)
-        return "user", blocks
-    text = _without_marks(text, meta)
+        return "", []
+    if role != "user":
+        # Each citation becomes the link that it is drawn as.
+        cited = [one for one in listed(meta.get("content_references")) if isinstance(one, dict)]
+        links = {str(one.get("matched_text")): one.get("alt") for one in cited}
+        text = _CITED.sub(lambda found: str(links.get(found[0]) or ""), text)
+        text = _MARKS.sub("", text)
     if kind in _THOUGHTS:
-        return "assistant", [{"type": "thinking", "thinking": text}] if text.strip() else []
+        return "assistant", [{"type": "thinking", "thinking": text}] if text else []
     if role == "assistant" and to != "all":
-        call = call_block(to, "", text if text.startswith("{") else {"input": text})
-        return "assistant", [call] if call else []
+        return "assistant", [
+            {"type": "tool_use", "id": node.get("id"), "name": str(to), "input": {"input": text}}
+        ]
     if kind == "code" and text:
         text = f"```{content.get('language') or ''}\n{text}\n```"
     blocks = [text_block(text)] if text.strip() else []
     _attach(chat, blocks, content, meta, archive)
-    return "assistant", [result_with(blocks)] if role == "tool" and blocks else blocks
+    if role == "tool" and blocks:
+        said = blocks if blocks[1:] or not text else text
+        blocks = [{"type": "tool_result", "tool_use_id": node.get("parent"), "content": said}]
+    return "user" if role == "user" else "assistant", blocks
 
 
 def _texts(content: Mapping[str, Any]) -> Iterator[str]:
     parts = [content.get(name) for name in _TEXTS]
     for part in [*parts, *listed(content.get("parts")), *listed(content.get("thoughts"))]:
-        inner = [part]
-        if isinstance(part, dict):
-            inner = [part.get("summary"), part.get("content"), part.get("text")]
+        inner = [part.get(name) for name in _TEXTS] if isinstance(part, dict) else [part]
         yield from (one for one in inner if isinstance(one, str) and one.strip())
 
 
-def _without_marks(text: str, meta: Mapping[str, Any]) -> str:
-    """Return a text with links where its citations are drawn."""
-    references = [one for one in listed(meta.get("content_references")) if isinstance(one, dict)]
-    links = {str(one.get("matched_text")): one.get("alt") for one in references}
-    return _MARKS.sub("", _CITED.sub(lambda found: str(links.get(found[0]) or ""), text))
-
-
 def _attach(
-    chat: Chat,
-    blocks: list[Block],
-    content: Mapping[str, Any],
-    meta: Mapping[str, Any],
-    archive: Archive,
+    chat: Chat, blocks: list[Block], content: Any, meta: Mapping[str, Any], archive: Archive
 ) -> None:
     """Add the images of a message's parts and its other files to its blocks."""
     attached = [one for one in listed(meta.get("attachments")) if isinstance(one, dict)]

@@ -11,16 +11,9 @@ from chatapp.agent.annotated_blocks import file_block
 from chatapp.composer.attachments import clean_name
 from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, read_chats
+from chatapp.transfer.chats import Chat, plain_text, read_chats
 from chatapp.transfer.transcript_files import Sample
-from chatapp.transfer.transcripts import (
-    Block,
-    call_block,
-    listed,
-    result_block,
-    result_text,
-    text_block,
-)
+from chatapp.transfer.transcripts import Block, listed, result_text
 
 LABEL = "Claude.ai"
 WHERE = gettext_lazy("Settings > Privacy > Export data: the ZIP that the e-mail links to.")
@@ -42,63 +35,52 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
-    match item:
-        case {"chat_messages": [*messages]}:
-            chat = Chat(item.get("name"), item.get("created_at"), item.get("updated_at"))
-            chat.newest = item.get("current_leaf_message_uuid")
-        case _:
-            return None
-    above: Any = ""
-    for message in messages:
+    if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
+        return None
+    chat = Chat(item.get("name"), item.get("created_at"), item.get("updated_at"))
+    chat.newest = item.get("current_leaf_message_uuid")
+    above: Any = None
+    for place, message in enumerate(item["chat_messages"]):
         role, model = _ROLES.get(message.get("sender"), ""), item.get("model")
-        blocks = _blocks(chat, message, archive)
+        blocks = [*_blocks(chat, message, place)]
         if not role:
-            chat.leave_out(_("Nobody known has said it:"), blocks)
-            continue
-        id_ = message.get("uuid") or str(chat.count)
+            chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
+            blocks = []
+        for file in [*listed(message.get("attachments")), *listed(message.get("files"))]:
+            _attach(chat, blocks, file, archive)
         parent = message.get("parent_message_uuid", above)
-        chat.add(id_, parent, role, blocks, at=message.get("created_at"), model=model)
-        above = id_
+        above = message.get("uuid") or place
+        chat.add(above, parent, role, blocks, at=message.get("created_at"), model=model)
     return chat
 
 
-def _blocks(chat: Chat, message: Mapping[str, Any], archive: Archive) -> list[Block]:
-    parts = [one for one in listed(message.get("content")) if isinstance(one, dict)]
-    blocks = [block for part in parts if (block := _block(chat, part))]
-    text = message.get("text")
-    if not blocks and isinstance(text, str) and text.strip():
-        blocks = [text_block(text)]
-    names = set[Any]()
-    for attached in listed(message.get("attachments")):
-        match attached:
-            case {"extracted_content": str(text)} if text.strip():
-                name = clean_name(str(attached.get("file_name") or ""))
-                names.add(attached.get("file_name"))
-                blocks.append(
-                    file_block(name, text, size=len(text.encode(errors="replace"))).to_api()
-                )
-            case {"file_name": str(name)}:
-                chat.attach(blocks, archive, name)
-    for file in listed(message.get("files")):
-        match file:
-            case {"file_name": str(name)} if name not in names:
-                chat.attach(blocks, archive, name, file.get("file_uuid"))
-    return blocks
+def _blocks(chat: Chat, message: Mapping[str, Any], place: int) -> Iterator[Block]:
+    """Yield text, thinking, calls and results; older files have no ids of calls."""
+    parts, called = listed(message.get("content")), 0
+    for part in parts or [{"type": "text", "text": message.get("text")}]:
+        id_ = f"call_{place}_{called}"
+        match part:
+            case {"type": "text" | "thinking" as kind, **said}:
+                if isinstance(text := said.get(kind), str) and text.strip():
+                    yield {"type": kind, kind: text}
+            case {"type": "tool_use", "name": str(name)}:
+                called += 1
+                id_ = str(part.get("id") or f"call_{place}_{called}")
+                yield {"type": "tool_use", "id": id_, "name": name, "input": part.get("input")}
+            case {"type": "tool_result"}:
+                text = result_text(part.get("content"))
+                failed = {"is_error": True} if part.get("is_error") is True else {}
+                id_ = str(part.get("tool_use_id") or id_)
+                yield {"type": "tool_result", "tool_use_id": id_, "content": text} | failed
+            case {"type": str(kind)} if kind not in _SILENT:
+                text = str(part.get("text") or "")
+                chat.leave_out(_("It can't be imported: %s.") % kind[:60], text)
 
 
-def _block(chat: Chat, part: Mapping[str, Any]) -> Block | None:
-    match part:
-        case {"type": "text", "text": str(text)}:
-            return text_block(text) if text.strip() else None
-        case {"type": "thinking", "thinking": str(text)}:
-            return {"type": "thinking", "thinking": text} if text.strip() else None
-        case {"type": "tool_use", "name": str(name)}:
-            return call_block(name, str(part.get("id") or ""), part.get("input"))
-        case {"type": "tool_result"}:
-            id_ = str(part.get("tool_use_id") or "")
-            result = result_block(id_, result_text(part.get("content")))
-            failed = {"is_error": True} if part.get("is_error") is True else {}
-            return result and result | failed
-        case {"type": str(kind)} if kind not in _SILENT:
-            chat.leave_out(_("It can't be imported: %s.") % kind[:60], str(part.get("text") or ""))
-    return None
+def _attach(chat: Chat, blocks: list[Block], file: Any, archive: Archive) -> None:
+    match file:
+        case {"extracted_content": str(text)} if text.strip():
+            name = clean_name(str(file.get("file_name") or ""))
+            blocks.append(file_block(name, text, size=len(text)).to_api())
+        case {"file_name": name}:
+            chat.attach(blocks, archive, name, file.get("file_uuid"))

@@ -1,5 +1,6 @@
 """Exports of LibreChat: one conversation a file, its messages in a list or inside each other."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat, read_chats
 from chatapp.transfer.transcript_files import Sample, read_whole
-from chatapp.transfer.transcripts import Block, call_block, listed, result_block, text_block
+from chatapp.transfer.transcripts import Block, call_block, listed, parts_of, result_block
 
 LABEL = "LibreChat"
 WHERE = gettext_lazy("A chat's menu > Export > JSON, with all branches.")
@@ -32,21 +33,19 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
-    match item:
-        case {"conversationId": _, "messagesTree": [*found]} | {
-            "conversationId": _,
-            "messages": [*found],
-        }:
-            chat = Chat(item.get("title"))
-        case _:
-            return None
+    found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
+    if not isinstance(found, list):
+        return None
+    chat = Chat(item.get("title"))
     prompt = (item.get("options") or {}).get("promptPrefix")
     if isinstance(prompt, str) and prompt.strip():
         chat.leave_out(_("System prompts are not imported:"), prompt)
     waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
-    while waiting:
+    for number in itertools.count():
+        if not waiting:
+            return chat
         message, parent = waiting.pop()
-        id_ = message.get("messageId") or str(chat.count)
+        id_ = message.get("messageId") or number
         blocks = [*_blocks(chat, message)]
         for file in (*listed(message.get("files")), *listed(message.get("attachments"))):
             chat.attach(blocks, archive, file.get("filename"), file.get("file_id"))
@@ -54,32 +53,26 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
         at, model = message.get("createdAt"), message.get("model")
         chat.add(id_, parent, role, blocks, at=at, model=model)
         waiting += [(one, id_) for one in reversed(listed(message.get("children")))]
-    return chat
+    return None
 
 
 def _blocks(chat: Chat, message: Mapping[str, Any]) -> Iterator[Block]:
-    parts = [one for one in listed(message.get("content")) if isinstance(one, dict)]
-    text = message.get("text")
-    if message.get("error") is True and isinstance(text, str):
-        chat.leave_out(_("An answer failed:"), text)
-    elif not parts and isinstance(text, str) and text.strip():
-        yield text_block(text)
-    for part in parts:
+    parts, text = listed(message.get("content")), message.get("text")
+    kind = "error" if message.get("error") is True else "text"
+    for part in parts or [{"type": kind, "text": text}]:
         kind = str(part.get("type"))
-        inner = part.get(kind)
+        inner = part.get(kind, part.get("text"))
         said = inner.get("value") if isinstance(inner, dict) else inner
-        match kind, said or part.get("text"), inner:
-            case "text", str(said), _ if said.strip():
-                yield text_block(said)
-            case "think", str(said), _ if said.strip():
-                yield {"type": "thinking", "thinking": said}
-            case "tool_call", _, {"name": str(name), **call}:
+        text = said if isinstance(said, str) else ""
+        match kind, inner:
+            case "text" | "agent_update", _:
+                yield from parts_of(text)
+            case "think", _:
+                yield {"type": "thinking", "thinking": text}
+            case "tool_call", {"name": str(name), **call}:
                 id_ = str(call.get("id") or "")
                 yield from filter(None, [call_block(name, id_, call.get("args"))])
                 if call.get("output") is not None:
                     yield from filter(None, [result_block(id_, call["output"])])
-            case "text" | "think" | "agent_update", _, _:
-                pass
-            case _, said, _:
-                reason = _("It can't be imported: %s.") % kind[:60]
-                chat.leave_out(reason, said if isinstance(said, str) else "")
+            case _:
+                chat.leave_out(f"{_("It can't be imported: %s.") % kind[:60]}", text)

@@ -3,10 +3,8 @@
 What a model thought and which tools it called stands in its text, between tags.
 """
 
-import binascii
 import html
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp import errors
 from chatapp.agent.annotated_blocks import file_block
-from chatapp.composer import attachments
+from chatapp.composer.attachments import clean_name
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat, read_chats, seconds
 from chatapp.transfer.transcript_files import Sample
-from chatapp.transfer.transcripts import (
-    Block,
-    call_block,
-    joined_text,
-    listed,
-    result_block,
-    text_block,
-)
+from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
 LABEL = "Open WebUI"
 WHERE = gettext_lazy("Settings > Data controls > Export chats, or a chat's menu > Download > JSON.")
@@ -83,67 +73,45 @@ def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str
     match message.get("error"):
         case {"content": str(said)} | str(said):
             chat.leave_out(_("An answer failed:"), said)
+    if role == "system" and text.strip():
+        chat.leave_out(_("System prompts are not imported:"), text)
     if role not in {"user", "assistant"}:
-        if text.strip():
-            chat.leave_out(_("Nobody known has said it:"), text)
-        return "assistant", []
-    blocks = [text_block(text)] if text.strip() else []
-    if role == "assistant":
-        blocks = [*_parts(text)]
-        match message.get("merged"):
-            case {"content": str(merged)} if merged.strip():
-                blocks.append(text_block(merged))
+        return "", []
+    blocks = parts_of(text) if role == "user" else [*_parts(text)]
+    blocks += parts_of((message.get("merged") or {}).get("content"))
     for file in listed(message.get("files")):
-        _attach(chat, blocks, file, archive)
+        image = {"type": "image_url", "image_url": file.get("url")}
+        told = file.get("file") or {}
+        name = file.get("name") or told.get("filename")
+        if file.get("type") == "image" and (found := parts_of([image])):
+            blocks += found
+        elif isinstance(inner := (told.get("data") or {}).get("content"), str) and inner:
+            blocks.append(file_block(clean_name(str(name)), inner, size=len(inner)).to_api())
+        else:
+            chat.attach(blocks, archive, name, file.get("id"))
     return role, blocks
 
 
 def _parts(text: str) -> Iterator[Block]:
     """Yield the blocks of an answer: text, thinking, calls and their results."""
     before, *rest = text.split(_DETAILS)
-    if before.strip():
-        yield text_block(before.strip())
+    yield from parts_of(before.strip())
     for one in rest:
-        head, closed, body = one.partition(">")
+        head, _closed, body = one.partition(">")
         body, ended, after = body.partition(_END)
         kind = head.partition('"')[0]
-        if not (closed and ended and kind in {"reasoning", "tool_calls"}):
-            yield text_block(_DETAILS + one)
-            continue
-        if kind == "reasoning":
-            lines = _SUMMARY.sub("", body, count=1).strip().splitlines()
-            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
-            yield {"type": "thinking", "thinking": html.unescape(thought)}
+        told = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
+        if not (ended and kind in {"reasoning", "tool_calls"}):
+            after = _DETAILS + one
+        elif kind == "reasoning":
+            thoughts = html.unescape(_SUMMARY.sub("", body, count=1)).strip().splitlines()
+            thought = "\n".join(line.removeprefix(">").removeprefix(" ") for line in thoughts)
+            yield {"type": "thinking", "thinking": thought}
         else:
-            told = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
-            call = call_block(told.get("name", ""), told.get("id", ""), told.get("arguments", ""))
-            result = result_block(told.get("id", ""), _unquoted(told.get("result", "")))
-            yield from filter(None, (call, result))
-        if after.strip():
-            yield text_block(after.strip())
-
-
-def _unquoted(result: str) -> str:
-    """Return a result that may be a text in JSON."""
-    inner = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
-    return inner if isinstance(inner, str) else result
-
-
-def _attach(chat: Chat, blocks: list[Block], file: Any, archive: Archive) -> None:
-    match file:
-        case {"type": "image", "url": str(url)}:
-            head, comma, data = url.partition(";base64,")
-            if not (comma and head.startswith("data:image/")):
-                chat.attach(blocks, archive, file.get("name") or _("Image"), file.get("id"))
-                return
-            try:
-                name = file.get("name")
-                image = b64decode(data, validate=True)
-                blocks.append(attachments.block_for(str(name or _("Image")), image).to_api())
-            except (errors.Refused, binascii.Error) as error:
-                chat.leave_out(str(error))
-        case {"file": {"data": {"content": str(text)}, **told}} if text.strip():
-            name = attachments.clean_name(str(file.get("name") or told.get("filename") or ""))
-            blocks.append(file_block(name, text).to_api())
-        case {**other}:
-            chat.attach(blocks, archive, other.get("name"), other.get("id"))
+            id_, given = told.get("id", ""), request_bytes.decode_input(told.get("arguments", ""))
+            yield {"type": "tool_use", "id": id_, "name": told.get("name", ""), "input": given}
+            result = told.get("result", "")
+            inner = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
+            said = inner if isinstance(inner, str) else result
+            yield {"type": "tool_result", "tool_use_id": id_, "content": said}
+        yield from parts_of(after.strip())

@@ -60,14 +60,12 @@ class StreamedText:
             self.due = max(now, self._began + ALMOST * async_tasks.interval())
             self._began = now
 
-    async def finish(self, seconds: float | None = None) -> outgoing_frames.Frame:
-        """Take that nothing more comes, a thought after so many seconds; return what is new."""
+    def end(self, seconds: float | None = None) -> None:
+        """Take that nothing more comes, of a thought after so many seconds."""
         async_tasks.TEXTS.discard(self)
         self.is_over = True
         if self.thought:
             self.thought = replace(self.thought, text=self.source, seconds=seconds, since=None)
-        async with self._reading:
-            return await asyncio.to_thread(self.news, is_last=True)
 
     async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
         """Return what is new, or the ``whole``, made in a thread where that may take long."""
@@ -82,11 +80,11 @@ class StreamedText:
         closed, open_ = self._markdown.closed, self._markdown.open_html()
         return outgoing_frames.text_streamed(self.id, index=0, closed=closed, open_=open_)
 
-    def news(self, *, is_last: bool = False) -> outgoing_frames.Frame:
+    def news(self) -> outgoing_frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
         self.due = None
         self._render()
-        if is_last:
+        if self.is_over:
             self._markdown.finish()
         code, closed = self._markdown.code, self._markdown.closed
         grows = code is not None and code is self._code and self._sent == len(closed)

@@ -152,8 +152,7 @@ class TurnView:
     async def _(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
         is_text = isinstance(event, events.TextStreamed)
         if is_text and not (self.streaming and self.streaming.takes_text):
-            # Empty lines before anything is said are no text.
-            if not event.text.strip("\n"):
+            if not event.text.strip("\n"):  # Nothing is said yet.
                 return
             await self._begin_part(is_thought=False)
         if self.streaming:
@@ -181,7 +180,8 @@ class TurnView:
         """Show the rest of a part, and of a thought how long it took."""
         part = self.streaming.parts[-1] if self.streaming else None
         if part and not part.is_over:
-            self.watchers.send(await part.finish(seconds))
+            part.end(seconds)
+            self.watchers.send(await part.read())
             if part.thought and self.watchers:
                 self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
 
@@ -267,8 +267,7 @@ class TurnView:
     @show.register
     async def _(self, event: events.RetryScheduled) -> None:
         if self.streaming and not self.streaming.texts:
-            # The model will think anew.
-            self._remove_streaming()
+            self._remove_streaming()  # The model will think anew.
         self.notice = Notice("retry", event.reason, until=time.time() + event.seconds)
         self._show_status(
             _("Trying again: %(attempt)d of %(attempts)d")

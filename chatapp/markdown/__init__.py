@@ -1,6 +1,6 @@
 """Markdown to safe HTML: one way for the live view, the history and the export."""
 
-from chatapp.markdown.safe_html import render_markdown
+from chatapp.markdown.safe_html import NAME, render_markdown
 from chatapp.markdown.stream import MarkdownStream
 
-__all__ = ["MarkdownStream", "render_markdown"]
+__all__ = ["NAME", "MarkdownStream", "render_markdown"]

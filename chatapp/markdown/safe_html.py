@@ -20,6 +20,7 @@ from markdown_it.utils import OptionsDict
 from pygments.token import STANDARD_TYPES
 
 from chatapp.markdown.code_colors import highlight_code, read_language
+from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
 from chatapp.markdown.links import describe_link
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
@@ -27,8 +28,9 @@ from chatapp.markdown.mathml import to_mathml
 
 Environment = dict[str, Any]
 
-# Key in the environment: blocks that reach this line are still being written.
-OPEN_AT_LINE = "open_at_line"
+# Keys in the environment: blocks that reach this line are still being written; what the ids of
+# this text's footnotes begin with, where those are linked.
+OPEN_AT_LINE, NAME = "open_at_line", "name"
 
 # Keys in the environment: the columns of the table that is read, and how many cells it may add;
 # what may still be spent on formulas.
@@ -68,25 +70,28 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def render_markdown(text: str, env: Environment | None = None) -> str:
-    """Return safe HTML for whole blocks; ``env`` holds the link definitions met so far."""
+    """Return safe HTML for whole blocks; ``env`` holds the definitions met so far."""
     text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
     parser = parser_for(text)
     tokens = parser.parse(text, env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
-    return _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+    html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+    return link_notes(html, env[NAME]) if NAME in env and "data-note" in html else html
 
 
 def parser_for(text: str) -> MarkdownIt:
     """Return a parser, which keeps no state between texts.
 
-    Few texts need one for formulas, or one that looks for bare addresses, which takes long.
+    Few texts need one for formulas or footnotes, or one that looks for bare addresses, which takes
+    long.
     """
-    return _parser("$" in text or "\\" in text, _ADDRESS.search(text) is not None)
+    has_formulas, has_addresses = "$" in text or "\\" in text, _ADDRESS.search(text) is not None
+    return _parser(has_formulas, has_addresses, "[^" in text)
 
 
 @functools.cache
-def _parser(formulas: bool, addresses: bool) -> MarkdownIt:
+def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
     options: dict[str, Any] = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
     options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
@@ -97,6 +102,8 @@ def _parser(formulas: bool, addresses: bool) -> MarkdownIt:
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
         add_formulas(parser)
+    if footnotes:
+        add_footnotes(parser)
     return parser
 
 
@@ -182,6 +189,20 @@ class Renderer(RendererHTML):
             return f"<p>{escape(source(tokens[idx])).replace('\n', '<br>\n')}</p>\n"
         return f'<div class="formula">{mathml}</div>\n'
 
+    def footnote_reference(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        """The label of a note, which the sanitizer's result gets a link for."""
+        label = escape(tokens[idx].content)
+        return f'<sup data-note="{label}">{label}</sup>'
+
+    def footnote_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        """A note, after its label."""
+        opening = self.renderToken(tokens, idx, *rest).rstrip()
+        return f"{opening}<sup>{escape(tokens[idx].content)}</sup><div>\n"
+
+    def footnote_close(self, *_: Any) -> str:
+        """The end of the note."""
+        return "</div></div>\n"
+
     def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A table, in the box that it scrolls in."""
         return '<div class="table-box">' + self.renderToken(tokens, idx, *rest)
@@ -257,20 +278,21 @@ def _cleaner() -> nh3.Cleaner:
     """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
     lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-    inline = {"a", "br", "code", "em", "s", "span", "strong"}
+    inline = {"a", "br", "code", "em", "s", "span", "strong", "sup"}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
         tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),
         attributes={
             "*": {"dir"},
             "a": {"href", "title", "data-place"},
-            "div": {"data-language", "data-lines"},
+            "div": {"data-language", "data-lines", "data-note"},
             "ol": {"start"},
+            "sup": {"data-note"},
             **FORMULA_TAGS,
         },
         allowed_classes={
             "a": {"elsewhere"},
-            "div": {"code-block", "formula", "table-box"},
+            "div": {"code-block", "footnote", "formula", "table-box"},
             "li": {"task"},
             "mtd": {"ruled"},
             "span": {"formula", "part"} | set(STANDARD_TYPES.values()) - {""},

@@ -3,8 +3,9 @@
 A block is final as soon as the next one begins below it, a fenced code block at its closing fence.
 Only complete lines decide that, so a half-written line never closes anything.
 
-What comes out equals :func:`render_markdown` of the whole text, with one exception: a link that
-stands before the block with its definition (``[name]: https://…``) stays text.
+What comes out equals :func:`render_markdown` of the whole text, with two exceptions: a link that
+stands before the block with its definition (``[name]: https://…``) stays text, and a number is
+taken for the label of a footnote before that is known to come.
 """
 
 import re
@@ -13,8 +14,10 @@ from html import escape
 from markdown_it.token import Token
 
 from chatapp.markdown.code_colors import read_language
+from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
 from chatapp.markdown.safe_html import (
+    NAME,
     OPEN_AT_LINE,
     UNSAFE,
     Environment,
@@ -96,7 +99,7 @@ class MarkdownStream:
     def __init__(self) -> None:
         self.closed: list[str] = []
         self.code: OpenCode | None = None
-        self._definitions: Environment = {}
+        self._definitions: Environment = {NAME: "streamed", MAY_COME: True}
         self._held = ""  # the end of the text, not a whole word yet
         self._begin("")
 
@@ -141,8 +144,8 @@ class MarkdownStream:
                 text = text[: find_open(text)]
             # A copy, so that no definition is remembered which is not complete.
             references = dict(self._definitions.get("references", {}))
-            open_at = len(text.splitlines())
-            env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
+            known = {"references": references, NOTES: {*self._definitions.get(NOTES, ())}}
+            env = {**self._definitions, **known, OPEN_AT_LINE: len(text.splitlines())}
             self._html = render_markdown(text, env)
         return self._html
 

@@ -138,6 +138,8 @@ async def _ask(name: str, preset: Preset, patience: float) -> LocalServer | None
     # Whatever the name may be taken for, this is the machine itself.
     url = preset.url.replace("//localhost", "//127.0.0.1")
     provider = create_provider(name, model=_NOBODY, api_key="", base_url=url, attempts=1)
+    # The first one imports the SDK, which takes as long as the server may.
+    await provider.provider()
     try:
         async with asyncio.timeout(patience):
             models = await provider.list_models()

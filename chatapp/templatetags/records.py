@@ -33,7 +33,7 @@ def passage(content: Any) -> str:
 
 def _words(content: Any, between: str) -> str:
     if isinstance(content, str):
-        content = [{"text": content}]
+        return "" if condense.part_kind(content) is condense.PartKind.LEDGER else content
     return between.join(filter(None, map(block_words, content)))
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent import annotated_blocks as blocks
 from chatapp.agent import events
-from chatapp.markdown import render_markdown
+from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Question
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
@@ -221,7 +221,8 @@ def parts_of(
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None
                 if part or text.strip():
-                    yield part or TextPart(render_markdown(text))
+                    env = {NAME: f"note-{message.seq}-{index}"}
+                    yield part or TextPart(render_markdown(text, env))
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
 

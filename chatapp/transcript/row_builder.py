@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 import condense
-from chatapp.agent.annotated_blocks import attached, environment_of, stands_alone
+from chatapp.agent.annotated_blocks import attached, is_environment, stands_alone, text_of
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -180,7 +180,7 @@ class Builder:
             role=message.role,
             parts=parts,
             recalled=recalled_part(engine),
-            around=environment_of(engine) if by_user else "",
+            around="\n".join(map(text_of, filter(is_environment, engine.blocks))),
             call=call,
             missed=labels.cache_miss(call) if call and call.cache_miss else "",
             turn=cost,
@@ -274,26 +274,20 @@ class Builder:
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=self._hidden_by(message) if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
-            replaced=[
-                labels.AttemptWords(other)
-                for other in self._fallen
-                if labels.made_instead(other, self._made) == attempt
-            ],
+            replaced=self._replaced[attempt],
         )
 
     @cached_property
-    def _made(self) -> list[Condensation]:
-        """What was condensed of this page's messages, the oldest first."""
+    def _replaced(self) -> defaultdict[Condensation | None, list[labels.AttemptWords]]:
+        """The failed attempts that each condensation of this page replaced, the oldest first."""
         made = [row.condensation for row in self.messages if hasattr(row, "condensation")]
-        return sorted(made, key=lambda one: one.started_at)
-
-    @cached_property
-    def _fallen(self) -> list[Condensation]:
-        """The attempts that one of these replaced, the oldest first."""
-        places = {one.at_seq for one in self._made}
-        fallen = self.conversation.condensations.filter(at_seq__in=places, message=None)
-        rows = fallen.exclude(fell_back_to="").order_by("started_at")
-        return [one for one in rows if not labels.is_unremarkable(one)]
+        made.sort(key=lambda one: one.started_at)
+        fallen = self.conversation.condensations.filter(message=None).exclude(fell_back_to="")
+        replaced: defaultdict[Condensation | None, list[labels.AttemptWords]] = defaultdict(list)
+        for one in fallen.filter(at_seq__in={one.at_seq for one in made}).order_by("started_at"):
+            if not labels.is_unremarkable(one):
+                replaced[labels.made_instead(one, made)].append(labels.AttemptWords(one))
+        return replaced
 
     @cached_property
     def _undone_at(self) -> Counter[Any]:

@@ -25,6 +25,11 @@ class ThoughtPart:
     kind: ClassVar[str] = "thought"
 
     @property
+    def size(self) -> int:
+        """How many characters it has, whatever stands around them."""
+        return len(self.text.strip())
+
+    @property
     def html(self) -> str:
         """Safe HTML of the text, made when it is shown: a card is drawn without its row."""
         return render_markdown(self.text)

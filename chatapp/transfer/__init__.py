@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from chatapp import errors
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -27,7 +29,7 @@ class Beside:
     item: dict[str, Any]
 
 
-class Unusable(Exception):
+class Unusable(errors.Refused):
     """The text says why a file as a whole is not imported."""
 
 

@@ -4,7 +4,7 @@ What a file of many conversations can't give is named with the conversation that
 """
 
 import itertools
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -23,35 +23,30 @@ from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
 LONGEST_TITLE = 200
 # Characters of what is not used that are told.
 LONGEST_EXCERPT = 200
-# Messages that are written, hidden or shown again for each one of the file, and some besides.
+# Messages that are written or hidden for each one of the file, and some besides.
 MOST_STEPS, FEW_STEPS = 20, 1_000
 
 # What is done one after the other, where functions that call each other would go too deep.
 Steps = Generator["Steps"]
-Said = tuple[Block, "_Node"]
 
 
 @dataclass(slots=True, eq=False)
 class _Node:
     role: str
     blocks: list[Block]
-    at: Any
-    model: str
+    at: Any = None
+    model: Any = ""
     children: "list[_Node]" = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Version:
-    """Messages up to the end of an answer, and the user's messages of which one comes next."""
-
-    said: Sequence[_Node]
-    questions: Sequence[_Node] = ()
+# Messages up to the end of an answer, and those of the user of which one comes next.
+_Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
     """One conversation; ``newest`` is the id of the message at the end of what is shown.
 
-    A call without a result, and a result without a call, become text. Both may be without an id.
+    A call without a result, and a result without a call, become text.
     """
 
     def __init__(self, title: Any, created: Any = None, updated: Any = None) -> None:
@@ -59,36 +54,26 @@ class Chat(Transcript):
         self.title = " ".join(title.split())[:LONGEST_TITLE] if isinstance(title, str) else ""
         self.newest: Any = None
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
-        self._nodes: dict[str, _Node] = {}
-        self._parents: dict[str, Any] = {}
+        self._nodes: dict[Any, tuple[_Node, Any]] = {}
         self._shown: set[_Node] = set()
         self._written: set[_Node] = set()
         self._rewinds: list[dict[str, Any]] = []
-        # Of the newest rewind: by their times it is known which version is which.
-        self._moment = timezone.now()
         self._steps = 0
-
-    @property
-    def count(self) -> int:
-        """How many messages were added."""
-        return len(self._nodes)
 
     def add(
         self, id_: Any, parent: Any, role: str, blocks: list[Block], *, at: Any, model: Any = ""
     ) -> None:
         """Add a message behind its parent; one without blocks only leads to others."""
-        known = model[:100] if isinstance(model, str) else ""
-        if str(id_) in self._nodes:
-            self.leave_out(_("Another message has the same id."), blocks)
+        if id_ in self._nodes:
+            self.leave_out(_("Another message has the same id."), plain_text(blocks))
         else:
-            self._nodes[str(id_)] = _Node(role, blocks, at, known)
-            self._parents[str(id_)] = parent
+            node = _Node(role if blocks else "", blocks, at, model)
+            self._nodes[id_] = node, parent
 
-    def leave_out(self, reason: str, blocks: Sequence[Block] | str = ()) -> None:
+    def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
-        said = blocks if isinstance(blocks, str) else plain_text(blocks)
-        quoted = f" “{said[:LONGEST_EXCERPT]}”" if said.strip() else ""
-        self.refuse(self.count + 1, f"{reason}{quoted}")
+        quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
+        self.refuse(len(self._nodes) + 1, f"{reason}{quoted}")
 
     def attach(self, blocks: list[Block], archive: Archive, name: Any, *keys: Any) -> None:
         """Add a file of the archive to a message's blocks, or note why it can't be used."""
@@ -100,122 +85,101 @@ class Chat(Transcript):
 
     @override
     def pieces(self) -> Iterator[Piece]:
-        root = self._link()
-        steps = [self._answer(root, 0)]
+        steps = [self._answer(self._link(), 0)]
         while steps:
             if inner := next(steps[-1], None):
                 steps.append(inner)
             else:
                 steps.pop()
-        if len(self._written) < sum(bool(one.blocks) for one in self._nodes.values()):
+        if any(one.blocks and one not in self._written for one, _parent in self._nodes.values()):
             raise Unusable(_("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
         self.describe(**({"title": self.title} if self.title else {}), **self._about)
-        self.besides += [Beside("rewinds", one) for one in self._rewinds]
+        # By their times it is known which version is which.
+        now = timezone.now()
+        for number, one in enumerate(self._rewinds):
+            at = (now + timedelta(microseconds=number)).isoformat()
+            self.besides.append(Beside("rewinds", one | {"created_at": at}))
         yield from super().pieces()
 
     def _link(self) -> _Node:
-        """Put each message behind what was said before it, and return what all of them follow."""
-        root = _Node("user", [], None, "")
-        times = {name: dated(one.at, "at").get("at", "") for name, one in self._nodes.items()}
-        inner = sorted(self._nodes, key=lambda name: times[name])
-        for name in inner:
-            if self._nodes[name].blocks:
-                above = self._above(self._parents[name])
-                (self._nodes[above] if above else root).children.append(self._nodes[name])
-        said = [name for name in inner if self._nodes[name].blocks]
-        newest: Any = self._above(self.newest) or (said[-1] if said else "")
-        while newest and self._nodes[newest] not in self._shown:
-            self._shown.add(self._nodes[newest])
-            newest = self._above(self._parents[newest])
+        """Put each message behind its parent, the oldest first; return what all of them follow."""
+        root = _Node("", [])
+        nowhere = root, None
+        nodes = sorted(self._nodes.values(), key=lambda one: dated(one[0].at, "at").get("at", ""))
+        for node, parent in nodes:
+            self._nodes.get(parent, nowhere)[0].children.append(node)
+        last = nodes[-1] if nodes else nowhere
+        node, parent = self._nodes.get(self.newest, last)
+        while node not in self._shown:
+            self._shown.add(node)
+            node, parent = self._nodes.get(parent, nowhere)
         return root
-
-    def _above(self, name: Any) -> str:
-        """Return this id or that of the nearest message above which says something, "" for none."""
-        passed = set[str]()
-        while (name := str(name)) in self._nodes and not self._nodes[name].blocks:
-            if name in passed:
-                name = ""
-                break
-            passed.add(name)
-            name = self._parents[name]
-        found = name if name in self._nodes else ""
-        self._parents |= dict.fromkeys(passed, found)
-        return found
 
     def _answer(self, question: _Node, seq: int) -> Steps:
         """Write all answers to the message ``seq`` of the user, and what followed each of them."""
         versions = list[_Version]()
-        paths: list[tuple[_Node, tuple[Any, ...]]] = [(question, ())]
+        paths = [[question]]
         while paths:
-            node, path = paths.pop()
-            questions = [one for one in node.children if one.role == "user"]
-            others = [one for one in node.children if one.role != "user"]
-            if questions or not others:
-                said, rest = list[_Node](), path
-                while rest:
-                    rest, one = rest
-                    said.append(one)
-                self._count(len(said))
-                versions.append(_Version(said[::-1], questions))
-            paths += [(one, (path, one)) for one in reversed(others)]
+            path = paths.pop()
+            questions = [one for one in path[-1].children if one.role == "user"]
+            others = [one for one in path[-1].children if one.role != "user"]
+            if questions or (not others and any(one.blocks for one in path[1:])):
+                versions.append((path[1:], questions))
+            self._count(len(path) * (len(others[1:]) + bool(questions)))
+            paths += [[*path, one] for one in reversed(others[1:])]
+            if others:
+                path.append(others[0])
+                paths.append(path)
         yield self._write(versions, seq)
 
-    def _write(self, versions: Sequence[_Version], root: int) -> Steps:
-        """Write versions of one place: answers to message ``root``, or edits of what comes next."""
-        place = {
-            "cause": "regenerated" if root else "edited",
-            "root_seq": root or len(self.messages) + 1,
-        }
-        weights = [len(self._shown.intersection((*one.said, *one.questions))) for one in versions]
-        shown = max(range(len(versions)), key=lambda index: (weights[index], index))
-        hidden = list[tuple[int, list[dict[str, Any]]]]()
-        for number, version in enumerate(versions, 1):
-            start, since = len(self.messages), len(self._rewinds)
-            self._say(version.said)
-            if version.said and version.said[-1].role == "user":
-                yield self._answer(version.said[-1], len(self.messages))
-            elif version.questions:
-                yield self._write([_Version([one]) for one in version.questions], 0)
-            if number < len(versions) or shown < len(versions) - 1:
-                hidden.append(self._set_aside(place | {"version": number}, start, since))
-        if shown < len(versions) - 1:
-            back, brought = hidden[shown]
-            for one in brought:
-                del one["rewind_parent"]
-            self._rewinds[back - 1]["undone_at"] = self._rewinds[-1]["created_at"]
-            self._rewinds[-1]["brings_back"] = back
+    def _write(self, versions: list[_Version], root: int) -> Steps:
+        """Write versions of one place: answers to message ``root``, or edits of what comes next.
 
-    def _set_aside(
-        self, place: Mapping[str, Any], start: int, since: int
-    ) -> tuple[int, list[dict[str, Any]]]:
-        """Hide what was written since; return the number of the record of it, and what it hides."""
+        The one that is shown comes last.
+        """
+        versions.sort(key=lambda one: len(self._shown.intersection(one[0] + one[1])))
+        for number, (said, questions) in enumerate(versions, 1):
+            start, since = len(self.messages), len(self._rewinds)
+            root = root or -start - 1
+            self._say(said)
+            if said and said[-1].role == "user":
+                yield self._answer(said[-1], len(self.messages))
+            elif questions:
+                yield self._write([([one], []) for one in questions], 0)
+            if number < len(versions):
+                self._set_aside(root, number, start, since)
+
+    def _set_aside(self, root: int, version: int, start: int, since: int) -> None:
+        """Hide what was written since; a negative ``root`` is that of an edited message."""
         found = [*self.messages[start:], *self._rewinds[since:]]
-        hidden = [one for one in found if "rewind_parent" not in one]
         self._count(len(found))
-        self._moment += timedelta(microseconds=1)
+        hidden = [one for one in found if "rewind_parent" not in one]
         record = {
-            **place,
+            "cause": "edited" if root < 0 else "regenerated",
+            "root_seq": abs(root),
+            "version": version,
             "to_seq": start + 1,
             "last_seq": len(self.messages),
             "messages_hidden": sum("role" in one for one in hidden),
-            "created_at": self._moment.isoformat(),
         }
         self._rewinds.append(record)
         for one in hidden:
             one["rewind_parent"] = len(self._rewinds)
-        return len(self._rewinds), hidden
 
     def _say(self, nodes: Sequence[_Node]) -> None:
         self._written.update(nodes)
-        said = paired([(block, node) for node in nodes for block in node.blocks])
+        said = [(block, node) for node in nodes for block in node.blocks]
+        calls = {block["id"] for block, _node in said if block["type"] == "tool_use"}
+        answered = calls & {block.get("tool_use_id") for block, _node in said}
+        said = [(one, node) for block, node in said for one in _as_it_can_be(block, answered)]
         for role, part in itertools.groupby(said, _role):
             blocks, written = zip(*part, strict=True)
             at, model = written[0].at, next((one.model for one in written if one.model), "")
             self.messages.append({"role": role, "content": [*blocks], **dated(at, "created_at")})
-            if role == "assistant" and model:
-                self.call(model, at, usage_measured=False)
+            if role == "assistant" and isinstance(model, str) and model:
+                self.call(model[:100], at, usage_measured=False)
 
     def _count(self, steps: int) -> None:
         self._steps += steps
@@ -223,43 +187,20 @@ class Chat(Transcript):
             raise Unusable(_("It has too many branches."))
 
 
-def _role(said: Said) -> str:
+def _role(said: tuple[Block, _Node]) -> str:
     block, node = said
     return "user" if node.role == "user" or block["type"] == "tool_result" else "assistant"
 
 
-def paired(said: Sequence[Said]) -> list[Said]:
-    """Return blocks with each result behind its call, under its id; others of both as text.
-
-    A result without an id belongs to the first call that has none yet.
-    """
-    waiting, ids = dict[str, int](), dict[int, str]()
-    for place, (block, _node) in enumerate(said):
-        if block["type"] == "tool_use":
-            waiting[block["id"] or f"call_{place}"] = place
-        elif block["type"] == "tool_result" and waiting:
-            id_ = block["tool_use_id"] or next(iter(waiting))
-            if (call := waiting.pop(id_, None)) is not None:
-                ids |= {call: id_, place: id_}
-    made = list[Said]()
-    for place, (block, node) in enumerate(said):
-        match block["type"]:
-            case "tool_use" if place in ids:
-                made.append((block | {"id": ids[place]}, node))
-            case "tool_result" if place in ids:
-                made.append((block | {"tool_use_id": ids[place]}, node))
-            case "tool_use" | "tool_result":
-                made += [(one, node) for one in _as_text(block)]
-            case _:
-                made.append((block, node))
-    return made
-
-
-def _as_text(block: Block) -> list[Block]:
-    if block["type"] == "tool_use":
-        return [text_block(f"{block['name']}: {block['input']}")]
-    content = block["content"]
-    return [text_block(content)] if isinstance(content, str) else content
+def _as_it_can_be(block: Block, answered: set[Any]) -> list[Block]:
+    """Return a block, or as text a call or a result that belongs to nothing."""
+    if block["type"] == "tool_use" and block["id"] not in answered:
+        given = block["input"]
+        return [text_block(f"{block['name']}: {given.get('input', given)}")]
+    if block["type"] == "tool_result" and block["tool_use_id"] not in answered:
+        content = block["content"]
+        return [text_block(content)] if isinstance(content, str) else content
+    return [block]
 
 
 def plain_text(blocks: Sequence[Block]) -> str:
@@ -271,17 +212,6 @@ def plain_text(blocks: Sequence[Block]) -> str:
 def seconds(at: Any) -> Any:
     """Return a time in seconds in the milliseconds that others are in."""
     return at * 1000 if isinstance(at, int | float) else at
-
-
-def result_with(content: list[Block]) -> Block:
-    """Return a tool's result that names no call; text alone as text."""
-    texts = [one["text"] for one in content if one["type"] == "text"]
-    alone = len(texts) == len(content)
-    return {
-        "type": "tool_result",
-        "tool_use_id": "",
-        "content": "\n".join(texts) if alone else content,
-    }
 
 
 ReadChat = Callable[[Any, Archive], Chat | None]
@@ -300,35 +230,28 @@ def read_chats(
         for name, reason in archive.problems:
             yield from (Begin(name), Problem(1, reason))
         for document in archive.documents:
+            title = document.name
             try:
-                yield from _read_document(document.name, read(document), archive, read_chat)
+                for found in read(document):
+                    title, pieces = _read(found, archive, read_chat)
+                    yield from (Begin(title or document.name), *pieces)
+                    if not title:
+                        break
             except DAMAGED:
                 yield from (Begin(document.name), Problem(1, _("The file is damaged.")))
 
 
-def _read_document(
-    name: str, items: Iterator[Item | Problem], archive: Archive, read_chat: ReadChat
-) -> Iterator[Piece]:
-    for found in items:
-        if isinstance(found, Problem):
-            yield from (Begin(name), found)
-            continue
-        title, pieces = _read(found[1], archive, read_chat)
-        yield from (Begin(title or name), *pieces)
-        if not title and found[0] == 1:
-            break
-
-
-def _read(item: Any, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
+def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
     """Return a conversation's title and all of it; the title is empty for what is none."""
-    title = ""
+    if isinstance(found, Problem):
+        return "", [found]
+    title = _("Conversation %s") % found[0]
     try:
-        if not (chat := read_chat(item, archive)):
-            return "", [Problem(1, _("This is no conversation."))]
-        title = chat.title or _("Conversation without a title")
-        pieces = [*chat.pieces()]
+        if not (chat := read_chat(found[1], archive)):
+            return title if found[0] > 1 else "", [Problem(1, _("This is no conversation."))]
+        title = chat.title or title
+        return title, [*chat.pieces()]
     except Unusable as error:
         return title, [Problem(1, str(error))]
     except WRONG:
-        return title or _("Conversation"), [Problem(1, _("It is not built as it should be."))]
-    return chat.title or title, pieces
+        return title, [Problem(1, _("It is not built as it should be."))]

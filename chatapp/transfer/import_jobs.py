@@ -19,13 +19,8 @@ import condense
 from chatapp import errors
 from chatapp.context import sizes
 from chatapp.models import Source
-from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
-from chatapp.transfer.record_import import (
-    PROBLEMS_KEPT,
-    Outcome,
-    load_conversations,
-    remove_parts,
-)
+from chatapp.transfer import Begin, Beside, Piece, Problem, record_import
+from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +34,7 @@ Read = Callable[[Path], Iterable[Piece]]
 class Job:
     """One import: ``messages`` are read so far, and these conversations are ``imported``.
 
-    Of those that can't be it keeps what became of the first, and ``unused`` counts them. A
+    What became of those that can't be is kept of the first, and ``unused`` counts them. A
     ``refusal`` says why it ended early, or why nothing was imported.
     """
 
@@ -53,20 +48,6 @@ class Job:
     refusal: str = ""
     is_over: bool = False
     pk: uuid.UUID = field(default_factory=uuid.uuid4)
-
-    @property
-    def more(self) -> int:
-        """How many could not be imported beside those that it keeps."""
-        return self.unused - len(self.left_out)
-
-    def note(self, outcome: Outcome) -> None:
-        """Add what became of one more conversation."""
-        if outcome.conversation:
-            self.imported.append(outcome.conversation.pk)
-            return
-        self.unused += 1
-        if len(self.left_out) < PROBLEMS_KEPT:
-            self.left_out.append(outcome)
 
 
 _JOBS: dict[uuid.UUID, Job] = {}
@@ -136,7 +117,7 @@ def remove_left() -> None:
     for folder in (Path(settings.DATA_DIR) / "imports").glob("*"):
         if folder not in _FOLDERS:
             shutil.rmtree(folder, ignore_errors=True)
-    remove_parts()
+    record_import.remove_parts()
 
 
 def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
@@ -145,12 +126,15 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
             remove_left()
             pieces = _counted(read(path), job)
             with errors.saving():
-                for outcome in load_conversations(pieces, owner=job.owner, source=job.source):
-                    job.note(outcome)
+                for one in load_conversations(pieces, owner=job.owner, source=job.source):
+                    job.imported += [] if one.refusal else [one.source.conversation_id]
+                    job.unused += bool(one.refusal)
+                    if one.refusal and job.unused <= PROBLEMS_KEPT:
+                        job.left_out.append(one)
             if not job.imported:
-                one = job.left_out[0] if job.unused == 1 else None
-                job.refusal = one.refusal if one else _("The file holds nothing that can be used.")
-        except (Unusable, errors.Refused) as error:
+                nothing = _("The file holds nothing that can be used.")
+                job.refusal = job.left_out[0].refusal if job.unused == 1 else nothing
+        except errors.Refused as error:
             job.refusal = str(error)
         except DatabaseError:
             log.exception("an import could not be stored")

@@ -23,7 +23,7 @@ from django.utils.translation import ngettext
 
 import condense
 from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, is_recalled, text_of
-from chatapp.markdown import render_markdown
+from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.number_formats import number
 from chatapp.tools.documents import bytes_of
@@ -44,8 +44,9 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 class Part:
     """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
 
-    An image's ``data`` is what a browser shows it by; a tool's ``text`` is what it was given, and
-    its ``result`` what it answered, where that is to be read.
+    A text's ``name`` is that of its footnotes. An image's ``data`` is what a browser shows it by; a
+    tool's ``text`` is what it was given, and its ``result`` what it answered, where that is to be
+    read.
     """
 
     kind: str
@@ -58,7 +59,7 @@ class Part:
     @property
     def html(self) -> str:
         """The text as safe HTML."""
-        return render_markdown(self.text)
+        return render_markdown(self.text, {NAME: self.name})
 
 
 @dataclass(slots=True)
@@ -143,6 +144,8 @@ def _entry(
             call.result = message_parts.result_text(result) if tools else ""
             call.failed = result.is_error
     parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
+    for index, part in enumerate(parts):
+        part.name = part.name or f"note-{row.seq}-{index}"
     tools_used = (part for part in parts if part.kind == "tool")
     calls |= {use.id: part for use, part in zip(message.tool_uses, tools_used, strict=True)}
     return Entry(row.role, row.seq, row.created_at, parts)

@@ -4,9 +4,8 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
@@ -61,31 +60,24 @@ def load_conversation(
     ``remove_parts`` to delete.
     """
     with Spool() as spool:
-        try:
-            _take_in(pieces, spool, source)
-            conversation = _begin(owner, source, spool)
-        except Unusable as error:
-            raise errors.Refused(str(error)) from error
+        _take_in(pieces, spool, source)
+        conversation = _begin(owner, source, spool)
         try:
             return _load(conversation, spool, source, title)
         except BaseException as error:
             _erase(conversation)
-            if isinstance(error, Unusable):
-                raise errors.Refused(str(error)) from error
             if isinstance(error, IntegrityError):
                 reason = _("The file contradicts itself, so nothing of it was imported.")
                 raise errors.Refused(reason) from error
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one conversation of a file: it was stored, or there is a ``refusal``."""
+class Outcome(NamedTuple):
+    """What became of one conversation of a file: it is its source's, or there is a ``refusal``."""
 
     title: str
     source: Source
-    conversation: Conversation | None = None
-    refusal: str = ""
+    refusal: str
 
 
 def load_conversations(
@@ -101,13 +93,12 @@ def load_conversations(
         return place
 
     for (_number, called), part in itertools.groupby(pieces, place_of):
-        own = Source(form=source.form, name=source.name, digest=source.digest)
+        own, refusal = Source(form=source.form, name=source.name, digest=source.digest), ""
         try:
-            made = load_conversation(part, owner=owner, source=own, title=title)
-        except errors.Refused as refusal:
-            yield Outcome(called, own, refusal=str(refusal))
-        else:
-            yield Outcome(called, own, made)
+            load_conversation(part, owner=owner, source=own, title=title)
+        except errors.Refused as error:
+            refusal = str(error)
+        yield Outcome(called, own, refusal)
 
 
 def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
@@ -119,9 +110,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
             case Beside():
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
-            case Begin():
-                pass
-            case _:
+            case dict():
                 spool.add(MESSAGES, one)
     if not spool.counts[MESSAGES]:
         raise errors.Refused(_("The file holds no message that can be used."))

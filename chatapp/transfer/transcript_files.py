@@ -87,13 +87,9 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
 def read_whole(path: Document) -> Iterator[Item | Problem]:
     """Yield a file that is one item; it may be nested deeper than a list of items."""
     with opened(path) as file:
-        for found in _numbered(file.read(MAX_GAP + 1) for _whole in (1,)):
-            if isinstance(found, Problem):
-                yield found
-            elif len(found[1]) > MAX_GAP:
-                yield Problem(1, f"The file is longer than {MAX_GAP >> 20} MB.")
-            else:
-                yield _read_line(*found)
+        data = file.read(MAX_GAP + 1)
+    too_long = Problem(1, f"The file is longer than {MAX_GAP >> 20} MB.")
+    yield too_long if len(data) > MAX_GAP else _read_line(1, data)
 
 
 def _read_line(number: int, line: str | bytes) -> Item | Problem:

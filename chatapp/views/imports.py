@@ -11,10 +11,8 @@ from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils.html import format_html
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
@@ -22,7 +20,6 @@ from chatapp.composer import attachments
 from chatapp.models import Conversation, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
-from chatapp.transfer import Unusable
 from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
@@ -46,7 +43,8 @@ def import_conversation(request: Request) -> HttpResponse:
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
     found = [importers.load_importer(one) for one in importers.list_formats()]
-    formats = sorted((one.LABEL, getattr(one, "WHERE", "")) for one in found)
+    found.sort(key=lambda one: (not hasattr(one, "read_chat"), one.LABEL))
+    formats = [(one.LABEL, getattr(one, "WHERE", "")) for one in found]
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
@@ -58,7 +56,14 @@ def _begin(request: Request) -> Job:
         raise errors.Refused(_too_much())
     path = _keep(sent)
     try:
-        form = _recognise(path)
+        form = importers.recognise(path)
+        if form is None:
+            text = _("This is no file of a form that is known here.")
+            if path.is_dir():
+                text = _("These files don't belong together. Import them one by one.")
+            elif zipfile.is_zipfile(path):
+                text = _("This ZIP holds no export that is known here. Unpack it, choose a file.")
+            raise errors.Refused(text)
         name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
@@ -66,22 +71,6 @@ def _begin(request: Request) -> Job:
     except errors.Refused:
         remove(path)
         raise
-
-
-def _recognise(path: Path) -> str:
-    """Return the format of what was sent; refused where none is known."""
-    try:
-        form = importers.recognise(path)
-    except Unusable as error:
-        raise errors.Refused(str(error)) from error
-    if form is None:
-        text = _("This is no file of a form that is known here.")
-        if path.is_dir():
-            text = _("These files don't belong together. Import them one by one.")
-        elif zipfile.is_zipfile(path):
-            text = _("This ZIP holds no export that is known here. Unpack it and choose a file.")
-        raise errors.Refused(text)
-    return form
 
 
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
@@ -115,21 +104,10 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
 
 def _open(request: Request, source: Source) -> HttpResponseRedirect:
     """Go to the one conversation of a file, or first to what of it its owner should know."""
-    conversation = source.conversation
-    if conversation.system_prompt or pinned.claimed_rules(conversation):
-        return redirect("source", conversation.pk)
-    address = reverse("source", args=[conversation.pk])
-    said = ngettext(
-        "Imported: %(count)s message from “%(name)s”.",
-        "Imported: %(count)s messages from “%(name)s”.",
-        source.messages or 0,
-    )
-    told = said % {"count": number(source.messages or 0), "name": source.name}
-    if source.unused:
-        left = ngettext("%s item could not be used.", "%s items could not be used.", source.unused)
-        told = f"{told} {left % number(source.unused)}"
-    messages.info(request, format_html('{} <a href="{}">{}</a>', told, address, _("Details")))
-    return redirect("chat", conversation.pk)
+    if source.conversation.system_prompt or pinned.claimed_rules(source.conversation):
+        return redirect("source", source.pk)
+    messages.info(request, render_to_string("imports/_toast.html", {"source": source}))
+    return redirect("chat", source.pk)
 
 
 @in_conversation("GET")

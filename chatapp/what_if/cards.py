@@ -37,7 +37,7 @@ class Card:
 def card_of(baseline: Baseline, tried: Trial) -> Card:
     """Return what was tried, ready to show."""
     made, found = tried.reduction, tried.grounded
-    variant, now = tried.variant, baseline.terms.prompt
+    variant, now = tried.variant, baseline.terms.configuration.prompt
     hidden, saved, grounded = "", None, None
     if made:
         counted = message_store.count_seen(made.hidden_among(baseline.effective))

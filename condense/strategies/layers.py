@@ -25,7 +25,7 @@ class Layers(ByModel):
 
     name = "layers"
     label = "stacked summaries"
-    description = "older summaries are kept, and the oldest two merge when there are many"
+    description = "older summaries are kept, until the oldest two merge"
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most

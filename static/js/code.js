@@ -3,6 +3,7 @@
 import { text } from "./text.js";
 
 const LONG = 40;
+const FORMULAS = ".prose :is(.formula, :not(.formula) > math)";
 // Block that grows -> its line breaks.
 const lengths = new WeakMap();
 
@@ -79,6 +80,16 @@ function name(box) {
   box.ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
 }
 
+/** Let formulas that are too wide scroll by keyboard, and no others. */
+function focusWide(formulas) {
+  const widths = [...formulas].map((one) => [one, one.scrollWidth > one.clientWidth]);
+  for (const [one, isWide] of widths) {
+    one.dataset.dressed = "";
+    if (isWide) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
+}
+
 export function dressCode(root) {
   for (const block of root.querySelectorAll(".prose .code-block:not([data-dressed])")) {
     block.dataset.dressed = "";
@@ -90,12 +101,11 @@ export function dressCode(root) {
     box.tabIndex = 0;
     name(box);
   }
-  for (const box of root.querySelectorAll(".prose .formula:not([tabindex])")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-  }
+  focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
 }
 
 export function startCode() {
+  addEventListener("resize", () => focusWide(document.querySelectorAll(FORMULAS)));
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".code-all, .code-fewer");
     if (button) toggle(button.closest(".code-block"), button.matches(".code-all"));

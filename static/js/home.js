@@ -52,6 +52,11 @@ form.addEventListener("formdata", ({ formData }) => {
   for (const id of attachments.ids) formData.append("attachments", id);
 });
 
+// An answer about one address says nothing of another.
+document.getElementById("connect")?.addEventListener("change", ({ target }) => {
+  if (["to", "address"].includes(target.name)) target.form.querySelector(".connect-answer").replaceChildren();
+});
+
 document.body.addEventListener("connected", () => box.focus());
 
 attachments.restore(form.dataset.attached.split(" ").filter(Boolean)).then(check);

@@ -3,7 +3,7 @@ import { reveal } from "./folds.js";
 
 const NAME = "found";
 const WORDS = ".message-body, .milestone";
-const ASIDE = ".milestone-head, .milestone-actions, .tabs, .calls-line, button";
+const ASIDE = ".milestone-head, .milestone-actions, .tabs, .calls-line, .code-bar, button";
 // Letters from here on carry no accents that could be taken off them.
 const LAST_ACCENTED = 0x1100;
 

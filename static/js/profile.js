@@ -42,6 +42,7 @@ model.addEventListener("input", () => {
   const called = known?.name ?? model.value;
   if (known) provider.value = known.provider;
   if (["", named].includes(name.value)) name.value = called;
+  name.dispatchEvent(new Event("input", { bubbles: true }));
   named = called;
   surcharge.textContent = known?.surcharge ?? "";
   adapt();

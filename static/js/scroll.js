@@ -219,9 +219,11 @@ export class Scroll {
   }
 
   #show() {
-    this.#jump.hidden = this.#following || this.#isAtEnd();
+    const hidden = this.#following || this.#isAtEnd();
     const words = this.#unread ? text("newMessages", { count: this.#unread }) : text("jump");
-    this.#jump.querySelector("span").textContent = words;
+    // What is set again is drawn again.
+    if (this.#jump.hidden !== hidden) this.#jump.hidden = hidden;
+    if (this.#jump.textContent !== words) this.#jump.querySelector("span").textContent = words;
   }
 }
 

@@ -1,10 +1,12 @@
 // The title in the header and on the tab, as it is now.
 import { nameTab } from "./activity.js";
+import { refreshList } from "./sidebar.js";
 
 /** A conversation names itself after its first message, may be `named` after its reply, or by a person. */
 export async function refreshTitle({ named = false } = {}) {
   const heading = document.getElementById("title");
   if (heading.dataset.untitled === undefined && !named) return;
   await window.htmx.ajax("GET", heading.getAttribute("hx-get"), { target: "#title", swap: "outerHTML" });
+  refreshList();
   nameTab(document.getElementById("title").textContent);
 }

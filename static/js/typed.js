@@ -5,7 +5,7 @@ import { toast } from "./toast.js";
 
 const KEPT = "typed";
 const FIELDS = "form[method=post] :is(input:not([type=hidden], [type=file]), select, textarea)[name]";
-const SECRETS = "form[method=post] :is([type=password], [name=sealed_key])";
+const SECRETS = "form[method=post] :is([type=password], [name^=sealed_])";
 
 const main = document.getElementById("main");
 const user = main.dataset.user;

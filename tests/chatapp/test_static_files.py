@@ -74,13 +74,8 @@ def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Lazy
 
 
 BEGINS = (
-    "chat.js",
-    "files.js",
-    "home.js",
-    "notify_switch.js",
-    "profile.js",
-    "prompt.js",
-    "settings.js",
+    *("chat.js", "files.js", "home.js", "notify_switch.js", "palette.js"),
+    *("profile.js", "prompt.js", "settings.js"),
 )
 
 

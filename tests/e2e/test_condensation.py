@@ -89,6 +89,8 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     expect(mark).to_be_visible()
     # The pointer rests on it, and nothing opens by itself.
     expect(tip).to_be_hidden()
+    chat.page.mouse.move(300, 300)
+    button.hover()
     expect(tip).to_have_text("The context is being condensed now.")
     chat.button("Cancel").focus()
     cancel = chat.button("Cancel").element_handle()
@@ -106,8 +108,7 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     expect(chat.alert).to_have_count(0)
     assert len(standin.requests) == 2
     expect(button).to_be_disabled()
-    expect(tip).to_have_text("Nothing new to condense yet.")
-    expect(tip).to_be_hidden()
+    expect(button).to_have_accessible_description("Nothing new to condense yet.")
 
 
 def test_a_refused_summary_and_what_replaced_it_are_one_band_in_view(
@@ -115,7 +116,7 @@ def test_a_refused_summary_and_what_replaced_it_are_one_band_in_view(
 ) -> None:
     """Its reason is inside, facts are lists, and the notice has the button that undoes it."""
     chat, refused = open_chat(), Reply("<summary>It was about a vault.</summary>")
-    standin.then(Reply("Noted."), Reply("So it is."), refused, refused)
+    standin.then(Reply("Noted. " * 150), Reply("So it is. " * 150), refused, refused)
     chat.ask(long(PASSWORD, times=3))
     chat.ask("Use port 8443 and British spelling.")
     chat.page.mouse.move(600, 300)

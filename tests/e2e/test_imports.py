@@ -5,6 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, expect
 
+from tests.chatapp.importers.test_chat_exports import EXPORTS
 from tests.e2e.accessibility import complaints, problems
 from tests.e2e.conftest import OpenPage
 from tests.e2e.tabs import Tabs
@@ -32,20 +33,20 @@ def test_a_file_is_imported_read_and_shared(
     page.get_by_role("link", name="Import a conversation").click()
     expect(page.get_by_role("heading", name="Import a conversation")).to_be_visible()
     assert problems(page) == []
-    page.get_by_label("File, or the files of a task's folder").set_input_files(FILE)
+    page.get_by_label("File(s)").set_input_files(FILE)
     page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()
     expect(page.get_by_text("4 messages from “talk.json”.")).to_be_visible()
+    page.get_by_role("link", name="Details").click()
     expect(page.get_by_text("A system message is used at the beginning only")).to_be_visible()
     assert problems(page) == []
     page.get_by_role("link", name="Open the conversation").click()
     expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("link", name="Share or export").click()
     with page.expect_download() as downloading:
-        page.get_by_role("link", name="Download as HTML").click()
+        page.get_by_role("link", name="HTML").click()
     downloading.value.save_as(copy := tmp_path / "talk.html")
-    expect(page.get_by_role("link", name="Share", exact=True)).to_be_hidden()
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("link", name="Share", exact=True).click()
     page.get_by_label("Show what tools were given").check()
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
@@ -64,3 +65,22 @@ def test_a_file_is_imported_read_and_shared(
     stranger.goto(link)
     expect(stranger.get_by_text("is no longer shared.")).to_be_visible()
     assert complaints(stranger) == []
+
+
+def test_an_account_s_export_is_one_click_from_each_conversation(open_page: OpenPage) -> None:
+    """And a branch of it is a version, to be looked at with the arrows."""
+    page = open_page("/import/", width=360)
+    name, _told, data = EXPORTS["chatgpt"]
+    export: FilePayload = {"name": name, "mimeType": "application/zip", "buffer": data}
+    page.get_by_label("File(s)").set_input_files(export)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", name="2 conversations imported")).to_be_visible()
+    expect(page.get_by_role("heading", name="word18 empty")).to_be_visible()
+    assert problems(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("main").get_by_role("link", name="word00 cats").click()
+    shown = page.get_by_role("log")
+    expect(shown.get_by_text("word14 newer edit")).to_be_visible()
+    expect(shown.get_by_role("img", name="word02.png")).to_be_visible()
+    shown.get_by_role("button", name="Previous version").last.click()
+    expect(shown.get_by_text("word12 older edit")).to_be_visible()

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import complaints, open_all, problems
-from tests.e2e.conftest import OpenChat
+from tests.e2e.conftest import OpenChat, OpenPage
 from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -13,8 +13,7 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     """The next request follows the chat: what is new appears as a turn ends, what was open stays.
 
     What a call was sent is shown from a message's figures: checked, compared, to be copied; a
-    condensation has a page, too. On a phone the inspector lies over the chat: opened from the menu,
-    closed with Esc.
+    condensation has a page, too. On a phone the inspector lies over the chat, closed with Esc.
     """
     chat = open_chat()
     standin.then(Reply("Noted."), summary())
@@ -42,16 +41,16 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     chat.rows("Agent").last.locator(".figures-open").click()
     page.get_by_role("link", name="What the model saw here").last.click()
     expect(beside).to_contain_text("Matches its hash")
-    expect(beside.get_by_role("heading", name="Beside the call before")).to_be_visible()
+    expect(beside.get_by_role("heading", name="Compared with the previous call")).to_be_visible()
     beside.get_by_role("button", name="Close inspector").click()
     page.set_viewport_size({"width": 360, "height": 780})
-    chat.button("More").click()
-    chat.button("What the model sees").click()
+    opener.click()
     expect(beside.get_by_role("heading", name="The next request")).to_be_visible()
     assert complaints(page) == []
     page.keyboard.press("Escape")
     expect(beside).to_be_hidden()
     page.goto(f"{chat.url}inspector/")
+    page.get_by_role("tab", name="History").click()
     page.get_by_text("As a table").click()
     assert problems(page, 360) == []
     page.get_by_role("table").get_by_role("link").last.click()
@@ -67,3 +66,31 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     assert problems(page, 360) == []
     page.get_by_role("table").first.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Asked for a summary")).to_be_visible()
+
+
+def test_the_inspector_s_tabs_have_what_else_is_known(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """What other settings would do, whether the record is intact, what all of it cost.
+
+    Who answers and the inspector's button stay in the header, however narrow that is.
+    """
+    page = open_page(addresses["rows"])
+    beside, opener = page.locator("#inspector"), page.get_by_role("button", name="Inspector")
+    for width in (1440, 900, 450):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(opener.first).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("combobox", name="Answered by")).to_be_in_viewport(ratio=1)
+        if width == 1440:
+            opener.click()
+            page.get_by_role("tab", name="History").click()
+            page.get_by_role("tab", name="History").press("ArrowRight")
+            beside.get_by_role("button", name="Compare").click()
+            expect(beside).to_contain_text("Nothing new to condense yet.")
+            assert complaints(page) == []
+            page.get_by_role("tab", name="Record").click()
+            expect(beside).to_contain_text("Record intact")
+            expect(beside).to_contain_text("Any change, deletion or reordering shows up here.")
+            assert complaints(page) == []
+            page.get_by_role("tab", name="Costs").click()
+            expect(beside.get_by_role("heading", name="By turn")).to_be_visible()

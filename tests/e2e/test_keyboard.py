@@ -1,6 +1,8 @@
 """Everything in a conversation works from the keyboard, and the page never runs away."""
 
-from playwright.sync_api import expect
+import re
+
+from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import complaints
 from tests.e2e.chat import texts
@@ -59,3 +61,36 @@ def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
     chat.finished()
     expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
     expect(chat.box).to_be_focused()
+
+
+def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: Page) -> None:
+    """Arrow keys move in the list, Shift F10 opens the menu of a conversation.
+
+    In the palette, which is a dialog of its own, they choose, and Enter goes there.
+    """
+    page = first_page
+    stops = page.locator("#conversation-list").get_by_role("link")
+    expect(stops.nth(2)).to_be_visible()
+    page.locator("#conversation-list [tabindex='0']").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    expect(stops.nth(1)).to_be_focused()
+    expect(page.locator("#conversation-list [tabindex='0']")).to_have_count(1)
+    page.keyboard.press("Shift+F10")
+    expect(page.get_by_role("button", name="Rename…")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Conversations", exact=True)).to_be_focused()
+    page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox", name="Go to, or do")
+    expect(box).to_be_focused()
+    assert complaints(page) == []
+    page.keyboard.type("the logbook")
+    expect(page.get_by_role("option", name="The logbook").first).to_be_visible()
+    box.fill("con")
+    chosen = page.get_by_role("option", selected=True)
+    expect(page.get_by_role("group", name="Pages").get_by_role("option")).to_have_count(2)
+    while chosen.inner_text() != "Conversations":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/conversations/$"))

@@ -54,14 +54,25 @@ def test_numbers_and_times_are_written_as_the_reader_does(
 
 
 def test_a_conversation_is_renamed_found_and_comes_back_when_deleted(first_page: Page) -> None:
-    """Heading, tab and list follow at once; the notice has the button that undoes."""
+    """Heading, tab and list follow at once; the notice has the button that undoes.
+
+    Each row of the list has the menu that the header has, of eight entries.
+    """
     page, name = first_page, f"xyloph{uuid.uuid4().hex[:8]}"
     page.get_by_role("textbox", name="Message").fill("Hello title")
     page.keyboard.press("Enter")
     expect(page).to_have_title(re.compile("^Hello title · Palimpsest"))
     expect(page.get_by_role("button", name="Send")).to_be_visible()
     title = page.get_by_role("heading", level=1)
-    title.dblclick()
+    page.get_by_role("button", name="Actions for Hello title").first.click()
+    menu = (
+        page.locator(".menu:popover-open")
+        .get_by_role("button")
+        .or_(page.locator(".menu:popover-open").get_by_role("link"))
+    )
+    expect(menu).to_have_count(8)
+    expect(menu.first).to_be_focused()
+    page.keyboard.press("Enter")
     page.get_by_role("textbox", name="Title").fill(f"{name}one")
     page.keyboard.press("Enter")
     expect(title).to_have_text(f"{name}one")
@@ -69,7 +80,8 @@ def test_a_conversation_is_renamed_found_and_comes_back_when_deleted(first_page:
     page.get_by_role("searchbox").fill(name)
     expect(page.locator(".conversation")).to_have_count(1)
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("button", name="Delete conversation").click()
+    expect(menu).to_have_count(8)
+    page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Undo").click()
     expect(title).to_have_text(f"{name}one")
 
@@ -92,7 +104,7 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     band.get_by_role("link", name="Remove the copy").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
     # The folded files are listed with their sizes, and what was left out with its reason.
-    band.get_by_role("radio", name="Facts").focus()
+    band.get_by_role("radio", name="What was hidden").focus()
     page.keyboard.press("ArrowRight")
     expect(band.get_by_role("radio", name="Files")).to_be_checked()
     folded = band.get_by_role("listitem").filter(has_text="src/parser.py")

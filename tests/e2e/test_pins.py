@@ -9,7 +9,7 @@ from tests.standin.server import Standin
 
 
 def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin: Standin) -> None:
-    """What is selected has a button below it; rules are typed where all pins are listed.
+    """What is selected has a button below it; rules are typed in the conversation's settings.
 
     The mark of a whole message comes at once, and goes.
     """
@@ -32,12 +32,13 @@ def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin
     expect(passage).to_contain_text("The port is **8080**, and it stays.")
     expect(button).to_be_hidden()
     chat.button("More").click()
-    chat.button("Pins and rules").click()
-    dialog = chat.page.get_by_role("dialog", name="Pins and rules")
-    expect(dialog.get_by_role("listitem")).to_have_count(1)
-    dialog.get_by_role("textbox", name="A rule of your own").fill("Never use port 80.")
-    dialog.get_by_role("button", name="Pin rule").click()
-    expect(dialog).to_be_hidden()
+    chat.page.get_by_role("link", name="Conversation settings").click()
+    pins = chat.page.locator("#pins").get_by_role("listitem")
+    expect(pins).to_have_count(1)
+    chat.page.get_by_role("textbox", name="A rule of your own").fill("Never use port 80.")
+    chat.button("Pin rule").click()
+    expect(pins).to_have_count(2)
+    chat.open()
     expect(chat.rows("You").last).to_contain_text("Your rule")
     chat.ask("Why?")
     sent = "\n".join(texts(standin.requests[-1].body))

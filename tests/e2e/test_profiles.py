@@ -75,7 +75,7 @@ def test_what_was_typed_outlasts_a_wrong_field_and_the_session(
     key.fill("sk-typed")
     price.fill("-1")
     save.click()
-    expect(page.get_by_text("The key you typed is kept.")).to_be_visible()
+    expect(page.get_by_text("What you typed is kept.")).to_be_visible()
     expect(key).to_have_value("")
     price.fill("26")
     cookies = page.context.cookies()

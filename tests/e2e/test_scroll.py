@@ -1,14 +1,16 @@
 """What is being read stays where it is, whatever opens, closes, comes or is being written."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import StreamedText
+from chatapp.live.streamed_text import StreamedReply
 from chatapp.markdown import render_markdown
-from chatapp.transcript.message_parts import TextPart
+from chatapp.transcript.message_parts import Part, TextPart
+from chatapp.transcript.thoughts import ThoughtPart
 from tests.e2e.chat import scroll
 from tests.e2e.line import Line, begin, card, message
 
@@ -26,6 +28,27 @@ ANSWER = "\n\n".join(
         "### At last\n\n" + PARAGRAPH * 40,
     ]
 )
+
+THOUGHT = "The **folds** are in the notes. " * 80 + "\n\n- one\n- two"
+CODE = "```python\n" + "fold(paper)  # and keep its words\n" * 120 + "```"
+
+# Notes after each change, and in each frame, where the marked words stand: in the window, or else
+# in the transcript, which may be scrolled.
+FOLLOW = """
+    (inWindow) => {
+        const transcript = document.getElementById("transcript");
+        const isMark = (one) => one.textContent.endsWith("It ends here.");
+        window.places = [];
+        const look = () => {
+            const mark = [...transcript.querySelectorAll("p")].find(isMark);
+            const from = inWindow ? 0 : transcript.getBoundingClientRect().top;
+            window.places.push(mark.getBoundingClientRect().top - from);
+        };
+        new MutationObserver(look).observe(transcript, { childList: true, subtree: true });
+        const frame = () => { look(); requestAnimationFrame(frame); };
+        frame();
+    }
+"""
 
 # Notes after each change, and in each frame, where everything stands that stood there before.
 WATCH = """
@@ -76,24 +99,38 @@ def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
     return line.hold(addresses["rows"]), line
 
 
-def write(page: Page, line: Line, count: int) -> None:
-    """Have the answer written in so many pieces, watched, and finished."""
-    streaming = StreamedText()
-    line.show(begin(page, streaming))
-    page.locator("#streaming").wait_for(state="attached")
-    page.evaluate(WATCH)
-    for piece in pieces(ANSWER, count):
-        streaming.feed(piece)
-        line.show(streaming.news())
-    streaming.feed("\n\n")
-    line.show(streaming.news())
-    place = page.evaluate("scroller.scrollTop")
-    stored = message(TextPart(html=render_markdown(ANSWER)))
-    line.show(outgoing_frames.article_removed(StreamedText.id), stored)
-    page.locator("#message-900").wait_for(state="attached")
+def part(line: Line, reply: StreamedReply, text: str, count: int, *, thinks: bool = False) -> None:
+    """Have a part of a reply written in so many pieces."""
+    began = reply.begin(is_thought=thinks)
+    line.show(outgoing_frames.article_upserted(began.id, began.render()))
+    written = reply.parts[-1]
+    for piece in pieces(text, count):
+        written.feed(piece)
+        line.show(written.news())
+    if thinks:
+        written.end(12.3)
+        line.show(written.news(), outgoing_frames.article_upserted(written.id, written.render()))
+
+
+def finish(page: Page, line: Line, seq: int, *parts: Part, **facts: object) -> None:
+    """Have the row of what was written take its place."""
+    line.show(outgoing_frames.article_removed(StreamedReply.id), message(*parts, seq=seq, **facts))
+    page.locator(f"#message-{seq}").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def write(page: Page, line: Line, count: int) -> None:
+    """Have the answer written in so many pieces, watched, and finished."""
+    reply = StreamedReply()
+    line.show(begin(page, reply))
+    page.evaluate(WATCH)
+    part(line, reply, ANSWER, count)
+    reply.parts[-1].feed("\n\n")
+    line.show(reply.parts[-1].news())
+    place = page.evaluate("scroller.scrollTop")
+    finish(page, line, 900, TextPart(html=render_markdown(ANSWER)))
     assert page.evaluate("scroller.scrollTop") == place
     assert page.evaluate("window.looks") > count
 
@@ -127,6 +164,42 @@ def test_a_reader_stays_where_they_are_while_an_answer_is_written(
     write(page, line, 100)
     assert page.evaluate("window.jumps") == []
     assert page.evaluate("scroller.scrollTop") == place
+
+
+@pytest.mark.parametrize("state", ["following", "reading", "back"])
+def test_what_is_read_of_an_answer_stays_where_it_is(chat: tuple[Page, Line], state: str) -> None:
+    """With thoughts, calls and long code, 1,000 pieces, and the row at the end: 0 px."""
+    page, line = chat
+    calls = [card("notes.md"), card("more.md")]
+    for seq, call in enumerate(calls, 901):
+        reply = StreamedReply()
+        line.show(begin(page, reply))
+        part(line, reply, THOUGHT, 100, thinks=True)
+        part(line, reply, "I'll read it.\n\n", 2)
+        said = (ThoughtPart(THOUGHT, 12.3), TextPart(html="<p>I'll read it.</p>"))
+        finish(page, line, seq, *said, replace(call, state="running"))
+        line.show(message(*said, call, seq=seq))
+    reply = StreamedReply()
+    line.show(begin(page, reply))
+    part(line, reply, THOUGHT, 200, thinks=True)
+    read, rest = PARAGRAPH * 3 + "It ends here.", PARAGRAPH * 60
+    part(line, reply, read + "\n\n" + rest, 100)
+    mark = page.locator("#transcript p").filter(has_text="It ends here.")
+    if state != "following":
+        mark.evaluate("one => scroller.scrollTop += one.getBoundingClientRect().top - 300")
+        page.get_by_role("button", name="Jump to latest").wait_for()
+    if state == "back":
+        page.get_by_role("button", name="Jump to latest").click()
+    page.evaluate(FOLLOW, state == "reading")
+    text = "\n\n" + CODE + "\n\n" + rest
+    for piece in pieces(text, 500):
+        reply.parts[-1].feed(piece)
+        line.show(reply.parts[-1].news())
+    answer = TextPart(html=render_markdown(read + "\n\n" + rest + text))
+    finish(page, line, 903, ThoughtPart(THOUGHT, 12.3), answer)
+    places = page.evaluate("window.places")
+    assert len(places) > 400
+    assert max(places) == min(places)
 
 
 def test_what_is_opened_at_the_end_stays_under_the_pointer(chat: tuple[Page, Line]) -> None:
@@ -169,11 +242,13 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
 
 def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
     """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
-    page, streaming = line.hold(addresses["rows"]), StreamedText()
+    page, reply = line.hold(addresses["rows"]), StreamedReply()
+    reply.begin()
+    streaming = reply.parts[0]
     code = page.locator("#streaming code")
     begun = "x = '🦉' # <b>\n" * 6_000  # more than a browser keeps in one node
     streaming.feed("Look:\n\n```python\n" + begun)
-    line.show(begin(page, streaming), streaming.snapshot(), streaming.news())
+    line.show(begin(page, reply), streaming.snapshot(), streaming.news())
     expect(code).to_have_text(begun, use_inner_text=False)
     copy = page.locator("#streaming").get_by_role("button", name="Copy code")
     copy.focus()

@@ -57,13 +57,14 @@ def test_what_is_hidden_far_above_is_found_beside_the_page(
 
 
 def test_a_conversation_is_stepped_through(open_page: OpenPage, addresses: dict[str, str]) -> None:
-    """From what is being read on, and around; places that are not on the page are fetched."""
+    """From what is being read on, and around; places that are not on the page are fetched.
+
+    What is typed is shown at once.
+    """
     page = open_page(addresses["history"])
     page.get_by_role("button", name="Search in conversation").click()
     expect(bar(page)).to_be_focused()
     bar(page).fill('"page 3"')
-    expect(page.get_by_text("22 messages")).to_be_visible()
-    bar(page).press("Enter")
     expect(page.get_by_text("22 of 22")).to_be_visible()
     expect(page.locator("#message-234")).to_be_in_viewport()
     expect_marked(page, "Page 3")
@@ -90,11 +91,9 @@ def test_what_was_rewound_and_what_tools_said_is_shown_where_it_is(
     page.locator("#transcript").click(position={"x": 5, "y": 5})
     page.keyboard.press("/")
     bar(page).fill("astrolabe")
-    bar(page).press("Enter")
     expect(page.get_by_text("Nobody speaks of the astrolabe any more.")).to_be_in_viewport()
     expect_marked(page, "astrolabe")
     bar(page).fill('"the text of call-9-2"')
-    bar(page).press("Enter")
     expect(page.get_by_text("1 of 1")).to_be_visible()
     expect_marked(page, "The text of call-9-2")
     bar(page).fill("nothing of the kind")

@@ -47,13 +47,13 @@ def settings_page(page: Page, desk: Desk) -> Iterator[Settings]:
 def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: Settings) -> None:
     """Before anything is saved; the bounds are 5 and 100."""
     page, number = settings_page.page, settings_page.number
+    settings_page.open_advanced()
     number.fill("42")
     expect(settings_page.slider).to_have_value("42")
     settings_page.slider.focus()
     page.keyboard.press("ArrowRight")
     expect(number).to_have_value("43")
     expect(page.get_by_text("Condenses at 43 % of the window")).to_be_visible()
-    settings_page.open_advanced()
     expect(settings_page.profile.get_by_text("(43 %")).to_be_visible()
     expect(page.get_by_text("There are unsaved changes.")).to_be_visible()
     page.keyboard.press("End")
@@ -109,19 +109,6 @@ def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings
     own.get_by_label("Inherit").check()
     settings_page.save()
     expect(own.get_by_text("(50 %")).to_be_visible()
-
-
-def test_how_many_messages_are_kept_is_asked_for_only_where_some_are(
-    settings_page: Settings,
-) -> None:
-    """And saved."""
-    find = settings_page.page.get_by_role
-    kept = find("spinbutton", name="Messages to keep")
-    expect(kept).to_be_hidden()
-    find("radio", name="Summary + recent messages").check()
-    kept.fill("2")
-    settings_page.save()
-    expect(kept).to_have_value("2")
 
 
 def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Settings) -> None:

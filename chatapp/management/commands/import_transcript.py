@@ -6,11 +6,11 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 
+from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
-from chatapp.transfer import Unusable
 from chatapp.transfer.record_import import load_conversations
 from chatapp.transfer.transcript_files import digest_of
 
@@ -46,27 +46,22 @@ class Command(BaseCommand):
             raise CommandError(f"There is no file {file}.")
         try:
             form = format or recognise(file)
-        except Unusable as reason:
+        except errors.Refused as reason:
             raise CommandError(str(reason)) from reason
         if form is None:
             raise CommandError(UNKNOWN)
         source = Source(form=form, name=file.name, digest=digest_of(file))
-        pieces = load_importer(form).read_transcript(file)
-        outcomes = load_conversations(
-            pieces, owner=find_user(user), source=source, title=title or ""
-        )
-        refusal = "There is no conversation in the file."
-        imported = 0
-        for one in outcomes:
+        pieces, owner = load_importer(form).read_transcript(file), find_user(user)
+        refusals = list[str]()
+        for one in load_conversations(pieces, owner=owner, source=source, title=title or ""):
             self._report(one.source)
-            if made := one.conversation:
-                imported += 1
-                self._tell(one.source, made)
+            refusals.append(one.refusal)
+            if one.refusal:
+                self.stderr.write(f"{one.title}: {one.refusal}")
             else:
-                refusal = f"{one.title}: {one.refusal}" if one.title else one.refusal
-                self.stderr.write(refusal)
-        if not imported:
-            raise CommandError(refusal)
+                self._tell(one.source, one.source.conversation)
+        if all(refusals):
+            raise CommandError(refusals[0] if refusals else UNKNOWN)
 
     def _tell(self, source: Source, made: Conversation) -> None:
         self.stdout.write(

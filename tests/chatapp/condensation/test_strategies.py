@@ -84,7 +84,9 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     """
     shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
     assert "Last messages" in shown
-    assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
+    kept = rungs(alice, strategy="last_messages", last_messages=7)
+    assert kept == ["last_messages", "ledger", "sliding_window"]
+    assert vars(ladder(accounts.preferences_of(alice))[0]) == {"last": 7}
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")
@@ -135,28 +137,22 @@ def long_conversation(owner: User, standin: Standin, **limits: int) -> Conversat
     """Return a conversation of 30 messages, which take 300 tokens each."""
     conversation = converse(owner, standin, **limits)
     for number in range(30):
-        role: Any = "user" if number % 2 == 0 else "assistant"
-        text = f"Message {number} is about topic {number}. " * 30
-        message_store.append_message(conversation.pk, condense.Message(role, text), tokens=300)
+        said = condense.Message("assistant" if number % 2 else "user", f"Topic {number}. " * 80)
+        message_store.append_message(conversation.pk, said, tokens=300)
     return conversation
 
 
-@pytest.fixture(params=["", "on"])
-def full(request: pytest.FixtureRequest, browser: Client, standin: Standin) -> Conversation:
-    """A conversation too long for its window, whose owner may want its turns to stop."""
-    owner = User.objects.get()
-    save(browser, truncated_percent=90, **({"stop_when_full": "on"} if request.param else {}))
-    return long_conversation(owner, standin, context_window=6_000)
-
-
+@pytest.mark.parametrize("stops", [False, True])
 async def test_a_full_window_is_truncated_unless_its_owner_wants_an_error(
-    full: Conversation, alice: User, standin: Standin
+    browser: Client, alice: User, standin: Standin, stops: bool
 ) -> None:
     """The share to hide is the owner's as well."""
+    wanted = {"truncated_percent": 90, **({"stop_when_full": "on"} if stops else {})}
+    await sync_to_async(save)(browser, **wanted)
+    full = await sync_to_async(long_conversation)(alice, standin, context_window=6_000)
     async with open_page(full, alice) as page:
         await page.say("And now?")
         await page.until_idle()
-    stops = (await Preferences.objects.aget()).stop_when_full
     turn = await full.turns.alatest("started_at")
     assert (len(standin.requests), "truncation is off" in turn.error) == (not stops, stops)
     cut = [one async for one in Condensation.objects.filter(kind="truncated")]
@@ -169,28 +165,28 @@ def prompted(browser: Client, alice: User, standin: Standin) -> Conversation:
     conversation = long_conversation(alice, standin)
     new = {"prompts-TOTAL_FORMS": 1, "prompts-INITIAL_FORMS": 0, "prompts-0-name": "Code"}
     save(browser, **new, **{"prompts-0-text": "Name every file."}, check_summaries="false")
-    prefix = f"profile-{conversation.profile_id}"
     named = alice.condensing_prompts.get().pk
-    chosen = {f"{prefix}-mode": "inherit", f"{prefix}-condensing_prompt": named}
-    save(browser, **chosen, attach_ledger="false", last_messages=7)
+    chosen = {"mode": "own", "own_threshold": 60, "condensing_prompt": named}
+    sent = {f"profile-{conversation.profile_id}-{name}": one for name, one in chosen.items()}
+    save(browser, **sent, attach_ledger="false")
     return conversation
 
 
 async def test_a_profiles_prompt_asks_for_its_summaries(
     prompted: Conversation, alice: User, standin: Standin
 ) -> None:
-    """And what its owner switched off is not beside them; what was not sent stays as it was."""
+    """All is saved together; what was switched off is not there, what was not sent as it was."""
     standin.reply("<summary>All of it.</summary>")
     async with open_page(prompted, alice) as page:
         await page.send("condense.start")
         await page.until_idle()
     attempt = await Condensation.objects.select_related("message").aget()
-    (asked,) = standin.requests
-    assert "Name every file." in str(asked.body["messages"][-1])
     assert (attempt.status, attempt.prompt) == ("succeeded", "Name every file.")
-    assert "Message 3 is" not in str(attempt.message and attempt.message.content)
-    stored = await Preferences.objects.aget()
-    assert (stored.last_messages, stored.attach_files, stored.check_summaries) == (7, True, False)
+    assert attempt.prompt in str(standin.requests[0].body["messages"][-1])
+    assert "Topic 2." not in str(attempt.message and attempt.message.content)
+    wanted = await Preferences.objects.aget()
+    assert (wanted.threshold, attempt.threshold) == (80, 60)
+    assert (wanted.auto_condense, wanted.attach_files, wanted.check_summaries) == (0, 1, 0)
 
 
 async def test_superseded_output_is_one_line_in_the_next_request(

@@ -47,14 +47,6 @@ def test_an_attempt_says_what_held_when_it_was_made() -> None:
     assert str(CondensingPoint.of_attempt(attempt)) == SENTENCE
 
 
-def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) -> None:
-    """One mistake, one sentence."""
-    accounts.preferences_of(alice)
-    answer = browser.post(reverse("settings"), {"threshold": "200"})
-    assert answer.status_code == 422
-    assert answer.content.decode().count("Enter a number from 5 to 100.") == 1
-
-
 def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     settings: Settings, client: Client, alice: User
 ) -> None:

@@ -12,7 +12,7 @@ from chatapp.context.environment_details import MOST_FILES, describe_surrounding
 from chatapp.models import Conversation, Message, Preferences, message_store
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages, search_hits
-from chatapp.transcript.message_parts import NotePart, TextPart
+from chatapp.transcript.message_parts import TextPart
 from chatapp.transcript.rows import MessageRow
 from tests.chatapp.claude import converse
 from tests.chatapp.queries import statements
@@ -74,10 +74,9 @@ async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
     assert (message.words, message.lasting.text) == ("One", "One")
     rows = (await sync_to_async(row_pages.page)(conversation)).rows
     assert isinstance(rows[0], MessageRow)
-    words, around = rows[0].parts
+    (words,) = rows[0].parts
     assert isinstance(words, TextPart)
-    assert isinstance(around, NotePart)
-    assert around.label == "Environment details"
+    assert rows[0].around.startswith("# Current time")
     fresh = await Conversation.objects.aget()
     assert fresh.title == "One"
     assert await sync_to_async(row_pages.message_text)(fresh, 1) == "One"

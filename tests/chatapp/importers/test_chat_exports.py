@@ -167,7 +167,7 @@ EXPORTS: dict[str, tuple[str, Any, Any]] = {
 # What the model sees of the first conversation, and how many versions its places have.
 SEEN = {
     "chatgpt": (["word01 which?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
-                 "word14 newer edit", "browser: {'input': 'word15'}"], [2, 2]),
+                 "word14 newer edit", "browser: word15"], [2, 2]),
     "claude_ai": (["word01", "word11", "word12"], [2]),
     "open_webui": (["word02", "word12"], [2]),
     "librechat": (["word02", "word09", "word10"], [2]),
@@ -264,30 +264,19 @@ def test_several_conversations_are_listed_with_what_is_missing(
     assert alone["Location"] == reverse("chat", args=[made.pk])
 
 
-def line_of(count: int, parent: str) -> dict[str, Any]:
-    """Return nodes each of which follows the one before it, or that which ``parent`` says."""
-    above = [None, *(parent.format(number) for number in range(1, count))]
-    each = (("user", "assistant")[number % 2] for number in range(count))
-    nodes = [node(f"{number}", above[number], role, "x") for number, role in enumerate(each)]
-    return {key: value for one in nodes for key, value in one.items()}
-
-
-COMB = {"0": node("0", None, "user", "q")["0"]}
+LONG, COMB = dict[str, Any](), node("0", None, "user", "q")
+for place in range(1_200):
+    role = "user" if place < 600 else ("user", "assistant")[place % 2]
+    LONG |= node(f"{place}", f"{place - 1}", role, "x")
 for place in range(1, 200):
     COMB |= node(f"{place}", f"{place - 1}", "assistant", "a")
     COMB |= node(f"u{place}", f"{place}", "user", "u")
+CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
 
 
 @pytest.mark.parametrize(
-    ("mapping", "said"),
-    [
-        (line_of(3_000, "{}") | {str(n): node(str(n), str(n - 1), "user", "x")[str(n)]
-                                 for n in range(1, 1_500)}, ""),
-        (node("a", "b", "user", "x") | node("b", "a", "assistant", "y"), "in a circle"),
-        (COMB, "too many branches"),
-    ],
-    ids=["long", "circle", "comb"],
-)  # fmt: skip
+    ("mapping", "said"), [(LONG, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")]
+)
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
     browser: Client, mapping: dict[str, Any], said: str
 ) -> None:
@@ -295,7 +284,7 @@ def test_a_tree_of_any_shape_comes_over_or_is_refused(
     answer = send(browser, ("a.json", [{"title": "x", "mapping": mapping}, CHATGPT[0]]))
     page = browser.get(answer["Location"], follow=True).text
     assert said in page
-    assert Conversation.objects.filter(title="x").exists() is (not said)
+    assert Conversation.objects.filter(title="x").exists() == (not said)
     assert first_of(User.objects.get())
 
 
@@ -313,12 +302,12 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "about", "said"),
     [
-        ("../up.json", b"[]", {}, "../up.json Item 1 Its name leads out of the archive."),
+        ("../up.json", b"[]", {}, "../up.json Its name leads out of the archive."),
         ("/etc/x.json", b"[]", {}, "Its name leads out of the archive."),
         ("a.json", b"[]", {"flag_bits": 1}, "It is encrypted."),
         ("b.json", b" " * 2**23, {}, "It is suspiciously large when unpacked."),
         ("a.json", b"[]", {"compress_type": 99}, "packed in a way that is not known here"),
-        ("a.json", b"[{}]", {"CRC": 1}, "a.json Item 1 The file is damaged."),
+        ("a.json", b"[{}]", {"CRC": 1}, "a.json The file is damaged."),
         ("__MACOSX/._conversations.json", b"\0", {}, ""),
         ("conversations.json", b"[]", {}, "This ZIP holds no export that is known here."),
     ],

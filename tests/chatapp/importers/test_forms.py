@@ -367,7 +367,7 @@ def test_no_value_anywhere_breaks_an_import(
     importers.recognise(path)
     pieces = importers.load_importer(form).read_transcript(path)
     outcomes = [*load_conversations(pieces, owner=alice, source=Source(form=form))]
-    assert all(one.conversation or one.refusal for one in outcomes)
+    assert all(one.source.messages or one.refusal for one in outcomes)
 
 
 def spoil(item: dict[str, Any], data: st.DataObject) -> None:

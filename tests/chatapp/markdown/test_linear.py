@@ -11,6 +11,7 @@ from tests.hostile import Hostile, hostile_texts
 MARKUP = [
     "![", "[a][", "*a_ ", ">\n", "a@", "[a]: b\n", "[](http://a.b) ", "|\n--\n", "\\(a ",
     "\\[\n$$ a\nx\n",
+    "[^1]", "[^a]: ", "[^a]:\n", "[^a]: b\n    c\n\n",
 ]  # fmt: skip
 STREAMED = [
     Hostile("x ", " " * 5_000), Hostile("- "), Hostile("a\n", "```c\n"), Hostile("[a]: b\n"),

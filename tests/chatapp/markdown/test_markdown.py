@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatapp.markdown import render_markdown
+from chatapp.markdown import NAME, render_markdown
 from tests.growth import assert_cheap
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
@@ -45,6 +45,8 @@ ATTACKS = [
     "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |",
     "# <img src=x onerror=alert(1)>",
     "&lt;script&gt;alert(1)&lt;/script&gt;",
+    '[^"onclick=alert(1)]: x',
+    "x[^1]\n\n[^1]: <img src=x onerror=alert(1)> [y](javascript:alert(1))",
     "[a](/sign-out)",
     "[a](//evil.example)",
     "[a](https:/\\evil.example)",
@@ -54,9 +56,9 @@ ATTACKS = [
 TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
 BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong"}
+ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong", "sup"}
 LINKS = {"href", "title", "target", "rel", "data-place"}
-ALLOWED_ATTRIBUTES = LINKS | {"class", "data-language", "data-lines", "start"}
+ALLOWED_ATTRIBUTES = LINKS | {"class", "data-language", "data-lines", "data-note", "start"}
 
 
 @pytest.mark.parametrize("text", ATTACKS)
@@ -144,6 +146,27 @@ def test_long_code_is_in_colour_to_its_end() -> None:
     html = render_markdown(f"```python\n{code}{'x' * 3_000}\n{code}```")
     assert html.count('<span class="k">if</span>') == 6_000
     assert ' data-lines="6001">' in html
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (
+            "One[^1] two[^b].\n\n[^1]: The **note**\nruns on.\n\n    - and on\n[^b]: Other[^1].",
+            "One1 two",
+        ),
+        ("[^1] and [^a-z] are no notes, `x[^1]` is code.", "[^1] and [^a-z]"),
+        ("Twice[^1].\n\n[^1]: a\n\n[^1]: b", "Twice1"),
+    ],
+)
+def test_a_footnote_leads_to_its_note(text: str, plain: str) -> None:
+    """By an id of this text's own, given once; without a note, or in code, it is text."""
+    html = render_markdown(text, {NAME: "note-7"})
+    led = re.findall(r'<sup><a href="#(note-7-\w+)" role="doc-noteref">\w+</a></sup>', html)
+    ids = re.findall(r'<div class="footnote" id="([\w-]+)"><sup>\w+</sup>', html)
+    assert set(led) == set(ids)
+    assert len(ids) == len(set(ids)) == text.count("]: ") - text.count("]: b")
+    assert re.sub("<.*?>", "", html).startswith(plain)
 
 
 def test_tables_tasks_and_struck_text_are_known() -> None:

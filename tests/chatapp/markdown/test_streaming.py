@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatapp.markdown import MarkdownStream, render_markdown
+from chatapp.markdown import NAME, MarkdownStream, render_markdown
 
 WORDS = st.sampled_from(
     [
@@ -131,6 +131,16 @@ def test_a_link_finds_a_definition_that_came_before() -> None:
     """Definitions are remembered when their block is closed."""
     text = "[a]: https://a.example\n\nOne.\n\nSee [a].\n\n- [a]\n- [a]\n- x\n"
     assert stream([text[i : i + 3] for i in range(0, len(text), 3)]) == render_markdown(text)
+
+
+def test_a_footnote_is_one_before_its_note_has_come() -> None:
+    """So nothing moves when it does."""
+    text = "See[^1], [^2] or [^x].\n\n[^1]: A *note*\n\n    in parts.\n\nEnd.\n"
+    known = text.replace("[^x]", "(x)")
+    whole = render_markdown(known + "\n[^2]: x\n", {NAME: "streamed"})
+    html = stream([known[i : i + 3] for i in range(0, len(known), 3)])
+    assert whole.startswith(html)
+    assert "[^x]" in stream([text])
 
 
 def test_an_incomplete_definition_is_not_remembered() -> None:

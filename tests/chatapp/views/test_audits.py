@@ -14,21 +14,19 @@ from tests.chatapp.queries import statements
 HTMX = {"HX-Request": "true"}
 
 
-def test_the_menu_says_whether_the_record_holds(
-    browser: Client, conversation: Conversation
-) -> None:
+def test_a_tab_says_whether_the_record_holds(browser: Client, conversation: Conversation) -> None:
     """Where it is asked to; opening the chat follows no chain."""
     live_through(conversation)
     address = reverse("audit", args=[conversation.pk])
     with statements() as sent:
         page = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert f'hx-get="{address}"' in page
+    assert f'href="{address}"' in page
     assert not [one for one in sent if "auditentry" in one]
-    assert "Record holds" in browser.get(address, headers=HTMX).text
+    assert "Record intact" in browser.get(address, headers=HTMX).text
     with taken_back():
         raw(AuditEntry).filter(number=3).delete()
         item = browser.get(address, headers=HTMX).text
-        assert "Record broken" in item
+        assert "Record damaged" in item
         assert "Entry 3 is missing." in item
 
 

@@ -91,16 +91,16 @@ def test_a_change_needs_a_post(browser: Client, conversation: Conversation) -> N
         assert browser.get(f"/c/{conversation.pk}/{address}").status_code == 405
 
 
-def test_the_workspace_is_chosen_in_the_menu(
+def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     browser: Client, conversation: Conversation, alice: User
 ) -> None:
     """A folder that is not there is refused, and nothing changes."""
     own = f"users/{alice.pk}/project"
     (Path(settings.WORKSPACES_ROOT) / own).mkdir(parents=True)
-    address = reverse("choose_workspace", args=[conversation.pk])
-    page = browser.post(address, {"folder": "project/"}, follow=True)
-    assert "The agent reads project from now on." in page.content.decode()
-    page = browser.post(address, {"folder": "../etc"}, follow=True)
+    address = reverse("tool_policies", args=[conversation.pk])
+    page = browser.post(address, {"workspace": "project/"}, follow=True)
+    assert "What you chose holds from the next turn on." in page.content.decode()
+    page = browser.post(address, {"workspace": "../etc"}, follow=True)
     assert "You have no workspace folder ../etc" in page.content.decode()
     conversation.refresh_from_db()
     assert conversation.workspace == own

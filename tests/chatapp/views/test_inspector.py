@@ -415,7 +415,7 @@ def test_the_chart_marks_where_the_context_was_condensed(session: Session, brows
     assert [column.tokens for column in chart.columns] == [1_000, 2_000, 400]
     shares = {part.name: part.tokens for part in chart.columns[2].slices}
     assert shares["summary"] > shares["messages"] > 0
-    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
+    page = browser.get(reverse("history", args=[session.conversation.pk])).content.decode()
     assert page.count("<tr>") == 4
     assert call_address(first) in page
 

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
 HEARD: list[condense.Event] = []
 LISTENING = condense.Hooks(listeners=(HEARD.append,))
+NOTHING = "Nothing new to condense yet."
 FREE = ["clear", "ledger", "sliding_window", "last_messages", "newest_exchange"]
 
 
@@ -75,7 +76,7 @@ def test_strategies_stand_side_by_side_and_nothing_is_applied(
     assert cards["sliding_window"].grounded_percent is None
     assert [row.variant.threshold for row in ledger.tried.so_far] == [5, 100]
     page = answer.content.decode()
-    for words in ("Side by side", "stand in the originals", "Use this from now on"):
+    for words in ("Side by side", "are in the originals", "Use this"):
         assert words in page
     assert as_stored(conversation) == before
     assert not ModelCall.objects.exists()
@@ -316,9 +317,11 @@ def test_only_what_was_compared_is_used(
 def test_an_empty_conversation_has_nothing_to_try_on(
     conversation: Conversation, browser: Client
 ) -> None:
-    """Each card says so, and one without a profile says what to do first."""
-    cards = compare(browser, conversation).context["cards"]
-    assert all(card.tried.error for card in cards)
+    """One sentence says so, and one without a profile says what to do first."""
+    answer = compare(browser, conversation)
+    assert {card.tried.error for card in answer.context["cards"]} == {NOTHING}
+    assert answer.text.count(NOTHING) == 1
+    assert "<article" not in answer.text
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
     answer = browser.get(reverse("what_if", args=[conversation.pk]), follow=True)
     assert "has no profile" in answer.content.decode()
