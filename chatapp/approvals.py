@@ -121,7 +121,7 @@ class Approvals:
             self.audience.publish(events.PersonAsked(asking.call.id))
         while question.status == Question.Status.PENDING:
             if self._leaving:
-                raise LeftWaiting(_("The server is being stopped; the question stays."))
+                raise LeftWaiting(_("The server is being stopped. The question stays."))
             await self._news.wait()
             self._news.clear()
             question = await reading(Question.objects.get)(pk=question.pk)
@@ -161,11 +161,11 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
     """
     status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER
     if status is None or (status == Question.Status.ANSWERED) != wants_words:
-        raise Refused(_("This is no answer to what was asked. Reload the page."))
+        raise Refused(_("That answer doesn't fit the question. Reload the page."))
     if decision == ANSWER and not words.strip():
         raise Refused(_("There is no answer yet. Choose one or type it first."))
     if len(words) > LONGEST_ANSWER:
-        raise Refused(_("This answer is too long. Put it into a message of its own."))
+        raise Refused(_("This answer is too long. Send it as a message instead."))
     with transaction.atomic():
         asked = Question.objects.pending().filter(pk=question.pk)
         changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())

@@ -53,8 +53,8 @@ def say(one: Spending) -> str:
     if not one.unpriced:
         return said
     unknown = ngettext(
-        "The cost of %(count)s call is unknown, and not in it.",
-        "The cost of %(count)s calls is unknown, and not in it.",
+        "The cost of %(count)s call is unknown and not included.",
+        "The cost of %(count)s calls is unknown and not included.",
         one.unpriced,
     )
     return f"{said} {unknown % {'count': number(one.unpriced)}}"
@@ -64,9 +64,8 @@ def _words(one: Spending) -> str:
     match one.scope, one.is_over:
         case Scope.CONVERSATION, True:
             return _(
-                "The budget of this conversation is spent: %(spent)s of %(limit)s. No model is "
-                "called until you raise it in the conversation’s settings. Or go on in another "
-                "one."
+                "The budget of this conversation is spent: %(spent)s of %(limit)s. You can "
+                "raise it in the conversation’s settings, or go on in another conversation."
             )
         case Scope.CONVERSATION, False:
             return _(
@@ -74,7 +73,7 @@ def _words(one: Spending) -> str:
             )
         case _scope, True:
             return _(
-                "Your budget for this month is spent: %(spent)s of %(limit)s. No model is called "
-                "until you raise it in Settings, or the next month begins."
+                "Your budget for this month is spent: %(spent)s of %(limit)s. You can raise it "
+                "in Settings, or wait for the next month."
             )
     return _("%(percent)s %% of your budget for this month is spent: %(spent)s of %(limit)s.")

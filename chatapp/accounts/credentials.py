@@ -134,7 +134,7 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 def create_api_token(*, owner: User, name: str, scope: str) -> str:
     """Return a new token in clear, which nobody can show again."""
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
-        raise Refused(_("There are %d tokens already. Revoke one first.") % MOST_TOKENS)
+        raise Refused(_("You have %d tokens already. Revoke one first.") % MOST_TOKENS)
     token = ApiToken.generate()
     digest = ApiToken.digest_of(token)
     ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest)

@@ -18,7 +18,7 @@ def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
         return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
     answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
     if isinstance(answer, HttpResponseNotAllowed):
-        sentence = _("That can't be done at this address.")
+        sentence = _("This address doesn't accept that method.")
         allowed = {"Allow": answer["Allow"]}
         answer = JsonResponse({"detail": sentence}, status=405, headers=allowed)
     add_never_cache_headers(answer)

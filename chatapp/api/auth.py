@@ -59,13 +59,17 @@ class Bearer(HttpBearer):
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
             limit = GuessLimit(request, realm="api")
             if limit.is_reached:
-                text = _("Too many tokens were wrong. Wait a quarter of an hour, then try again.")
+                text = _("Too many tokens were wrong. Try again in 15 minutes.")
                 raise HttpError(429, text)
             limit.count()
             return None
         if request.method not in READING and found.scope not in self.scopes:
             reads = found.scope == ApiToken.Scope.READ
-            text = _("This token may only read.") if reads else _("This token changes no settings.")
+            text = (
+                _("This token may only read.")
+                if reads
+                else _("This token may not change settings.")
+            )
             raise HttpError(403, text)
         return found.owner
 

@@ -51,4 +51,4 @@ def _page[M: Model](rows: "QuerySet[M]", limit: int, cursor: Callable[[M], str])
 
 
 def _lost() -> HttpError:
-    return HttpError(422, _("A list goes on only from where its last page said: “next”."))
+    return HttpError(422, _("Send the cursor that the last page gave as “next”."))

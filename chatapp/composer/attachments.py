@@ -61,8 +61,8 @@ def attach_file(
     tokens = sizes.COUNTER.count((block,))
     if profile is not None and tokens > profile.context_window - profile.output_limit:
         words = _(
-            "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Put it "
-            "into the workspace, where the agent reads it in parts."
+            "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Upload it "
+            "to the workspace, where the agent can read it in parts."
         )
         name = clean_name(name)
         raise Refused(words % {"name": name, "profile": profile, "tokens": number(tokens)})
@@ -141,7 +141,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
                     "“%s” is locked with a password. Save it without one, and attach it again."
                 ),
                 "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
-                "slow": _("“%s” takes too long to read. Attach some of its pages."),
+                "slow": _("“%s” takes too long to read. Attach fewer pages."),
             }
             damaged = _("“%s” is a damaged PDF.")
             raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
@@ -152,7 +152,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
     if len(text) > (limit := settings.LONGEST_MESSAGE):
         words = _(
             "“%(name)s” is too long: it has %(count)s characters, and a message can have "
-            "%(limit)s. Put it into the workspace, where the agent reads it in parts."
+            "%(limit)s. Upload it to the workspace, where the agent can read it in parts."
         )
         count = number(len(text))
         raise Refused(words % {"name": name, "count": count, "limit": number(limit)})
@@ -180,7 +180,7 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
         raise Refused(words % {"name": name, "limit": number(documents.MAX_IMAGE / MEGABYTE, 1)})
     if max(size) > (limit := settings.LARGEST_IMAGE_EDGE):
         words = _(
-            "“%(name)s” has %(width)s by %(height)s pixels; models take up to %(limit)s a side."
+            "“%(name)s” has %(width)s by %(height)s pixels. Models take up to %(limit)s a side."
         )
         pixels = {"width": size.width, "height": size.height, "limit": limit}
         raise Refused(words % {"name": name, **{key: number(one) for key, one in pixels.items()}})

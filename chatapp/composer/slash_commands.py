@@ -43,19 +43,16 @@ class BuiltIn:
 BUILT_IN = (
     BuiltIn(
         "condense",
-        _("Condense the context now. What you write after it is kept above all else."),
+        _("Condense the context now. Add what the summary must keep."),
         _("[what to keep]"),
     ),
-    BuiltIn("rewind", _("Go back to before your last message. It is shown first what that hides.")),
+    BuiltIn("rewind", _("Go back to before your last message. You see first what it hides.")),
     BuiltIn(
         "clear",
-        _(
-            "Begin a new conversation with the same profile and workspace. This one stays as it "
-            "is; nothing is deleted."
-        ),
+        _("Start a new conversation with the same profile and workspace. This one stays."),
     ),
-    BuiltIn("export", _("Download all messages of this conversation, hidden ones too, as JSON.")),
-    BuiltIn("help", _("Show all commands, and what else can be typed here."), anywhere=True),
+    BuiltIn("export", _("Download this conversation as JSON, with its hidden messages.")),
+    BuiltIn("help", _("Show everything you can type here."), anywhere=True),
 )
 RESERVED = frozenset(one.name for one in BUILT_IN)
 
@@ -107,7 +104,7 @@ def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> lis
     if not name or not strict:
         return []
     if is_built_in(text):
-        words = gettext("/%s is no message: the page carries it out. Reload it and type it again.")
+        words = gettext("/%s is a command. Reload the page and type it again.")
         raise Refused(words % name)
     if name in RESERVED:
         words = gettext("/%s takes nothing after it. Send it again to send it as text.")

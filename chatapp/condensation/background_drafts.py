@@ -112,7 +112,7 @@ class BackgroundDraft:
     def stale(self, effective: Sequence[condense.Message], basis: Basis | None = None) -> str:
         """Say why it can't stand for what the model sees now, "" where it can."""
         if seen_in(effective[: len(self.seen)]) != self.seen:
-            return _("What the draft stands for was changed, so it was dropped.")
+            return _("The messages it summarised changed, so the draft was dropped.")
         if self.basis is None or basis is None:
             return ""
         changed = [said for name, said in _CHANGED.items() if basis[name] != self.basis[name]]

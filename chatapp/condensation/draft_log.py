@@ -49,7 +49,7 @@ class DraftLog(AttemptLog):
             return _("The draft came to nothing.")
         before, after = condense.Gauge(situation, COUNTER).compare(made.hidden, made.message)
         if situation.budget.reason(after.value, automatic=automatic):
-            return _("What came since takes too much, so the draft was dropped.")
+            return _("Newer messages grew too large, so the draft was dropped.")
         self.reduction = replace(made, tokens_before=before, tokens_after=after)
         return ""
 

@@ -99,7 +99,7 @@ class SummaryReviewer:
             self.audience.publish(events.ReviewAsked(review.pk))
         while review.status == _PENDING:
             if self._leaving:
-                raise LeftWaiting(_("The server is being stopped; the summary waits."))
+                raise LeftWaiting(_("The server is being stopped. The summary waits."))
             until = review.applies_at
             left = max(0.0, (until - timezone.now()).total_seconds()) if until else None
             try:
@@ -161,7 +161,7 @@ def answer_review(
     that keeps the ``focus`` above all, or "discard". The same once more does no harm.
     """
     if decision not in {ACCEPT, AGAIN, DISCARD}:
-        raise Refused(_("This is no answer to a review. Reload the page."))
+        raise Refused(_("That answer doesn't fit the review. Reload the page."))
     asked = Review.objects.pending().filter(pk=review.pk)
     if not asked.exists():
         _refuse_unless_same(review, decision)
@@ -211,7 +211,7 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
     if not edits:
         return {"status": Review.Status.ACCEPTED}
     if not text:
-        raise Refused(_("The summary is empty. Discard it if nothing is to be applied."))
+        raise Refused(_("The summary is empty. Discard it instead."))
     if len(text) > LONGEST_SUMMARY:
         raise Refused(_("This summary is too long."))
     made = edited_reduction(review, text)

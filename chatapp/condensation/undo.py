@@ -71,18 +71,15 @@ def _undo(conversation: Conversation, attempt: Condensation, later: int | None) 
     refuse_while_running(conversation)
     message = attempt.message
     if attempt.status != _SUCCEEDED or message is None:
-        raise Refused(_("Only a condensation in force can be undone."))
+        raise Refused(_("Only an active condensation can be undone."))
     if message.rewind_parent:
-        raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
+        raise Refused(_("A rewind also hid this condensation. Undo the rewind first."))
     above = hidden_messages.hiders_of(message)
     if later is not None and later != len(above):
         raise Refused(
-            _("What hides this one is not what it was. Reload the page.")
+            _("This has changed meanwhile. Reload the page.")
             if later
-            else _(
-                "A later condensation hides this one. Undo that first, or this and the later ones "
-                "at once."
-            )
+            else _("A later condensation hides this one. Undo that first, or both at once.")
         )
     undone = sorted((message, *above), key=lambda one: one.seq, reverse=True)
     records = Condensation.objects.filter(message__in=undone, status=_SUCCEEDED)
@@ -107,18 +104,17 @@ def redo_condensation(*, condensation: Condensation) -> None:
             return
         refuse_while_running(locked)
         if attempt.status != _UNDONE or attempt.message is None:
-            raise Refused(_("Only a condensation that was undone can be redone."))
+            raise Refused(_("Only an undone condensation can be redone."))
         if attempt.message.rewind_parent:
-            raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
+            raise Refused(_("A rewind also hid this condensation. Undo the rewind first."))
         redone = Condensation.objects.undone_with(attempt)
         # Each stands again for what the ones before it left.
         for made in Message.objects.filter(condensation__in=redone).order_by("seq"):
             if not hidden_messages.redo_reduction(made):
                 raise Refused(
                     _(
-                        "What this hid is not all in sight of the model: another condensation or "
-                        "a rewind hides part of it, or one that it went on from was undone. "
-                        "Take that back first."
+                        "Another condensation or a rewind hides part of this, or what it built on "
+                        "was undone. Take that back first."
                     )
                 )
         redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())

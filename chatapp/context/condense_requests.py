@@ -111,7 +111,7 @@ def find_chosen(
         return _find_result(history, scope)
     if all(end.seq != scope.last for end in find_ends(history, scope.first)):
         raise condense.NothingToCondense(
-            _("A range can't end there: it would part a tool call from its result.")
+            _("A range can't end there: it would split a tool call from its result.")
         )
     start = _place_of(history, scope.first)
     end = next(place for place, one in enumerate(history) if one.seq == scope.last)
@@ -123,9 +123,7 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
         if one.call.id == scope.call and history[one.called_at].seq == scope.first:
             answer = history[one.answered_at]
             if answer.tags.pinned:
-                raise condense.NothingToCondense(
-                    _("This output is pinned. Take the pin off first.")
-                )
+                raise condense.NothingToCondense(_("This output is pinned. Unpin it first."))
             return condense.Chosen((answer.id,), scope.call)
     raise condense.NothingToCondense(_("The model does not see this output any more."))
 

@@ -103,7 +103,7 @@ def check_message(text: str, *, alone: bool = True) -> None:
     if len(text) > settings.LONGEST_MESSAGE:
         words = _(
             "This message is too long: it has %(count)s characters, and a message can have "
-            "%(limit)s. Put it into a file of the workspace, or send it in parts."
+            "%(limit)s. Upload it as a file, or send it in parts."
         )
         told = {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
         raise Refused(words % told)
@@ -160,7 +160,7 @@ def rename_folder(*, folder: Folder, name: str) -> None:
         with transaction.atomic():
             Folder.objects.filter(pk=folder.pk).update(name=_folder_name(name))
     except IntegrityError as error:
-        raise Refused(_("You have another folder of this name.")) from error
+        raise Refused(_("You already have a folder with this name.")) from error
 
 
 def _folder_name(name: str) -> str:
@@ -168,7 +168,7 @@ def _folder_name(name: str) -> str:
     if not name:
         raise Refused(_("A folder needs a name."))
     if len(name) > LONGEST_FOLDER_NAME:
-        raise Refused(_("The name of a folder has at most 60 characters."))
+        raise Refused(_("A folder name can have up to 60 characters."))
     return name
 
 

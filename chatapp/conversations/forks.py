@@ -57,10 +57,10 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
         there = origin.messages.filter(seq=seq).first()
         if there is None:
-            raise Refused(_("There is no such message any more. Reload the page."))
+            raise Refused(_("There is no such message here. Reload the page."))
         rows = _as_it_was(origin, there)
         if not rows:
-            raise Refused(_("There is nothing before this that a fork could begin with."))
+            raise Refused(_("There is nothing before this to fork from."))
         copy = Conversation.objects.create(
             pk=pk,
             **{name: getattr(origin, name) for name in _ALIKE},
@@ -111,7 +111,7 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
     if answer and answer.results:
         return answer.seq
     if there.turn and not there.turn.is_over:
-        raise Refused(_("The tools that this message calls are still at work. Wait for them."))
+        raise Refused(_("The tools of this message are still running. Wait for them."))
     return there.seq
 
 
@@ -162,7 +162,7 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
         attempt.pk, attempt.turn, attempt.message = uuid.uuid4(), None, new
         attempt.conversation = new.conversation
         attempt.cost, attempt.cost_measured = Decimal(0), True
-        attempt.notes = [*attempt.notes, _("Made and paid for in the original of this fork.")]
+        attempt.notes = [*attempt.notes, _("Made and paid for in the original conversation.")]
         attempt.receipt = attempt.receipt.with_sources(ids)
         attempt.save(force_insert=True)
         attempt.enter()
@@ -179,7 +179,7 @@ def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
     except BaseException as error:
         shutil.rmtree(linked, ignore_errors=True)
         if isinstance(error, OSError):
-            reason = _("The files of this conversation could not be copied, so nothing was forked.")
+            reason = _("The files could not be copied, so nothing was forked.")
             raise Refused(reason) from error
         raise
 

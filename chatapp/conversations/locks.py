@@ -16,11 +16,11 @@ def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message
     """Return what is wrong with the first pin that does not hold, "" where all do."""
     for pin in Pin.objects.in_force(conversation_id).select_related("message").order_by("seq"):
         if not pin.holds:
-            said = _("Message %s is not what it was when it was pinned. Take its pin off first.")
+            said = _("Message %s is not what it was when it was pinned. Unpin it first.")
         elif not condense.shows_pin(effective, message_store.to_engine(pin.message)):
             said = _(
-                "The model would not see message %s word for word, and it is pinned. "
-                "Take its pin off, or undo first what hides it."
+                "The model would not see message %s word for word, and it is pinned. Unpin it, "
+                "or first undo what hides it."
             )
         else:
             continue

@@ -70,8 +70,8 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
         seen = message_store.read_effective(own.pk)
         if not condense.shows_pin(seen, message_store.to_engine(message)):
             words = _(
-                "This message is hidden from the model, so it can't be pinned as it stands. "
-                "Undo first what hides it, or select its text and pin that."
+                "This message is hidden from the model. Undo first what hides it, or select its"
+                " text and pin that."
             )
             raise Refused(words)
         takes = _("This message takes about %(tokens)s tokens")
@@ -106,7 +106,7 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
         texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
         passage = find_passage(texts, selected[:LONGEST_SELECTION])
         if not passage:
-            words = _("This can't be found in the message's text. Select whole words of a passage.")
+            words = _("This can't be found in the message's text. Select whole words.")
             raise Refused(words)
         _append(own, quote_block(passage, message.role, seq))
 
@@ -169,7 +169,7 @@ def _find_pin(conversation: Conversation, seq: int) -> Message:
     present = conversation.messages.written().filter(rewind_parent=None)
     message = present.filter(seq=seq).first()
     if message is None:
-        raise Refused(_("This message is no part of the conversation any more. Reload the page."))
+        raise Refused(_("This message is no longer part of the conversation. Reload the page."))
     return message
 
 
@@ -178,8 +178,8 @@ def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: str) ->
     if not take.window or take.tokens + tokens <= take.most:
         return
     words = _(
-        "%(takes)s, and what is pinned already %(before)s. "
-        "Pins may take %(most)s, which is %(percent)s %% of the window of %(window)s."
+        "%(takes)s, and your pins already take %(before)s. Pins may take %(most)s: "
+        "%(percent)s %% of the window of %(window)s."
     )
     figures = {"before": take.tokens, "most": take.most, "window": take.window}
     told: dict[str, object] = {name: number(figure) for name, figure in figures.items()}

@@ -115,7 +115,7 @@ def _unpacked(files: Iterable[tuple[str, IO[bytes]]], total: _Total) -> Iterator
         try:
             yield from unpack(file, total)
         except _DAMAGED as error:
-            raise Refused(_("“%s” is no archive that can be read.") % name[:100]) from error
+            raise Refused(_("“%s” can't be read as an archive.") % name[:100]) from error
         except (NotImplementedError, RuntimeError) as error:
             raise Refused(_("“%s” is locked, or packed in an unknown way.") % name[:100]) from error
 
@@ -188,7 +188,9 @@ def pack_workspace(folder: Path) -> bytes:
         for entry in list_files(workspace):
             size += entry.size
             if size > MAX_BYTES:
-                raise Refused(_("The files are too large to be packed. Take them one by one."))
+                raise Refused(
+                    _("The files are too large for one download. Download them one by one.")
+                )
             with suppress(ToolError):
                 archive.writestr(entry.path, workspace.read_bytes(entry.path))
     return packed.getvalue()

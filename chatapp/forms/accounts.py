@@ -25,7 +25,7 @@ class SignInForm(AuthenticationForm):
         """Return why nobody was signed in."""
         account = self.cleaned_data.get("username", "")
         if GuessLimit(self.request, realm="sign-in", account=account).is_reached:
-            text = _("Too many passwords were wrong. Wait a quarter of an hour, then try again.")
+            text = _("Too many passwords were wrong. Try again in 15 minutes.")
             return ValidationError(text, code="limited")
         return super().get_invalid_login_error()
 

@@ -21,7 +21,7 @@ class IndexDamaged(Exception):
     """The index can't be read; the text says so to whoever searches, and what to do."""
 
     def __init__(self) -> None:
-        text = _("Search in messages is out of order: “manage.py rebuild_search” mends it.")
+        text = _("Search in messages is out of order. “manage.py rebuild_search” repairs it.")
         super().__init__(text)
 
 

@@ -199,7 +199,7 @@ class Turn(models.Model):
             "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
         )
         if not execute(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
-            raise TurnEnded(_("This turn was ended by another process of the server."))
+            raise TurnEnded(_("Another process of the server ended this turn."))
 
     def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
         """Note how it ended; False where it is over, or another process took it."""
@@ -216,7 +216,7 @@ class Turn(models.Model):
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""
         own = Turn.objects.unfinished().filter(pk=self.pk, owner=self.owner)
         if not own.update(status=Turn.Status.WAITING):
-            raise TurnEnded(_("This turn was ended by another process of the server."))
+            raise TurnEnded(_("Another process of the server ended this turn."))
 
     @property
     def waits(self) -> bool:

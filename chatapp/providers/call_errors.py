@@ -24,8 +24,8 @@ _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
 _OF_THE_PROFILE = {401, 403, 404}
 _SENTENCES = {
     401: "The provider did not accept the API key. Check it in Profiles.",
-    402: "The provider says that the account cannot pay for this call. Check its billing.",
-    403: "The API key may not use this model or feature.",
+    402: "The provider account cannot pay for this call. Check its billing.",
+    403: "This API key may not use this model or feature.",
     404: "The provider does not know the model {}. Check it, and the base URL, in Profiles.",
     429: "The provider's rate limit is reached.",
     529: "The provider is overloaded at the moment.",
@@ -74,8 +74,7 @@ class Asked:
 def no_reply(asked: Asked, details: str = "") -> ProviderError:
     """Return the error for a server that answers, but not as its API does."""
     return ProviderError(
-        f"{asked.host} answered with something that is no reply of a model. "
-        "Check the base URL in Profiles.",
+        f"{asked.host} answered, but not as a model does. Check the base URL in Profiles.",
         details=details,
         profile_at_fault=True,
     )
@@ -90,8 +89,8 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     lines.append(f"message: {said}")
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
         sentence = (
-            f"{asked.host} sends calls on to another address. It is not followed, because the key "
-            "and the conversation would go there: enter the final address in Profiles."
+            f"{asked.host} redirects to another address. Your key and conversation were not sent "
+            "there. Enter the final address in Profiles."
         )
         lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
         return ProviderError(sentence, status=status, details="\n".join(lines))

@@ -210,7 +210,7 @@ class ConversationJournal:
             transformations=[*call.facts.transformations],
         ):
             partial_replies.forget(call.number)
-            raise TurnEnded(_("This turn was ended by another process of the server."))
+            raise TurnEnded(_("Another process of the server ended this turn."))
         transaction.on_commit(partial(partial_replies.forget, call.number))
         transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 

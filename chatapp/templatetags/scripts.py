@@ -13,7 +13,7 @@ register = template.Library()
 
 TEXTS = {
     "copied": _("Copied"),
-    "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
+    "copyFailed": _("Copying failed. Select the text and copy it by hand."),
     "copyCode": _("Copy code"),
     "code": _("Code: {name}"),
     "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
@@ -26,14 +26,14 @@ TEXTS = {
     "appliesIn": _("Applies in {seconds} s"),
     "sending": _("Sending…"),
     "tooLong": _(
-        "Too long: it has {count} characters, and a message can have {limit}. Put it into "
-        "a file of the workspace, or send it in parts."
+        "Too long: it has {count} characters, and a message can have {limit}. Upload it"
+        " as a file, or send it in parts."
     ),
     "attaching": _("Attaching {name}…"),
     "attached": _("{name} is attached."),
-    "removed": _("{name} is not attached any more."),
+    "removed": _("{name} was removed."),
     "pasted": _("Pasted text.txt"),
-    "stillUploading": _("A file is still being attached. Send when it is there."),
+    "stillUploading": _("A file is still uploading. Send when it is done."),
     "tooManyAttachments": _(
         "A message can have up to {count} attachments. Send the others with the next one."
     ),
@@ -53,7 +53,7 @@ TEXTS = {
     "tryLater": _("Try again once the connection is back."),
     "tryNow": _("Try again."),
     "condensingNow": _("The context is being condensed now."),
-    "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
+    "inConversation": _("/{name} is for a conversation. Start one first."),
     "condensed": _("Condensed {tokens}"),
     "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
@@ -65,9 +65,9 @@ TEXTS = {
     "expired": _("Your session has expired."),
     "signIn": _("Sign in again"),
     "notYours": _("You can't see this conversation."),
-    "requestFailed": _("That did not work: the server answered {status}."),
+    "requestFailed": _("That failed: the server answered {status}."),
     "notRefetched": _("The newest messages could not be loaded. Trying again…"),
-    "unreachable": _("The server cannot be reached. Nothing was changed."),
+    "unreachable": _("The server can't be reached. Nothing changed."),
     "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
     "characters": {"one": _("{count} character"), "other": _("{count} characters")},
     "thousands": _("{count} k characters"),

@@ -276,7 +276,7 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
             case {"type": "thinking", "text": text}:
                 yield _thought(text, block)
             case {"type": "tool_use", "name": str(name), "text": str(text)}:
-                label = _("A call of %(tool)s was being written; it never ran.")
+                label = _("The model was still writing a call of %(tool)s. It never ran.")
                 yield NotePart(label % {"tool": name}, text)
 
 

@@ -32,7 +32,7 @@ def close_interrupted(
         if turn.owner != this_process():
             is_left, reason = turn.is_abandoned, _("The server stopped while this was running.")
         else:
-            is_left, reason = bool(conversation), _("How this ended could not be saved.")
+            is_left, reason = bool(conversation), _("The end of this turn could not be saved.")
         if not is_left:
             continue
         if came_to_its_end(turn):

@@ -82,7 +82,7 @@ def queue_message(
         Conversation.objects.select_for_update().get(pk=conversation.pk)
         find_attachments(conversation.owner, attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
-            raise Refused(_("Too many messages wait already. Send this one later."))
+            raise Refused(_("Too many messages are waiting. Send this one later."))
         columns = {"text": text, "attachments": [str(one) for one in attachments]}
         conversation.queued.get_or_create(nonce=nonce, defaults=columns)
 
@@ -97,7 +97,7 @@ def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) ->
     row = conversation.queued.waiting().filter(nonce=nonce).first()
     check_message(text, alone=not (row and row.attachments))
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
-        raise Refused(_("This message does not wait any more: it was sent or removed."))
+        raise Refused(_("This message is no longer waiting: it was sent or removed."))
 
 
 def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:

@@ -72,7 +72,7 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:
         return storage_failed(error)
     except Exception as error:
         log.exception("what ran could not be completed")
-        text = _("Palimpsest itself made an error. What was written so far is kept; try again.")
+        text = _("Palimpsest itself made an error. What was written so far is kept. Try again.")
         return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
     return Ending(Turn.Status.SUCCEEDED, _("Done."), said or "")
 

@@ -46,7 +46,7 @@ def _retry(locked: Conversation, nonce: uuid.UUID) -> Turn:
     """
     failed = _last_turn(locked)
     if failed is None or failed.status not in Turn.UNDONE:
-        raise Refused(_("There is nothing to try again any more. Reload the page."))
+        raise Refused(_("There is nothing to try again. Reload the page."))
     last = _last_message(locked)
     if last and last.is_cut and last.turn_id == failed.pk:
         hidden_messages.rewind(locked.pk, first_hidden_seq=last.seq, cause=Rewind.Cause.RETRIED)
@@ -61,7 +61,7 @@ def _continue(locked: Conversation, nonce: uuid.UUID) -> Turn:
     """
     last, before = _last_message(locked), _last_turn(locked)
     if last is None or not (last.is_continuable or (before and _is_unanswered(last))):
-        raise Refused(_("There is nothing to continue any more. Reload the page."))
+        raise Refused(_("There is nothing to continue. Reload the page."))
     origin = Turn.Origin.CONTINUED
     if before and not last.is_continuable:
         return open_turn(locked, nonce, question_seq=before.question_seq, origin=origin)

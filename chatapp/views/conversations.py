@@ -82,7 +82,7 @@ def create_conversation(request: Request) -> HttpResponse:
     """
     form = NewConversationForm(request.POST)
     if not form.is_valid():
-        return refuse(request, _("That message holds what can't be sent."))
+        return refuse(request, _("That message contains something that can't be sent."))
     try:
         return _begin(request, form)
     except errors.Refused as refusal:
@@ -102,7 +102,7 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     if "prompt" in form.data:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
-        raise errors.Refused(_("This command is for a conversation. Begin one, then type it."))
+        raise errors.Refused(_("This command is for a conversation. Start one first."))
     workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = conversations.start_conversation(
         owner=request.user, profile=profile, workspace=workspace

@@ -113,5 +113,5 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
         **own.cleaned_data,
     )
     actions.announce_change(conversation.pk)
-    messages.success(request, _("What you chose holds from the next turn on."))
+    messages.success(request, _("Saved. It takes effect with the next turn."))
     return redirect("chat", conversation.pk)

@@ -1,6 +1,7 @@
 """A conversation comes from a file, goes out as others, and is shared for a while."""
 
 import json
+import re
 from pathlib import Path
 
 from playwright.sync_api import FilePayload, expect
@@ -47,7 +48,7 @@ def test_a_file_is_imported_read_and_shared(
     with page.expect_download() as downloading:
         page.get_by_role("link", name="HTML").click()
     downloading.value.save_as(copy := tmp_path / "talk.html")
-    page.get_by_label("Show what tools were given").check()
+    page.get_by_label("Include tool input and output").check()
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
     assert problems(page) == []
@@ -60,6 +61,9 @@ def test_a_file_is_imported_read_and_shared(
         stranger.get_by_text("ls src").click()
         expect(stranger.get_by_text("a.py")).to_be_visible()
         assert stranger.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        expect(stranger.locator("time").first).to_have_text(re.compile("[AP]M$"))
+        stranger.get_by_role("button", name="Dark").click()
+        expect(stranger.locator("html")).to_have_attribute("data-theme", "dark")
     page.get_by_role("button", name="Stop sharing").click()
     expect(page.get_by_text("Sharing stopped.")).to_be_visible()
     stranger.goto(link)

@@ -99,4 +99,4 @@ def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     expect(chat.rows("You")).to_have_count(3)
     expect(made).to_have_count(0)
     forks.get_by_role("link").first.click()
-    expect(forks.get_by_text("Goes on in")).to_be_visible()
+    expect(forks.get_by_text("Continued in")).to_be_visible()

@@ -123,6 +123,6 @@ def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     made = log.reduction
     assert (made.tokens_before.value, made.tokens_after.value) == (12_000, 2_500)
     say("assistant", "Down.", tokens=1_500)
-    assert "What came since takes too much" in log.refit(now())
+    assert "Newer messages grew too large" in log.refit(now())
     log.reduction = None
     assert "came to nothing" in log.refit(now())

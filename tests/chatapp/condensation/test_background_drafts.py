@@ -225,7 +225,7 @@ async def rewind(conversation: Conversation) -> None:
     [
         (change_profile, "The profile was changed", True),
         (pin_rule, "Pins were changed", True),
-        (rewind, "What the draft stands for was changed", True),
+        (rewind, "The messages it summarised changed", True),
         (change_prompt, "The prompt was changed", False),
     ],
 )

@@ -119,7 +119,7 @@ def shown(user: User, conversation: Conversation) -> str:
 @pytest.mark.parametrize(
     ("scope", "reason"),
     [
-        ({"first": 3, "last": 6}, "part a tool call from its result"),
+        ({"first": 3, "last": 6}, "split a tool call from its result"),
         ({"first": 7, "last": 8}, "does not see this message any more"),
         ({"first": 6, "call": "call_9"}, "does not see this output any more"),
     ],

@@ -212,19 +212,19 @@ def test_both_heads_lead_to_the_other_side(
     for seq in (0, 3, 999_999_999):
         answer = browser.post(reverse("fork", args=[conversation.pk, seq]), headers=HTMX)
         assert (answer.status_code, Fork.objects.count()) == (422, 0)
-        assert "There is no such message any more" in answer.text
+        assert "There is no such message here" in answer.text
     answer = browser.post(reverse("fork", args=[conversation.pk, 1]), headers=HTMX)
     copy = Conversation.objects.exclude(pk=conversation.pk).get()
     other = reverse("chat", args=[copy.pk])
     assert answer.headers["HX-Redirect"] == other
-    assert f'Goes on in <a href="{other}?at=1#message-1">' in browser.get(page).text
+    assert f'Continued in <a href="{other}?at=1#message-1">' in browser.get(page).text
     assert f'Forked from <a href="{page}?at=1#message-1">' in browser.get(other).text
     record = browser.get(reverse("audit", args=[conversation.pk])).text
     assert "Fork: at message 1" in record
     record = browser.get(reverse("audit", args=[copy.pk])).text
     assert "Fork: of another conversation, at message 1" in record
     browser.post(reverse("delete", args=[copy.pk]))
-    assert "Goes on in" not in browser.get(page).text
+    assert "Continued in" not in browser.get(page).text
 
 
 def test_no_head_leads_to_somebody_elses_conversation(

@@ -88,7 +88,7 @@ def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
     say("assistant", "Yes.")
     made = summarise(conversation)
     for seq in (0, 2, made.seq, 10**30):
-        with pytest.raises(errors.Refused, match="no part of the conversation"):
+        with pytest.raises(errors.Refused, match="no longer part of the conversation"):
             pin_message(conversation=conversation, seq=seq)
     assert not Pin.objects.exists()
 
@@ -130,10 +130,10 @@ def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
     with pytest.raises(errors.Refused) as caught:
         pin_message(conversation=conversation, seq=3)
     assert str(caught.value) == (
-        "This message takes about 1 tokens, and what is pinned already 2,500. "
-        "Pins may take 2,500, which is 25 % of the window of 10,000."
+        "This message takes about 1 tokens, and your pins already take 2,500. "
+        "Pins may take 2,500: 25 % of the window of 10,000."
     )
-    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
+    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and your pins"):
         pin_rule(conversation=conversation, text="word " * 500)
     unpin_message(conversation=conversation, seq=2)
     pin_message(conversation=conversation, seq=3)

@@ -53,9 +53,7 @@ async def test_a_pin_whose_bytes_changed_stops_the_condensation(
     before = await seen(conversation)
     attempt = await condense(conversation, anthropic_standin)
     assert attempt.status == "failed"
-    assert attempt.error == (
-        "Message 2 is not what it was when it was pinned. Take its pin off first."
-    )
+    assert attempt.error == ("Message 2 is not what it was when it was pinned. Unpin it first.")
     assert await seen(conversation) == before
     await raw(Pin).aupdate(digest=pin.digest)
 

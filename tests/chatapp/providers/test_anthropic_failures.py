@@ -78,7 +78,7 @@ async def test_a_server_of_another_kind_is_named(
 ) -> None:
     """A wrong base URL often leads to something that answers, only not with a reply."""
     error = await failure(claude, standin, Failure(200, "page", "Welcome"))
-    assert "no reply of a model. Check the base URL" in str(error)
+    assert "not as a model does. Check the base URL" in str(error)
     assert not error.retryable
 
 

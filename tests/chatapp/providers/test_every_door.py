@@ -233,7 +233,7 @@ async def test_a_redirect_is_not_followed(
     with Standin() as other:
         away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
         standin.then(away)
-        with pytest.raises(ProviderError, match="sends calls on to another address") as caught:
+        with pytest.raises(ProviderError, match="redirects to another address") as caught:
             await listen(provider, request("Hi"))
         assert other.requests == []
     assert f"redirects to: 127.0.0.1:{other.port}" in caught.value.details

@@ -22,7 +22,7 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GONE = "does not wait any more"
+GONE = "no longer waiting"
 
 
 async def queue(page: Page, *texts: str) -> list[str]:

@@ -218,6 +218,6 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
         await page.ask("One.")
     assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()
-    ended = (Turn.Status.INTERRUPTED, "How this ended could not be saved.")
+    ended = (Turn.Status.INTERRUPTED, "The end of this turn could not be saved.")
     assert (turn.status, turn.error) == ended
     assert not await Message.objects.effective().aexists()

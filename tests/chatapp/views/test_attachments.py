@@ -140,7 +140,7 @@ def test_a_pdf_waits_as_its_text_with_the_number_of_its_pages(put: Put) -> None:
         ("a.gif", make_gif()[:-1], "is a damaged image."),
         ("a.webp", make_webp()[:-4], "is a damaged image."),
         ("a.png", b"\x89PNG\r\n\x1a\n", "is a damaged image."),
-        ("a.png", make_png(8_001, 1), "has 8,001 by 1 pixels; models take up to 8,000 a side."),
+        ("a.png", make_png(8_001, 1), "has 8,001 by 1 pixels. Models take up to 8,000 a side."),
         ("a.gif", make_gif()[:-1] + bytes(3_500_000) + b";", "up to 3.3 MB can be sent"),
         ("a.pdf", b"%PDF-1.4\nnonsense", "“a.pdf” is a damaged PDF."),
         ("a.pdf", make_pdf(""), "has no text, only pictures of pages"),
