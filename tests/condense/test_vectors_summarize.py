@@ -13,12 +13,7 @@ from condense.prompts import framed
 from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
-from tests.condense.roo_model import (
-    RecordedCounter,
-    RecordedModel,
-    said_by,
-    tools_of,
-)
+from tests.condense.roo_model import RecordedCounter, RecordedModel, said_by, tools_of
 
 
 @dataclass(frozen=True)

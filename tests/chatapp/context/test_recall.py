@@ -313,9 +313,7 @@ def test_the_page_shows_each_passage_and_leads_to_its_place(
     assert row.recalled.label == "Recalled 1 passage"
 
 
-def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(
-    conversation: Conversation,
-) -> None:
+def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(conversation: Conversation) -> None:
     """What tools answered is in a passage only where it is in the copy."""
     end(ask(conversation, FACT), "Noted.")
     use_tools(conversation, 1)

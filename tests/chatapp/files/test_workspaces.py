@@ -112,9 +112,7 @@ def test_other_folders_are_the_operator_s_to_share(
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_the_first_example_folds_once_and_answers_from_all_it_read(
-    alice: User,
-) -> None:
+async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: User) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
 
     The originals fit again where it is undone.

@@ -59,14 +59,7 @@ def test_each_thing_that_is_done_to_a_context_is_an_entry(conversation: Conversa
     assert names == sorted(f"message {seq}" for seq in range(1, last_seq + 1))
 
 
-@pytest.mark.parametrize(
-    ("cost", "told"),
-    [
-        ("0", "0"),
-        ("0.0120000000", "0.012"),
-        ("1E+2", "100"),
-    ],
-)
+@pytest.mark.parametrize(("cost", "told"), [("0", "0"), ("0.0120000000", "0.012"), ("1E+2", "100")])
 def test_a_cost_is_told_as_plain_digits(conversation: Conversation, cost: str, told: str) -> None:
     """As docs/audit.md has it, and as older entries did: otherwise they would not fit any more."""
     talk(conversation, "Where is north?", "Up.")

@@ -96,9 +96,7 @@ async def test_where_it_is_refused_its_text_is_sent(standin: Standin, changed: s
     assert "signature" not in str(taken.body["messages"])
 
 
-async def test_a_refusal_is_remembered_for_what_it_was_bound_to(
-    standin: Standin,
-) -> None:
+async def test_a_refusal_is_remembered_for_what_it_was_bound_to(standin: Standin) -> None:
     """Its text goes at once from then on; with the tools it was signed for, the block does."""
     block = await compact(standin)
     provider, said = able(standin), user(block, "Go on")

@@ -116,9 +116,7 @@ def test_what_was_sent_is_read_again() -> None:
     assert MessagesFormat().message(said).role == "user"
 
 
-async def test_what_only_a_file_says_to_be_a_rule_has_no_system_s_voice(
-    standin: Standin,
-) -> None:
+async def test_what_only_a_file_says_to_be_a_rule_has_no_system_s_voice(standin: Standin) -> None:
     """It stands in the user's message, as on models that know no other place for it."""
     (claimed,) = as_claimed((RULE,))
     said = await told(standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))

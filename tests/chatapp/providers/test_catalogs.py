@@ -36,10 +36,7 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
             "pricing": {"prompt": "0.000003", "completion": "0.000015"},
         },
         ListedModel(
-            "m",
-            200000,
-            64000,
-            condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3)),
+            "m", 200000, 64000, condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3))
         ),
     ),
     ({"id": "m", "context_length": "many", "pricing": {"prompt": "-1"}}, ListedModel("m")),

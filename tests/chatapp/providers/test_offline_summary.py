@@ -6,15 +6,7 @@ import condense
 from chatapp.agent.provider_port import Model, Purpose
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.providers.offline.summary import SECTIONS
-from tests.chatapp.providers.requests import (
-    assistant,
-    call,
-    reply,
-    request,
-    result,
-    text_of,
-    user,
-)
+from tests.chatapp.providers.requests import assistant, call, reply, request, result, text_of, user
 
 STORY = (
     user("My name is Alice. Fix the login bug in `auth.py`."),

@@ -158,10 +158,7 @@ async def raised(error: Exception) -> ProviderError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "error",
-    [KeyError("x"), RecursionError(), OSError(5, "x")],
-)
+@pytest.mark.parametrize("error", [KeyError("x"), RecursionError(), OSError(5, "x")])
 async def test_any_failure_is_an_error_of_the_provider(error: Exception) -> None:
     """So the loop keeps what was streamed, whatever a vendor's code does."""
     found = await raised(error)

@@ -13,14 +13,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.models import (
-    Conversation,
-    Fragment,
-    Manifest,
-    Message,
-    ModelCall,
-    message_store,
-)
+from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, message_store
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, pack, unpack

@@ -170,9 +170,7 @@ async def test_what_waits_is_sent_where_the_condensation_before_it_is_refused(
     (await runner.finish()).end()
 
 
-async def test_what_is_stored_runs_though_who_sent_it_has_gone(
-    conversation: Conversation,
-) -> None:
+async def test_what_is_stored_runs_though_who_sent_it_has_gone(conversation: Conversation) -> None:
     """A program may hang up as soon as its message is on its way."""
     await registry.clear_up()
     sending = asyncio.ensure_future(say(conversation, "First"))

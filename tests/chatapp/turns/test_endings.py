@@ -113,9 +113,7 @@ async def test_what_could_not_be_saved_says_why(error: Exception, advice: str) -
     assert ending.details == f"{type(error).__name__}: {error}"
 
 
-async def test_a_defect_of_our_own_says_so_and_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_defect_of_our_own_says_so_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """And blames nobody else."""
     ending = await ending_of(failing(KeyError("row")))
     assert ending.reason.startswith("Palimpsest itself made an error.")

@@ -229,9 +229,7 @@ def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation
     assert crash_recovery.close_interrupted(conversation) == set()
 
 
-def test_a_process_of_this_machine_that_ended_is_not_waited_for(
-    conversation: Conversation,
-) -> None:
+def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Conversation) -> None:
     """Its last sign of life may be a moment old; a living one with its number is another.
 
     A zombie, whose exit code nobody has asked for, writes nothing any more either.

@@ -60,8 +60,7 @@ async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "ids",
-    [("m3",), ("m4",), ("m3", "m5"), ("m9",), (), ("m6",), ("m3", "m4", "m5", "m6")],
+    "ids", [("m3",), ("m4",), ("m3", "m5"), ("m9",), (), ("m6",), ("m3", "m4", "m5", "m6")]
 )
 async def test_what_cannot_be_hidden_together_is_refused_before_any_call(
     ids: tuple[str, ...],

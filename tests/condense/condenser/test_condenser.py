@@ -10,13 +10,7 @@ import condense
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import (
-    SUMMARY,
-    chat,
-    numbered,
-    start_afresh,
-    user,
-)
+from tests.condense.dialogues import SUMMARY, chat, numbered, start_afresh, user
 
 AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
 PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
@@ -69,11 +63,7 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
     ("replies", "count", "rest", "made_by", "failures"), RUNS.values(), ids=RUNS
 )
 async def test_which_strategy_is_tried_when(
-    replies: list[object],
-    count: int,
-    rest: dict[str, object],
-    made_by: str,
-    failures: list[object],
+    replies: list[object], count: int, rest: dict[str, object], made_by: str, failures: list[object]
 ) -> None:
     """And each try is on record; where nothing is due, nothing is."""
     options = {"strategies": rest["strategies"]} if "strategies" in rest else {}

@@ -21,12 +21,7 @@ from condense import (
     attach_ledger,
     ladder_from,
 )
-from condense.condenser.hooks import (
-    has_sections,
-    is_no_refusal,
-    keeps_facts,
-    repeats_nothing,
-)
+from condense.condenser.hooks import has_sections, is_no_refusal, keeps_facts, repeats_nothing
 from tests.condense.bench import Bench
 from tests.condense.dialogues import call, chat, result, user
 

@@ -150,9 +150,7 @@ async def lived_through(rounds: Sequence[tuple[str, Sequence[Message]]]) -> tupl
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROUNDS, min_size=1, max_size=3))
-async def test_no_chain_of_reductions_loses_a_fact(
-    rounds: list[tuple[str, list[Message]]],
-) -> None:
+async def test_no_chain_of_reductions_loses_a_fact(rounds: list[tuple[str, list[Message]]]) -> None:
     """Requests word for word and newest first, all files, and the to-do list as it was left."""
     known, seen = await lived_through(rounds)
     assert known.requests == seen.requests

@@ -15,12 +15,7 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.requests.request import (
-    IMAGE_TEXT,
-    OPENING,
-    merge_consecutive,
-    shape_request,
-)
+from condense.requests.request import IMAGE_TEXT, OPENING, merge_consecutive, shape_request
 from condense.requests.tool_pairs import INTERRUPTED, repair_tool_pairs
 from condense.requests.tools_as_text import tool_use_to_text
 from tests.condense.api_rules import assert_valid_request

@@ -2,24 +2,9 @@
 
 import pytest
 
-from condense import (
-    Message,
-    NothingToCondense,
-    Tags,
-    TextBlock,
-    Trigger,
-)
+from condense import Message, NothingToCondense, Tags, TextBlock, Trigger
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import (
-    IMAGE,
-    SUMMARY,
-    call,
-    chat,
-    result,
-    start_afresh,
-    texts,
-    user,
-)
+from tests.condense.dialogues import IMAGE, SUMMARY, call, chat, result, start_afresh, texts, user
 
 
 async def test_what_was_read_is_hidden_and_what_was_not_stays() -> None:
@@ -100,14 +85,7 @@ async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None
     assert len(made.hidden) == 2
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        [],
-        [user("next")],
-        [call(), result()],
-    ],
-)
+@pytest.mark.parametrize("rest", [[], [user("next")], [call(), result()]])
 async def test_right_after_a_condensation_there_is_nothing_to_do(rest: list[Message]) -> None:
     """A summary of a summary says nothing new, and one message is not enough; in Roo's words."""
     for few in (chat(0), chat(1)):

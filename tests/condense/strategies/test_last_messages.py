@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from condense import (
-    Message,
-    NothingToCondense,
-    Reduction,
-    load_strategy,
-    parse_ledger,
-)
+from condense import Message, NothingToCondense, Reduction, load_strategy, parse_ledger
 from tests.condense.dialogues import call, chat, reduce_with, result, texts, user
 
 

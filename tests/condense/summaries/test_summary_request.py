@@ -32,15 +32,7 @@ from condense import (
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import (
-    IMAGE,
-    call,
-    chat,
-    result,
-    start_afresh,
-    texts,
-    user,
-)
+from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
 
 
 async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction() -> None:

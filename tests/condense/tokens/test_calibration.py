@@ -36,10 +36,7 @@ def test_without_a_report_an_estimate_stands_as_it_is() -> None:
 
 @settings(deadline=None)
 @given(
-    growth=GROWTH,
-    slope=st.floats(0.6, 1.8),
-    constant=st.integers(0, 400),
-    size=st.floats(0.3, 3.0),
+    growth=GROWTH, slope=st.floats(0.6, 1.8), constant=st.integers(0, 400), size=st.floats(0.3, 3.0)
 )
 def test_another_tokenizer_is_known_after_three_turns(
     growth: list[int], slope: float, constant: int, size: float

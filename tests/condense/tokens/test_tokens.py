@@ -190,8 +190,7 @@ def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "tokens"),
-    [(28, 28, 1), (200, 200, 64), (1_092, 1_092, 1_521)],
+    ("width", "height", "tokens"), [(28, 28, 1), (200, 200, 64), (1_092, 1_092, 1_521)]
 )
 def test_an_image_takes_a_token_for_each_patch(width: int, height: int, tokens: int) -> None:
     """Anthropic's table: 28 by 28 pixels each."""
