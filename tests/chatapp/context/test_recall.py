@@ -217,14 +217,16 @@ def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) ->
     assert sent() == plain
 
 
-def test_what_a_truncation_hides_is_recalled(conversation: Conversation) -> None:
-    """As what a condensation hides."""
+def test_what_a_truncation_hides_is_recalled_until_it_is_erased(conversation: Conversation) -> None:
+    """As what a condensation hides; an operator empties what a message says (docs/audit.md)."""
     hidden_messages.undo_reduction(hide(conversation, FACT))
     hidden = [one.id for one in message_store.read_effective(conversation.pk)]
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message("user", "2 messages are hidden.", tags=tags, tokens=5)
     hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, tuple(hidden)))
     assert FACT in asked(conversation)
+    conversation.messages.filter(content__icontains="heliotrope").update(content="")
+    assert asked(conversation) == ""
 
 
 def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
@@ -235,14 +237,6 @@ def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
     summarise(conversation)
     assert FACT in asked(conversation)
     assert asked(conversation, replaces=turn.question_seq) == ""
-
-
-def test_what_was_erased_is_not_recalled(conversation: Conversation) -> None:
-    """An operator empties what a message says (docs/audit.md)."""
-    hide(conversation, FACT)
-    assert FACT in asked(conversation)
-    conversation.messages.filter(content__icontains="heliotrope").update(content="")
-    assert asked(conversation) == ""
 
 
 def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> None:

@@ -234,8 +234,13 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     ]
 
 
-def test_a_damaged_file_is_found(talk: Conversation) -> None:
-    """SQLite knows what its own tables can't hold."""
+def test_a_row_that_names_one_that_is_not_there_and_a_damaged_file_are_found(
+    talk: Conversation,
+) -> None:
+    """As after somebody deleted rows by hand; what the file's tables can't hold is found too."""
+    Message.objects.filter(seq=3).update(turn=uuid.uuid4())
+    assert problems() == ["A row of chatapp_message names one that is not there."]
+    Message.objects.update(turn=None)
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA ignore_check_constraints = ON")
         cursor.execute("UPDATE chatapp_message SET tokens = -1 WHERE seq = 3")
@@ -243,13 +248,6 @@ def test_a_damaged_file_is_found(talk: Conversation) -> None:
     assert problems() == [
         "The database file is damaged: CHECK constraint failed in chatapp_message."
     ]
-
-
-def test_a_row_that_names_one_that_is_not_there_is_found(talk: Conversation) -> None:
-    """As after somebody deleted rows by hand."""
-    Message.objects.filter(seq=3).update(turn=uuid.uuid4())
-    assert problems() == ["A row of chatapp_message names one that is not there."]
-    Message.objects.update(turn=None)
 
 
 def test_a_database_of_another_version_is_found(talk: Conversation) -> None:

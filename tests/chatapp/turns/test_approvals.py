@@ -233,11 +233,16 @@ async def test_two_tabs_that_decide_at_once_decide_once(
     assert len(standin.requests) == 2
 
 
-async def test_nobody_else_answers(
-    conversation: Conversation, bob: User, standin: Standin, folder: Path, page: Page
+async def test_nobody_else_answers_and_stop_withdraws_the_question(
+    conversation: Conversation,
+    bob: User,
+    standin: Standin,
+    folder: Path,
+    browser: Client,
+    page: Page,
 ) -> None:
     """Not another user, not a stranger, and not by another conversation's address."""
-    standin.then(Reply(tools=(WRITE,)))
+    standin.then(Reply(tools=(WRITE,)), Reply("Hello."))
     own = await sync_to_async(conversations.start_conversation)(owner=bob)
     client = Client()
     await sync_to_async(client.force_login)(bob)
@@ -250,17 +255,7 @@ async def test_nobody_else_answers(
     assert "/sign-in/" in stranger.headers["HX-Redirect"]
     assert (await Question.objects.aget()).status == Question.Status.PENDING
     await page.stop()
-    assert (folder / "a.txt").read_text() == "old\n"
-
-
-async def test_stop_ends_the_wait_and_withdraws_the_question(
-    standin: Standin, folder: Path, browser: Client, page: Page
-) -> None:
-    """An answer that comes later is refused, and the call is on record as not run."""
-    standin.then(Reply(tools=(WRITE,)), Reply("Hello."))
-    await page.say("Write it.")
-    question = await until_asked(page)
-    await page.stop()
+    # An answer that comes later is refused, and the call is on record as not run.
     late = await answer(browser, question, "once")
     assert (late.status_code, late.content) == (
         422, b"Nobody waits for this any more: the turn was stopped."

@@ -208,16 +208,12 @@ async def test_who_hears_the_end_may_send_the_next_message(
 async def test_a_room_is_closed_whichever_way_its_last_page_goes(
     conversation: Conversation,
 ) -> None:
-    """Also one that goes while it is sent something."""
+    """Also one that goes while it is sent something; nothing stays open for what was refused."""
     watching = await registry.watch(conversation.pk, None)
     await anext(watching)
     assert conversation.pk in registry.conversations
     await watching.aclose()
     assert conversation.pk not in registry.conversations
-
-
-async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
-    """A program has no page that would close it later."""
     command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
     with pytest.raises(errors.Refused):
         await actions.send_message(conversation, command)

@@ -136,6 +136,11 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
         "Send the newest message in smaller parts, or choose a model with more room."
     )
     assert "Not enough messages to condense context" in caught.value.details
+    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
+        await Bench().fit([], system="word " * 30_000)
+    # What was refused is not sent again.
+    with pytest.raises(condense.CannotFit):
+        await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
@@ -147,19 +152,6 @@ async def test_without_fallbacks_a_failed_summary_call_is_reported_as_what_it_wa
     with pytest.raises(condense.SummaryFailed, match="API call failed: no route") as caught:
         await bench.fit(talk(13), trigger=trigger)
     assert (caught.value.cost, caught.value.calls) == (Decimal("0.25"), 1)
-
-
-async def test_an_empty_history_that_is_too_large_is_refused() -> None:
-    """System prompt and tools alone may not fit."""
-    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
-        await Bench().fit([], system="word " * 30_000)
-
-
-async def test_what_failed_is_sent_only_where_it_may_fit() -> None:
-    """A tenth of the window is kept for wrong estimates, and what was refused is not sent again."""
-    assert await Bench().fit([user("word " * 23_500)]) is None
-    with pytest.raises(condense.CannotFit):
-        await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
 async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:

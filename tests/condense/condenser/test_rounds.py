@@ -75,7 +75,7 @@ class Talk:
             if self.chance.random() < 0.7:
                 self.append(condense.Message("assistant", "said " * self.chance.choice((2, 50))))
 
-    async def condense(self, rung: str) -> condense.Reduction | None:
+    async def try_rung(self, rung: str) -> condense.Reduction | None:
         """Condense by a rung, as it is asked for by chance; None where that is not possible."""
         size = condense.count_messages(self.effective, WordCounter())
         condenser = condense.Condenser(
@@ -141,7 +141,7 @@ async def live(seed: int) -> int:
     for _ in range(talk.chance.randint(2, 5)):
         talk.go_on()
         known = files_known(talk.effective)
-        made = await talk.condense(talk.chance.choice(RUNGS))
+        made = await talk.try_rung(talk.chance.choice(RUNGS))
         count += made is not None
         assert_nothing_fell_between(talk)
         assert_request_is_read(talk)

@@ -158,7 +158,7 @@ def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
 
 
 def test_a_source_is_parsed_once(root: Path) -> None:
-    """What counts is its content, not its name or its time."""
+    """What counts is its content; what is kept is bounded, the least recently used go first."""
     (root / "a.py").write_text(f"def once_{time.time_ns()}(): ...\n")
     fold_files(["a.py"], root)
     parser.close()
@@ -166,10 +166,6 @@ def test_a_source_is_parsed_once(root: Path) -> None:
     (root / "b.py").write_bytes((root / "a.py").read_bytes())
     assert included(fold_files(["a.py", "b.py"], root)) == ("a.py", "b.py")
     assert parser._process is None
-
-
-def test_the_cache_is_bounded() -> None:
-    """By what its entries hold; the least recently used go first."""
     cache = Memory[str](1_000, len)
     for number in range(100):
         cache.get(b"%d" % number, lambda: "x" * 100)

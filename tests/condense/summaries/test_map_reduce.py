@@ -71,13 +71,18 @@ async def test_no_part_begins_between_a_call_and_its_result() -> None:
 
 
 async def test_a_message_larger_than_a_part_is_cut_and_read_whole() -> None:
-    """Nothing of it is left out."""
+    """Nothing of it is left out, and its image is shown once, after the last piece."""
     model = RepeatingSummarizer("S")
     text = " ".join(f"w{n}" for n in range(20_000))
     await summarise(model, [user("go"), condense.Message("assistant", text), *chat(2)])
     said = "".join(m.text for request in model.requests for m in request.messages)
     assert all(f"w{n}" in said for n in range(0, 20_000, 500))
     assert all(words(request) <= 0.6 * WINDOW for request in model.requests)
+    model = RepeatingSummarizer("S")
+    long = condense.Message("user", (condense.TextBlock("word " * 15_000), IMAGE))
+    await summarise(model, [*chat(2), long, condense.Message("assistant", "I see.")])
+    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
+    assert shown.count(IMAGE) == 1
 
 
 async def test_summaries_are_summarised_twice_at_most() -> None:
@@ -146,15 +151,6 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     with pytest.raises(condense.SummaryOverflow):
         await summarise(model, chat(20, words=400))
     assert len(model.requests) <= 4
-
-
-async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() -> None:
-    """After the last piece of the text."""
-    model = RepeatingSummarizer("S")
-    long = condense.Message("user", (condense.TextBlock("word " * 15_000), IMAGE))
-    await summarise(model, [*chat(2), long, condense.Message("assistant", "I see.")])
-    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
-    assert shown.count(IMAGE) == 1
 
 
 class Smaller(RepeatingSummarizer):
