@@ -131,15 +131,11 @@ async def test_the_default_has_the_files_that_the_recording_shows() -> None:
 
 
 async def test_the_ledger_keeps_what_is_needed() -> None:
-    """Alone and beside the default's summary; a summary that names only the file does not."""
+    """A summary that names only the file does not; only who asks a model pays for a call."""
     found = await score("default", "fresh_start", "ledger")
     kept = {name: [one.kept[what] for what in ("needed files", "needed commands", "user messages")]
             for name, one in found.items()}  # fmt: skip
     assert kept == {"default": [1, 1, 1], "fresh_start": [1, 0, 0], "ledger": [1, 1, 1]}
-
-
-async def test_only_a_strategy_that_asks_a_model_pays_for_the_call() -> None:
-    """What follows is written to the cache either way."""
     found = await score("fresh_start", "sliding_window", "ledger")
     written = {name: Decimal("3.75") * one.tokens / 1_000_000 for name, one in found.items()}
     asks = {name for name, one in found.items() if one.usd > written[name]}

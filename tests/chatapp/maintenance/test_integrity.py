@@ -156,18 +156,16 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
     assert problems() == [f"Search does not know message {row.pk}." for row in rows[:2]]
 
 
-def test_costs_are_added_up_to_the_last_place(talk: Conversation) -> None:
-    """Although the database adds up floats, by which 0.1 and 0.2 make something else than 0.3."""
+def test_costs_are_added_up_to_the_last_place_and_a_record_that_disagrees_is_found(
+    talk: Conversation,
+) -> None:
+    """0.1 and 0.2 make 0.3; a condensation costs what its calls cost, and has a summary."""
     record = put_on_record(talk, at_seq=1, cost=Decimal("0.3"), status="failed")
     for cost in ("0.1", "0.2"):
         ModelCall.objects.create(
             conversation=talk, condensation=record, purpose="summary", cost=Decimal(cost)
         )
     assert problems() == []
-
-
-def test_a_record_that_disagrees_with_its_calls_is_found(talk: Conversation) -> None:
-    """What a condensation cost is what its calls cost, and it has a summary."""
     record = put_on_record(talk, at_seq=1, cost=Decimal("0.5"))
     ModelCall.objects.create(
         conversation=talk, condensation=record, purpose="summary", cost=Decimal("0.25")

@@ -204,12 +204,6 @@ def test_whatever_was_said_becomes_a_request_that_is_taken(
     assert violations(body) == []
 
 
-def test_a_tool_s_failure_is_said_in_its_result() -> None:
-    """The API has no other place for it."""
-    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
-    assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
-
-
 async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
     standin: Standin,
 ) -> None:
@@ -227,10 +221,12 @@ async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
 
 
 def test_a_signature_that_a_server_refuses_is_left_out() -> None:
-    """Servers that know nothing of it take no field that they do not know."""
+    """Servers take no field that they do not know; a tool's failure is said in its result."""
     signed = condense.ToolUseBlock("a", "read_file", {}, {"extra_content": {"google": "x"}})
     history = (user("Go"), assistant(signed), user(result("ok", "a")))
     writer = RequestWriter(Model("m", 9_000, 50))
     assert b"extra_content" in writer.write(request(*history)).body
     assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content")
     assert b"extra_content" not in writer.write(request(*history)).body
+    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
+    assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}

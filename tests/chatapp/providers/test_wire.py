@@ -80,15 +80,11 @@ async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> No
     ],
 )
 def test_any_json_is_written_compactly_and_in_its_own_order(value: Mapping[str, Any]) -> None:
-    """Also numbers that only Python knows, and mappings of any kind."""
+    """Also numbers that only Python knows, mappings of any kind; what is no JSON is an error."""
     written = request_bytes.encode(value)
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
     assert json.loads(written) == json.loads(plain)
     assert [*json.loads(written)] == [*value]
     assert b": " not in written
-
-
-def test_what_no_json_can_say_is_an_error() -> None:
-    """It does not go out as something else."""
     with pytest.raises(TypeError, match="object"):
         request_bytes.encode({"a": object()})

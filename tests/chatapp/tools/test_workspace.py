@@ -233,17 +233,11 @@ def test_a_very_deep_tree_is_walked_to_a_limit(root: Path) -> None:
     assert sum(entry.closed for entry in entries) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("a b", '"a b"'), ("é<", '"é<"'), ("a\nb", '"a\\nb"'), ("\ud800", '"\\ud800"')],
-)
-def test_a_quoted_name_is_on_one_line(name: str, shown: str) -> None:
-    """No name can pass for a line of the tool's own."""
-    assert quote(name) == shown
-
-
-def test_sizes_are_rounded_up() -> None:
-    """A file with something in it never has 0 KB."""
+def test_a_quoted_name_is_on_one_line_and_sizes_are_rounded_up() -> None:
+    """No name can pass for a line of the tool's own; a file with something never has 0 KB."""
+    assert [quote(name) for name in ("a b", "é<", "a\nb", "\ud800")] == [
+        '"a b"', '"é<"', '"a\\nb"', '"\\ud800"',
+    ]  # fmt: skip
     assert [show_size(n) for n in (0, 1023, 1024, 1025, 1024**2, 5 * 1024**3)] == [
         "0 bytes", "1,023 bytes", "1 KB", "2 KB", "1 MB", "5 GB",
     ]  # fmt: skip
