@@ -135,7 +135,7 @@ async def test_a_later_condensation_takes_it_for_nobody_s_words(
     assert "heliotrope" not in told
     address = reverse("hidden", args=[conversation.pk, record.pk])
     shown = (await sync_to_async(browser.get)(address)).content.decode()
-    assert f'<span class="hidden-text">{QUESTION}</span>' in shown
+    assert f'<span class="hidden-text" dir="auto">{QUESTION}</span>' in shown
 
 
 @pytest.mark.parametrize("how", ["queued", "edited", "by a program"])

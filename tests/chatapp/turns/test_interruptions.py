@@ -219,12 +219,12 @@ def test_what_a_living_process_works_on_is_left_alone(
     conversation: Conversation, django_assert_num_queries: object
 ) -> None:
     """It gave a sign lately, in one statement, which names what was ended elsewhere."""
-    ask(conversation)
+    turn = ask(conversation)
     assert crash_recovery.close_interrupted() == set()
-    elsewhere(Turn.objects.get(), heartbeat_at=timezone.now())
+    elsewhere(turn, heartbeat_at=timezone.now())
     assert crash_recovery.close_interrupted() == set()
     assert crash_recovery.close_interrupted(conversation) == set()
-    turn = elsewhere(Turn.objects.get(), owner=turns.this_process())
+    elsewhere(turn, owner=turns.this_process())
     with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
         assert crash_recovery.keep_alive([turn.pk]) == set()
     assert crash_recovery.close_interrupted() == set()

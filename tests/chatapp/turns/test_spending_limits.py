@@ -99,9 +99,9 @@ STARTS: dict[str, Start] = {
 @pytest.mark.parametrize(
     ("how", "budget", "month", "where"),
     [
-        ("send", "1", None, "Tools"),
+        ("send", "1", None, "the conversation"),
         ("retry", None, "1", "Setti"),
-        ("regenerate", "1", None, "Tools"),
+        ("regenerate", "1", None, "the conversation"),
     ],
 )
 def test_no_turn_begins_once_a_limit_is_reached(
