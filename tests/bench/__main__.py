@@ -25,16 +25,7 @@ def find_sources(root: Path) -> list[Path]:
 def measure() -> Iterator[Row]:
     """Yield every row."""
     # Django must be set up.
-    from tests.bench import (  # noqa: PLC0415
-        attempts,
-        drafts,
-        facts,
-        folded_files,
-        pages,
-        storage,
-        tokens,
-        turns,
-    )
+    from tests.bench import attempts, drafts, facts, folded_files, pages, storage, tokens, turns  # noqa: PLC0415
 
     root = Path(sysconfig.get_path("purelib"))
     sources = find_sources(root)

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from condense import Condenser, Message, Reduction
-from condense.testing import (
-    RecordingLog,
-    ScriptedSummarizer,
-    WordCounter,
-)
+from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 
 # A window of 26,000 words allows 23,300; talk(11) has 22,000 and talk(12) has 24,000.

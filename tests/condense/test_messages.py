@@ -50,18 +50,6 @@ def test_what_is_no_message_is_refused_with_a_sentence(data: dict[str, Any]) -> 
         Message.from_api(data)
 
 
-def test_text_and_tools_are_read_from_the_blocks() -> None:
-    """Plain text counts as one block, and a known token count belongs to what was counted."""
-    use, result = ToolUseBlock("a", "read", {}), ToolResultBlock("a", "done")
-    message = Message("user", (TextBlock("one"), use, result, ImageBlock({}), TextBlock("two")))
-    assert message.text == "one\ntwo"
-    assert (message.tool_uses, message.tool_results) == ((use,), (result,))
-    assert Message("user", "hi").blocks == (TextBlock("hi"),)
-    message = Message("user", "long", tokens=99, seq=4)
-    changed = message.with_content("short")
-    assert (changed.content, changed.tokens, changed.id) == ("short", None, message.id)
-
-
 @pytest.mark.parametrize(
     ("tags", "in_force"),
     [
@@ -80,8 +68,8 @@ def test_a_summary_or_marker_is_in_force_until_undone_or_rewound(
     assert Message("user", "x", tags=tags).in_force is in_force
 
 
-def test_words_are_what_somebody_wrote_without_what_was_put_beside_them() -> None:
-    """Files, images and surroundings are part of the text that a model reads, and no words."""
+def test_words_text_and_tools_of_a_message_are_told_apart() -> None:
+    """Files and images are text that a model reads, and no words; tools are read apart."""
     file = TextBlock("<file>…</file>", {BESIDE: {"kind": "file", "name": "a.txt"}})
     image = ImageBlock({"type": "url"}, {BESIDE: {"kind": "image", "name": "a.png"}})
     message = Message("user", (TextBlock("Look"), file, image, TextBlock("and see")))
@@ -91,3 +79,11 @@ def test_words_are_what_somebody_wrote_without_what_was_put_beside_them() -> Non
     assert names == [None, "a.txt", "a.png", None]
     assert Message.from_api(message.to_api()).content == message.content
     assert beside_of(TextBlock("x", {BESIDE: "nonsense"})) == {}
+    use, result = ToolUseBlock("a", "read", {}), ToolResultBlock("a", "done")
+    message = Message("user", (TextBlock("one"), use, result, ImageBlock({}), TextBlock("two")))
+    assert message.text == "one\ntwo"
+    assert (message.tool_uses, message.tool_results) == ((use,), (result,))
+    assert Message("user", "hi").blocks == (TextBlock("hi"),)
+    message = Message("user", "long", tokens=99, seq=4)
+    changed = message.with_content("short")
+    assert (changed.content, changed.tokens, changed.id) == ("short", None, message.id)

@@ -5,17 +5,13 @@ from decimal import Decimal
 from condense.prices import Prices, Surcharge, Usage
 
 
-def test_a_prompt_includes_what_came_from_the_cache() -> None:
-    """The context held all of it."""
-    usage = Usage(input=10, output=5, cache_read=100, cache_write=20)
-    assert (usage.prompt, usage.total) == (130, 135)
-
-
 def test_a_cost_is_exact() -> None:
-    """No binary fractions of a cent."""
+    """No binary fractions of a cent; a prompt includes what came from the cache."""
     prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))
     assert prices.cost(Usage(1, 1, 1)) == Decimal("0.0000006")
     assert Prices().cost(Usage(1, 1, 1, 1)) == 0
+    usage = Usage(input=10, output=5, cache_read=100, cache_write=20)
+    assert (usage.prompt, usage.total) == (130, 135)
 
 
 def test_a_long_prompt_costs_its_surcharge() -> None:

@@ -161,9 +161,7 @@ class Ours:
 
 OTHERWISE = {
     "auto off, too few messages: truncation row with 0 removed": Ours(
-        "What exceeds the window is not sent: all that was read is hidden.",
-        [["truncated"], []],
-        [],
+        "What exceeds the window is not sent: all that was read is hidden.", [["truncated"], []], []
     ),
     "overflow error: custom prompt is not used and files are not folded": Ours(
         "The user's prompt is used in every run.", [[], ["condensed"], []], ["CUSTOM"]

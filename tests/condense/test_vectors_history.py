@@ -12,15 +12,7 @@ from condense.history.effective_history import (
 )
 from condense.history.tags import plan_truncation, truncate
 from condense.messages import Message
-from tests.condense.roo import (
-    Case,
-    Deviation,
-    assert_same,
-    each,
-    expected,
-    messages,
-    said,
-)
+from tests.condense.roo import Case, Deviation, assert_same, each, expected, messages, said
 
 
 def has_a_vague_summary_flag(case: Case) -> bool:

@@ -231,8 +231,8 @@ def result_of(case: Case) -> dict[str, Any]:
 
 
 @each("manageContext")
-def test_it_is_decided_asked_paid_and_explained_as_in_roo(case: Case) -> None:
-    """Condense, truncate or nothing; a failed summary's cost and reason are on record."""
+def test_it_is_decided_asked_paid_hidden_and_explained_as_in_roo(case: Case) -> None:
+    """Costs and reasons are on record; what is hidden is Roo's, and what is left smaller."""
     made, roo = run(case), result_of(case)
     ours = without_summary(lambda case: "truncated" if truncated_here(case) else "nothing")
     assert_same(case, made.kind, roos_kind(case), [*ours, GOES_ON])
@@ -240,11 +240,6 @@ def test_it_is_decided_asked_paid_and_explained_as_in_roo(case: Case) -> None:
     assert_same(case, made.calls, calls, without_summary(lambda _: 0))
     assert_same(case, made.cost, roo.get("cost"), without_summary(lambda _: 0))
     assert_same(case, made.error, roo.get("error", ""), without_summary(lambda _: ""))
-
-
-@each("manageContext")
-def test_every_reduction_hides_what_it_hides_in_roo_and_gets_smaller(case: Case) -> None:
-    """The oldest half, or all that was read; unread messages only where they do not fit."""
     made, roo = run(case).reduction, result_of(case)
     if run(case).cannot_fit:
         assert not run(case).situation.fits

@@ -35,9 +35,7 @@ def test_content_reads_as_in_roo(case: Case) -> None:
 
 
 @each("transformMessagesForCondensing")
-def test_messages_read_as_in_roo_and_a_standalone_reasoning_item_does_not_raise(
-    case: Case,
-) -> None:
+def test_messages_read_as_in_roo_and_a_standalone_reasoning_item_does_not_raise(case: Case) -> None:
     """Where Roo throws on a message without a role, it passes through."""
     given = messages(case["input"]["messages"])
     ours = [tools_to_text(item) for item in given]

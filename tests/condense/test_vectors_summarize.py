@@ -13,12 +13,7 @@ from condense.prompts import framed
 from condense.requests.tool_pairs import INTERRUPTED
 from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
-from tests.condense.roo_model import (
-    RecordedCounter,
-    RecordedModel,
-    said_by,
-    tools_of,
-)
+from tests.condense.roo_model import RecordedCounter, RecordedModel, said_by, tools_of
 
 
 @dataclass(frozen=True)
@@ -197,8 +192,8 @@ def outcome(case: Case) -> str:
 
 
 @each("summarizeConversation")
-def test_a_summary_is_made_paid_or_refused_as_in_roo(case: Case) -> None:
-    """In Roo's words, with status, code and response of a failed call."""
+def test_a_summary_is_asked_for_made_paid_or_refused_as_in_roo(case: Case) -> None:
+    """In Roo's words, asked between guard and instruction; a blank prompt is none."""
     made, error, result = run(case), run(case).error, case["output"].get("result", {})
     ours = "summary" if error is None else str(error)
     assert_same(case, ours, outcome(case), deviations("outcome"))
@@ -209,6 +204,19 @@ def test_a_summary_is_made_paid_or_refused_as_in_roo(case: Case) -> None:
     assert_same(case, ours, result.get("cost"), deviations("cost"))
     details = result.get("errorDetails", "")
     assert_same(case, error.details if error else "", details, deviations("details"))
+    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
+        instruction = roos["messages"][-1]["content"]
+        if instruction == "<CONDENSE_PROMPT>":
+            instruction = condense.condense_instruction()
+        # Roo summarises a summary like any other message; here it is named, and updated.
+        if any(message.is_summary for message in read(case)):
+            instruction = framed("update", instruction)
+        assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
+        assert request.system == condense.load_prompt("summary_system")
+        count = len(run(case).effective) - len(kept(case))
+        before = roos["messages"][:count] if kept(case) else roos["messages"][:-1]
+        sent = messages([*before, {"role": "user", "content": instruction}])
+        assert_same(case, said(request.messages), said(condense.shape_request(sent)), REQUEST)
 
 
 @each("summarizeConversation")
@@ -235,21 +243,3 @@ def test_the_summary_hides_and_says_what_roos_does(case: Case) -> None:
     ours = made.tokens_after.value - stays - counter.count(tuple(carried))
     ours += counter.count(tuple(map(condense.TextBlock, later)))
     assert (ours, made.summary) == (result["newContextTokens"], result["summary"])
-
-
-@each("summarizeConversation")
-def test_the_request_says_what_roos_says(case: Case) -> None:
-    """Between guard and instruction, in messages that alternate; a blank prompt is none."""
-    for request, roos in zip(run(case).requests, case["output"]["requests"], strict=False):
-        instruction = roos["messages"][-1]["content"]
-        if instruction == "<CONDENSE_PROMPT>":
-            instruction = condense.condense_instruction()
-        # Roo summarises a summary like any other message; here it is named, and updated.
-        if any(message.is_summary for message in read(case)):
-            instruction = framed("update", instruction)
-        assert request.messages[-1].blocks[-1].to_api()["text"] == instruction
-        assert request.system == condense.load_prompt("summary_system")
-        count = len(run(case).effective) - len(kept(case))
-        before = roos["messages"][:count] if kept(case) else roos["messages"][:-1]
-        sent = messages([*before, {"role": "user", "content": instruction}])
-        assert_same(case, said(request.messages), said(condense.shape_request(sent)), REQUEST)

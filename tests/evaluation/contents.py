@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from condense.history.boundaries import pair_calls
-from condense.messages import (
-    Block,
-    Message,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    user_words,
-)
+from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, user_words
 
 HEAD = 60  # characters of a command's first line, by which the field compares commands
 

@@ -17,10 +17,7 @@ from tests.evaluation.replay import Replay, Step
 COUNTER = CharacterCounter()
 # USD per million tokens, as Claude Sonnet's have been since 2024.
 PRICES = Prices(
-    input=Decimal(3),
-    output=Decimal(15),
-    cache_read=Decimal("0.30"),
-    cache_write=Decimal("3.75"),
+    input=Decimal(3), output=Decimal(15), cache_read=Decimal("0.30"), cache_write=Decimal("3.75")
 )
 
 

@@ -1,5 +1,6 @@
 """Strategies compared on sessions: where they are cut, what is left, and what it costs."""
 
+import asyncio
 import gzip
 import json
 import re
@@ -48,18 +49,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_even_cuts_part_a_session_into_like_stretches() -> None:
-    """Before replies, as many as there are places for."""
+def test_cuts_part_a_session_into_like_stretches_or_at_a_threshold() -> None:
+    """Before replies, as many as there are places for; a threshold counts anew."""
     made = Session()
     for number in range(12):
         made.reads(f"/{number:02}", "x" * 400)
     cuts = even_cuts(recording(made).messages, 3)
     assert [cut.at for cut in cuts] == [6, 12, 18]
     assert even_cuts(recording(Session().says("Hi.").replies()).messages, 3) == (Cut(1),)
-
-
-def test_a_threshold_cuts_before_replies_and_counts_anew() -> None:
-    """No call is parted from its result."""
     one = recording(Session().reads("/a", "x" * 400).reads("/b", "x" * 400).reads("/c", "x" * 400))
     assert [cut.at for cut in cuts_at(one.messages, 100)] == [2, 4]
     assert cuts_at(one.messages, 100_000) == ()
@@ -109,14 +106,10 @@ async def test_a_question_is_looked_up_in_what_is_hidden() -> None:
 
 
 async def test_only_the_cuts_of_a_course_count() -> None:
-    """The earlier ones are made all the same."""
+    """The earlier ones are made all the same; in a small window a ledger is smaller."""
     made = session().is_cut("Second.").replies().runs("make test")
     found = await score("ledger", made=made, counts_from=1)
     assert len(found["ledger"].sizes) == 1
-
-
-async def test_in_a_small_window_a_ledger_is_smaller() -> None:
-    """It takes a share of it."""
     made = Session().reads("/a", "x" * 20_000)
     made.says("Do this: " + "very long words " * 500).is_cut().replies()
     large = await score("ledger", made=made)
@@ -138,15 +131,11 @@ async def test_the_default_has_the_files_that_the_recording_shows() -> None:
 
 
 async def test_the_ledger_keeps_what_is_needed() -> None:
-    """Alone and beside the default's summary; a summary that names only the file does not."""
+    """A summary that names only the file does not; only who asks a model pays for a call."""
     found = await score("default", "fresh_start", "ledger")
     kept = {name: [one.kept[what] for what in ("needed files", "needed commands", "user messages")]
             for name, one in found.items()}  # fmt: skip
     assert kept == {"default": [1, 1, 1], "fresh_start": [1, 0, 0], "ledger": [1, 1, 1]}
-
-
-async def test_only_a_strategy_that_asks_a_model_pays_for_the_call() -> None:
-    """What follows is written to the cache either way."""
     found = await score("fresh_start", "sliding_window", "ledger")
     written = {name: Decimal("3.75") * one.tokens / 1_000_000 for name, one in found.items()}
     asks = {name for name, one in found.items() if one.usd > written[name]}
@@ -214,15 +203,10 @@ def test_facts_of_a_transcript_are_looked_for(
     assert found["facts that replies gave"] == [0, 1]
 
 
-def test_the_page_on_the_evaluation_names_every_option() -> None:
-    """As the module prints them where people call it."""
+def test_the_page_on_the_evaluation_names_every_option_and_figure() -> None:
+    """As the module prints them where people call it, and as the table has them."""
     page = (ROOT / "docs/evaluation.md").read_text("utf-8")
     command = [sys.executable, "-m", "tests.evaluation", "--help"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert all(name in page for name in set(re.findall(r"--[a-z-]+", told.stdout)) - {"--help"})
-
-
-async def test_the_page_on_the_evaluation_names_every_figure() -> None:
-    """As the table has them."""
-    page = (ROOT / "docs/evaluation.md").read_text("utf-8")
-    assert all(figure in page for figure in (await score("ledger"))["ledger"].to_json())
+    assert all(figure in page for figure in asyncio.run(score("ledger"))["ledger"].to_json())

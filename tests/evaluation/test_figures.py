@@ -29,15 +29,11 @@ def test_needed_is_what_was_used_before_and_after() -> None:
 
 
 def test_of_a_long_request_its_beginning_has_to_stand_there() -> None:
-    """1,500 characters of it."""
+    """1,500 characters; of characters, as many count as stand there, however lines are broken."""
     text = "".join(f"word{n} " for n in range(400))
     made = Session().says(text).is_cut()
     assert kept(made, f"x {text[:1500]}")["user messages"] == Share(1, 1)
     assert kept(made, f"x {text[:1490]}")["user messages"] == Share(0, 1)
-
-
-def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
-    """However lines are broken; a long text half of which is left is half kept."""
     line = "All of these words are kept to the letter, and none of the others."
     made = Session().says(f"{line}\n{'lost ' * 10}").is_cut()
     found = kept(made, line.replace(" ", "\n"))
@@ -72,17 +68,13 @@ def test_what_the_next_calls_name_of_the_history_is_looked_for() -> None:
 
 
 def test_an_action_is_whole_where_nothing_that_it_names_is_missing() -> None:
-    """Or it was seen again since the cut."""
+    """Or it was seen again since the cut; what a kept message says has not to be supplied."""
     made = Session().reads("/app/core/parser.py", "def read_token(): ...").is_cut().replies("So.")
     edit = {"file_path": "/app/core/parser.py", "old_string": "read_token", "new_string": "x"}
     made.calls("Edit", **edit).reads("/app/core/parser.py", "def read_token(): ...")
     made.calls("Edit", **edit)
     found = kept(made, "core/parser.py")
     assert found["next calls: whole"] == Share(2, 3)
-
-
-def test_unseen_is_what_no_message_holds_when_it_is_first_named() -> None:
-    """What a kept message says has not to be supplied."""
     made = Session().reads("/app/core/parser.py", "def read_token(): skip_space()").is_cut()
     made.replies("So.").runs("grep read_token skip_space")
     found = kept(made, "read_token", Message("assistant", "It calls skip_space."))

@@ -49,15 +49,6 @@ def test_the_readme_lists_every_folder() -> None:
     assert set(re.findall(r"\b(\w+)/ ", listing)) == there | tops
 
 
-def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
-    """Signs of life, silence, drafts: as the architecture tells them."""
-    text = " ".join(read("docs/architecture.md").split())
-    assert (active_conversations.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
-    assert partial_replies.PAUSE < 0.5
-    for told in ("a sign of life every two seconds", "silent for 8 seconds", "half a second old"):
-        assert told in text
-
-
 def test_the_reader_is_told_where_the_offline_model_condenses() -> None:
     """The tour says when the fold comes: window and threshold are those of the profile."""
     (model,) = provider_specs()["offline"].models
@@ -98,53 +89,47 @@ def test_every_file_that_a_document_names_or_links_to_exists(document: str) -> N
     assert not [path for path in named | linked if not path.exists()]
 
 
-def test_the_table_of_tags_has_tags_that_messages_have() -> None:
-    """What hides a message is said in the architecture by the names in the code."""
-    names = {field.name for field in fields(condense.Tags)}
-    told = first_column(read("docs/architecture.md"), "| tag |")
-    assert told
-    assert told <= names
-
-
-def test_the_table_of_rungs_has_every_strategy_and_whether_it_asks_a_model() -> None:
-    """A strategy that is added is told of in the engine's guide."""
+def test_the_tables_of_rungs_and_of_tags_are_those_of_the_code() -> None:
+    """A strategy that is added is told of; tags are named as in the code."""
     text = read("docs/engine.md")
     told = first_column(text, "| rung |")
     assert told == {one.name for one in condense.built_in_strategies()}
     for one in condense.built_in_strategies():
         asks = "yes" if getattr(one, "asks_model", False) else "no"
         assert re.search(rf"\| `{one.name}` \|.*\| {asks} \|", text)
+    names = {field.name for field in fields(condense.Tags)}
+    told = first_column(read("docs/architecture.md"), "| tag |")
+    assert told
+    assert told <= names
 
 
 def test_the_readme_names_every_variable_that_the_settings_read() -> None:
-    """An operator finds all there is to set in one table."""
+    """An operator finds all there is to set in one table, and the strategies to choose from."""
     told = first_column(read("README.md"), "| variable |")
     source = (ROOT / "chatapp/settings.py").read_text("utf-8")
     asked = set(re.findall(r'read_\w+\(\s*"([A-Z_]+)"', source))
     for spec in provider_specs().values():
         asked |= {name for name in (spec.key_variable, spec.url_variable) if name}
     assert told == asked
-
-
-def test_the_readme_names_the_strategies_to_choose_from() -> None:
-    """Those that make a context smaller by themselves."""
     row = next(line for line in read("README.md").splitlines() if "`CONDENSE_STRATEGY`" in line)
     names = {one.name for one in condense.built_in_strategies() if one.kind != "cleared"}
     assert names <= set(re.findall(r"`(\w+)`", row))
 
 
-def test_every_make_target_that_a_document_names_exists() -> None:
-    """Nobody should meet "No rule to make target"."""
+def test_every_make_target_and_command_that_a_document_names_exists() -> None:
+    """Nobody should meet a target or a command of manage.py that is not there."""
     targets = set(re.findall(r"^([.\w-]+):", read("Makefile"), re.MULTILINE))
     for document in DOCUMENTS:
         named = re.findall(
             r"(?:^    |`)(?:\w+=\S* )*make ([a-z][\w-]*)", read(document), re.MULTILINE
         )
         assert set(named) <= targets, document
+        named = set(re.findall(r"manage\.py (\w+)", read(document)))
+        assert named <= get_commands().keys(), document
 
 
-def test_the_numbers_of_the_ladder_are_those_of_its_policy() -> None:
-    """Window, share, distance: as the architecture tells them."""
+def test_the_numbers_of_the_ladder_and_of_a_crash_are_those_of_the_code() -> None:
+    """Window, share, distance, signs of life, silence, drafts: as the architecture tells them."""
     policy = condense.Policy()
     text = " ".join(read("docs/architecture.md").split())
     assert f"a window under {policy.small_window:,} tokens is only truncated" in text
@@ -152,13 +137,10 @@ def test_the_numbers_of_the_ladder_are_those_of_its_policy() -> None:
     assert "Each rung must take a tenth of the history away" in text
     assert (policy.distance_messages, policy.distance_share) == (2, 0.05)
     assert "the next try waits for two messages and 5 % of the window" in text
-
-
-def test_commands_that_the_documents_name_exist() -> None:
-    """`manage.py` knows them all: ours, and those of the packages it is made of."""
-    for document in DOCUMENTS:
-        named = set(re.findall(r"manage\.py (\w+)", read(document)))
-        assert named <= get_commands().keys(), document
+    assert (active_conversations.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
+    assert partial_replies.PAUSE < 0.5
+    for told in ("a sign of life every two seconds", "silent for 8 seconds", "half a second old"):
+        assert told in text
 
 
 async def test_the_guide_to_the_engine_runs() -> None:

@@ -66,17 +66,13 @@ def test_the_newest_python_that_runs_is_taken(
 
 
 def test_versions_under_pyenv_are_found(path: Path) -> None:
-    """Those that pyenv holds but does not select count, the newest first."""
+    """Those that pyenv does not select count, the newest first; PYTHON says which to take."""
     broken(path / "python3.12")
     fake(path / "python3", (3, 11))
     versions = path.parent / ".pyenv" / "versions"
     for name, version in (("3.12.9", (3, 12)), ("3.13.1", (3, 13)), ("3.11.7", (3, 11))):
         fake(versions / name / "bin" / "python3", version)
     assert find(path).stdout.strip() == str(versions / "3.13.1" / "bin" / "python3")
-
-
-def test_a_named_python_wins(path: Path) -> None:
-    """PYTHON says which one to take."""
     fake(path / "python3.14", (3, 14))
     fake(path / "mine", (3, 12))
     found = find(path, PYTHON=str(path / "mine"))

@@ -121,7 +121,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_recipe_works_as_it_is_written(checkout: Path) -> None:
-    """Forms, pages, API and agent know what was added; only the setting needs a migration."""
+    """Forms, pages, API and agent know what was added; every place that is named exists."""
     assert (len(FILES), len(DIFFS)) == (6, 2)
     steps = (BEGIN, TOOL, STRATEGY, PROVIDER, IMPORTER, SETTING)
     own = {"DATA_DIR": str(checkout / "var"), "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
@@ -130,10 +130,6 @@ def test_every_recipe_works_as_it_is_written(checkout: Path) -> None:
         cwd=checkout, env=os.environ | own, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert not done.returncode, done.stdout + done.stderr
-
-
-def test_every_place_that_the_guide_names_exists(checkout: Path) -> None:
-    """A guide to folders is worth what its addresses are."""
     assert len(PLACES) > 20
     there = {place for place in PLACES if (checkout / place).exists() or (ROOT / place).exists()}
     assert there == PLACES

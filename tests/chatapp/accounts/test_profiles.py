@@ -73,15 +73,11 @@ async def test_a_users_private_address_needs_the_operators_word_at_each_call(
 
 
 def test_a_known_models_surcharge_is_part_of_its_price() -> None:
-    """The profile keeps its own prices; how much more a long prompt costs is the catalogue's."""
+    """Its own prices, the catalogue's surcharge; a provider that is gone is said to be."""
     asked = profile()
     assert provider_for(asked).model.prices.surcharge is not None
     asked.model = "claude-opus-5-5"
     assert provider_for(asked).model.prices.surcharge is None
-
-
-def test_a_provider_that_is_gone_is_said_to_be() -> None:
-    """The sentence reaches the page as any other error of a turn."""
     asked = Profile(provider="gone", model="m", context_window=9, max_output=1)
     with pytest.raises(UnknownProvider, match="no provider 'gone'"):
         provider_for(asked)

@@ -40,13 +40,18 @@ class Stage:
 
 
 async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:
-    """Call and result are two messages, in the order the API wants."""
+    """Call and result are two messages; an input that is no object is answered with an error."""
     stage = Stage(call("echo", path="a"), say("Done."))
     await stage.loop.run()
     roles = [message.role for message in stage.journal.messages]
     assert roles == ["user", "assistant", "user", "assistant"]
     result = stage.provider.requests[1].messages[-1].tool_results[0]
     assert (result.tool_use_id, result.content) == ("call_1", "echo {'path': 'a'}")
+    block = condense.ToolUseBlock("call_1", "echo", "not an object")
+    ask = events.ReplyCompleted((block,), "tool_use", condense.Usage())
+    stage = Stage([ask], say("Sorry."))
+    await stage.loop.run()
+    assert stage.journal.messages[2].tool_results[0].is_error
 
 
 async def test_the_step_limit_ends_a_turn_that_would_go_on_for_ever() -> None:
@@ -74,12 +79,3 @@ async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> Non
     assert len(stage.journal.messages) == 1
     assert [record.error for record in stage.journal.calls] == ["Wrong key."]
     assert stage.audience.of(events.StreamDiscarded)
-
-
-async def test_a_tool_input_that_is_no_object_is_answered_with_an_error() -> None:
-    """The model can then correct itself."""
-    block = condense.ToolUseBlock("call_1", "echo", "not an object")
-    ask = events.ReplyCompleted((block,), "tool_use", condense.Usage())
-    stage = Stage([ask], say("Sorry."))
-    await stage.loop.run()
-    assert stage.journal.messages[2].tool_results[0].is_error

@@ -71,7 +71,7 @@ def blocks(body: dict[str, Any]) -> list[Any]:
 
 
 async def test_an_aligned_request_goes_out_as_the_chats_own_call_did() -> None:
-    """The same prompt, tools and history, so that all but the end is read from the cache."""
+    """All but the end is read from the cache; a tool call is told, to ask again without tools."""
     provider = ScriptedProvider(say("S"))
     await listen(provider, ListJournal(), aligned(*TALK, REPLY))
     sent = unmarked(write_request(provider.requests[0], MODEL))
@@ -80,10 +80,6 @@ async def test_an_aligned_request_goes_out_as_the_chats_own_call_did() -> None:
     assert blocks(sent)[: len(blocks(own))] == blocks(own)
     assert {**sent, "messages": []} == {**own, "messages": []}
     assert provider.requests[0].purpose is Purpose.SUMMARY
-
-
-async def test_a_tool_call_is_told_to_the_engine() -> None:
-    """It asks again without tools."""
     chunks = await listen(ScriptedProvider(call("echo")), ListJournal(), aligned(*TALK, REPLY))
     assert condense.ToolCallChunk("echo") in chunks
 
@@ -110,9 +106,10 @@ class Playing(ScriptedProvider):
 
 @pytest.mark.parametrize("caches", [True, False])
 def test_whether_prompts_are_cached_is_the_models(caches: bool) -> None:
-    """The profile's provider knows."""
+    """The profile's provider knows; an overflow is told by an attribute, whatever it says."""
     model = Model("m", 1_000, 100, caches_prompts=caches)
     assert summarizer(Playing(model), ListJournal()).caches_prompts is caches
+    assert ContextOverflow("zu lang").is_context_overflow
 
 
 async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> None:
@@ -137,11 +134,6 @@ async def test_whoever_waits_for_a_summary_is_told_when_it_is_tried_again() -> N
     writing = summarizer(ScriptedProvider([retry, *say("S")]), ListJournal(), audience)
     assert [chunk async for chunk in writing.stream(aligned(*TALK, REPLY))]
     assert audience.events == [retry]
-
-
-def test_the_engine_knows_the_applications_overflow() -> None:
-    """By an attribute, whatever the sentence says."""
-    assert ContextOverflow("zu lang").is_context_overflow
 
 
 class SlowJournal(ListJournal):

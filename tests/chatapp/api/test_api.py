@@ -202,7 +202,7 @@ def test_nobody_else_gets_anything(
 
 
 def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Conversation) -> None:
-    """It names the value."""
+    """It names the value; what is no form, or larger than can be meant, is refused."""
     answer = program.client.get("/api/conversations", {"limit": 1_000})
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("A value can't be read. limit: Input should be less")
@@ -212,6 +212,12 @@ def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Convers
     for after in ("here", "-1", "1" * 10):
         answer = program.client.get(messages, {"after": after})
         assert (answer.status_code, "last page" in answer.text) == (422, True)
+    client = Program(conversation.owner, "write").client
+    for kind in ("multipart/form-data; boundary=", "multipart/form-data; boundary=\u00fc"):
+        answer = client.generic("POST", "/api/attachments", b"x", kind)
+        assert (answer.status_code, set(answer.json())) == (400, {"detail"})
+    answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
+    assert (answer.status_code, set(answer.json())) == (400, {"detail"})
 
 
 def test_a_failure_of_the_server_tells_nothing_of_it(
@@ -283,29 +289,15 @@ def test_a_token_is_made_shown_once_and_revoked_in_settings(
 
 
 def test_the_description_loads_nothing_from_elsewhere(conversation: Conversation) -> None:
-    """It names every address, and is open to everybody."""
+    """It names every address, and is open to everybody; a start loads nothing of it."""
     page = Client().get("/api/docs")
     for path in describe()["paths"]:
         assert path in page.text
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
     assert Client().get("/api/openapi.json").json()["paths"].keys() == describe()["paths"].keys()
     assert Client().get("/api/nothing").json() == {"detail": "There is nothing at this address."}
-
-
-def test_a_start_loads_nothing_of_it() -> None:
-    """What it is built with takes as long to load as a good part of the application."""
     code = (
         "import django, sys; django.setup(); import chatapp.urls;"
         "sys.exit(bool({'ninja', 'pydantic'} & {*sys.modules}))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_what_is_no_form_is_refused(alice: User) -> None:
-    """As is what is larger than anything that can be meant; neither is the server's fault."""
-    client = Program(alice, "write").client
-    for kind in ("multipart/form-data; boundary=", "multipart/form-data; boundary=\u00fc"):
-        answer = client.generic("POST", "/api/attachments", b"x", kind)
-        assert (answer.status_code, set(answer.json())) == (400, {"detail"})
-    answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
-    assert (answer.status_code, set(answer.json())) == (400, {"detail"})

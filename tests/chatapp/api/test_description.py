@@ -123,8 +123,14 @@ def ask(case: schemathesis.Case, asked: Asked) -> None:
     case.call_and_validate(headers=asked.headers, checks=checks, timeout=PATIENCE)
 
 
-def ask_all(schema: schemathesis.BaseSchema, asked: Asked, examples: int) -> None:
-    """Send so many requests of each kind, of which one in two is what nobody should send."""
+@pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.soak)])
+def test_every_request_is_answered_as_it_is_described(
+    description: schemathesis.BaseSchema, asked: Asked, examples: int
+) -> None:
+    """No server error, no status, type or shape that the description does not have.
+
+    One request in two is what nobody should send.
+    """
     settings = hypothesis.settings(
         max_examples=examples,
         deadline=None,
@@ -132,7 +138,7 @@ def ask_all(schema: schemathesis.BaseSchema, asked: Asked, examples: int) -> Non
         database=None,
         suppress_health_check=[*hypothesis.HealthCheck],
     )
-    for found in schema.get_all_operations():
+    for found in description.get_all_operations():
         operation = found.ok()
         cases = [operation.as_strategy(generation_mode=mode) for mode in MODES]
 
@@ -142,11 +148,3 @@ def ask_all(schema: schemathesis.BaseSchema, asked: Asked, examples: int) -> Non
             ask(case, asked)
 
         ask_some()
-
-
-@pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.soak)])
-def test_every_request_is_answered_as_it_is_described(
-    description: schemathesis.BaseSchema, asked: Asked, examples: int
-) -> None:
-    """No server error, no status, type or shape that the description does not have."""
-    ask_all(description, asked, examples)

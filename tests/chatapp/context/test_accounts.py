@@ -11,7 +11,6 @@ import condense
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
-from chatapp.context import sizes as budgets
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
@@ -68,7 +67,7 @@ async def test_a_call_that_broke_off_costs_what_was_streamed(
     call = await record(journal, condense.Usage(input=1_000, output=1))
     await journal.append(WRITTEN, stop_reason="stopped", call=call)
     row = await ModelCall.objects.aget()
-    tokens = budgets.COUNTER.count(TEXT)
+    tokens = sizes.COUNTER.count(TEXT)
     assert (row.tokens_input, row.tokens_output, row.usage_measured) == (1_000, tokens, False)
     assert row.cost == (3 * 1_000 + 15 * tokens) / Decimal(1_000_000)
     shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
@@ -97,7 +96,7 @@ async def test_a_server_that_reports_no_output_is_estimated(conversation: Conver
     call = await record(journal, condense.Usage(input=5_000), is_whole=True)
     await journal.append(WRITTEN, stop_reason="end_turn", call=call)
     row = await ModelCall.objects.aget()
-    assert (row.tokens_output, row.usage_measured) == (budgets.COUNTER.count(TEXT), False)
+    assert (row.tokens_output, row.usage_measured) == (sizes.COUNTER.count(TEXT), False)
     assert journal.scale.measured_tokens is None
 
 

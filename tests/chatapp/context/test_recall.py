@@ -135,7 +135,7 @@ async def test_a_later_condensation_takes_it_for_nobody_s_words(
     assert "heliotrope" not in told
     address = reverse("hidden", args=[conversation.pk, record.pk])
     shown = (await sync_to_async(browser.get)(address)).content.decode()
-    assert f'<span class="hidden-text">{QUESTION}</span>' in shown
+    assert f'<span class="hidden-text" dir="auto">{QUESTION}</span>' in shown
 
 
 @pytest.mark.parametrize("how", ["queued", "edited", "by a program"])
@@ -217,14 +217,16 @@ def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) ->
     assert sent() == plain
 
 
-def test_what_a_truncation_hides_is_recalled(conversation: Conversation) -> None:
-    """As what a condensation hides."""
+def test_what_a_truncation_hides_is_recalled_until_it_is_erased(conversation: Conversation) -> None:
+    """As what a condensation hides; an operator empties what a message says (docs/audit.md)."""
     hidden_messages.undo_reduction(hide(conversation, FACT))
     hidden = [one.id for one in message_store.read_effective(conversation.pk)]
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message("user", "2 messages are hidden.", tags=tags, tokens=5)
     hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, tuple(hidden)))
     assert FACT in asked(conversation)
+    conversation.messages.filter(content__icontains="heliotrope").update(content="")
+    assert asked(conversation) == ""
 
 
 def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
@@ -235,14 +237,6 @@ def test_what_was_set_aside_is_not_recalled(conversation: Conversation) -> None:
     summarise(conversation)
     assert FACT in asked(conversation)
     assert asked(conversation, replaces=turn.question_seq) == ""
-
-
-def test_what_was_erased_is_not_recalled(conversation: Conversation) -> None:
-    """An operator empties what a message says (docs/audit.md)."""
-    hide(conversation, FACT)
-    assert FACT in asked(conversation)
-    conversation.messages.filter(content__icontains="heliotrope").update(content="")
-    assert asked(conversation) == ""
 
 
 def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> None:
@@ -313,9 +307,7 @@ def test_the_page_shows_each_passage_and_leads_to_its_place(
     assert row.recalled.label == "Recalled 1 passage"
 
 
-def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(
-    conversation: Conversation,
-) -> None:
+def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(conversation: Conversation) -> None:
     """What tools answered is in a passage only where it is in the copy."""
     end(ask(conversation, FACT), "Noted.")
     use_tools(conversation, 1)

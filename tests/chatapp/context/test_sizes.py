@@ -13,13 +13,12 @@ from django.test import Client
 import condense
 from chatapp.agent.provider_port import ModelRequest
 from chatapp.context import sizes
-from chatapp.context import sizes as budgets
-from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, message_store
 from chatapp.toolbox import toolbox
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
+from tests.chatapp.claude import converse
 from tests.chatapp.condensation.test_controller import ScriptedController
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
@@ -45,27 +44,11 @@ def standin(request: pytest.FixtureRequest) -> Iterator[Standin]:
         yield server
 
 
-def converse(owner: User, standin: Standin, window: int = 200_000) -> Conversation:
-    """Return a conversation that the stand-in answers."""
-    profile = Profile(
-        owner=owner,
-        name="Claude",
-        provider="anthropic",
-        model="claude-opus-5",
-        base_url=standin.url,
-        context_window=window,
-        max_output=1_000,
-    )
-    profile.set_key("sk-test")
-    profile.save()
-    return conversations.start_conversation(owner=owner, profile=profile)
-
-
 def expected(conversation: Conversation, text: str) -> condense.TokenCount:
     """Return the size to expect of the request that answers one more message."""
     fresh = Conversation.objects.select_related("profile").get(pk=conversation.pk)
     assert fresh.profile is not None
-    tokens = budgets.COUNTER.count(text)
+    tokens = sizes.COUNTER.count(text)
     message = condense.Message("user", text, seq=fresh.last_seq + 1, tokens=tokens)
     history = (*message_store.read_effective(fresh.pk), message)
     return sizes.context_size(fresh, fresh.profile, history)
@@ -116,7 +99,7 @@ def show(conversation: Conversation, width: int, height: int) -> None:
         condense.Message("user", (seen,)),
         condense.Message("assistant", "I see."),
     ):
-        tokens = condense.count_message(message, budgets.COUNTER)
+        tokens = condense.count_message(message, sizes.COUNTER)
         message_store.append_message(conversation.pk, message, tokens=tokens)
 
 
@@ -142,8 +125,10 @@ async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matt
 ) -> None:
     """An imported conversation is about to be condensed: its size had better be right."""
     with Standin(factor=1.4) as standin:
-        conversation = await sync_to_async(converse)(alice, standin, window=12_000)
-        tokens = budgets.COUNTER.count(LAST)
+        conversation = await sync_to_async(converse)(
+            alice, standin, context_window=12_000, max_output=1_000
+        )
+        tokens = sizes.COUNTER.count(LAST)
         history = [
             (condense.Message("user", LAST), tokens),
             (condense.Message("assistant", "Ok"), 1),

@@ -108,9 +108,9 @@ def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation
 
 
 def test_a_fork_before_a_condensation_has_the_originals_in_sight(
-    conversation: Conversation,
+    conversation: Conversation, say: Say
 ) -> None:
-    """Of an earlier condensation, and from before one that another one hides since."""
+    """From before one that another hides since; one at a call has its results."""
     talk(conversation, "Where is north?", "Up.")
     first = condense_on_record(conversation)
     talk(conversation, "And south?", "Down.")
@@ -120,14 +120,10 @@ def test_a_fork_before_a_condensation_has_the_originals_in_sight(
         assert made
         copy = fork(conversation, made.seq)
         assert [one.seq for one in message_store.read_effective(copy.pk)] == expected
-
-
-def test_a_fork_at_a_call_has_its_results(conversation: Conversation, say: Say) -> None:
-    """They stand on the message's own card."""
     say("user", "Look.")
     use_tools(conversation, 2)
     say("assistant", "Seen.")
-    assert [seq for seq, _content in written(fork(conversation, 2))] == [1, 2, 3]
+    assert [seq for seq, _content in written(fork(conversation, 8))][-3:] == [7, 8, 9]
 
 
 def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation, say: Say) -> None:

@@ -78,7 +78,7 @@ def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     assert not any("8080" in one.payload for one in entries(conversation))
 
 
-def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
+def test_what_is_no_part_of_the_conversation_or_unseen_by_the_model_can_t_be_pinned(
     conversation: Conversation, say: Say
 ) -> None:
     """Nothing that is not there, that was rewound, or that the engine wrote."""
@@ -90,19 +90,13 @@ def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
     for seq in (0, 2, made.seq, 10**30):
         with pytest.raises(errors.Refused, match="no longer part of the conversation"):
             pin_message(conversation=conversation, seq=seq)
-    assert not Pin.objects.exists()
-
-
-def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, say: Say) -> None:
-    """A promise that could not be kept is refused, and leaves nothing behind."""
-    say("user", RULE)
-    say("assistant", "Noted.")
-    summarise(conversation)
+    # A promise that could not be kept is refused, and leaves nothing behind.
+    recorded = entries(conversation)
     with pytest.raises(errors.Refused, match=r"hidden from the model.*Undo first what hides it"):
         pin_message(conversation=conversation, seq=1)
     assert not Pin.objects.exists()
     assert not Message.objects.filter(pinned=True).exists()
-    assert entries(conversation) == []
+    assert entries(conversation) == recorded
 
 
 def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:

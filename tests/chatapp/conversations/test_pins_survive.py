@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 import condense
 from chatapp import errors
 from chatapp.condensation import undo
-from chatapp.conversations import conversations, forks, pins
-from chatapp.conversations import rewind as rewind_
+from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.conversations.locks import find_broken, with_unpinned
-from chatapp.conversations.rewind import rewind_conversation
 from chatapp.maintenance import integrity
 from chatapp.models import (
     Condensation,
@@ -177,13 +175,13 @@ class Somebody:
     def rewind(self, place: int) -> None:
         if seqs := self.places():
             seq = seqs[place % len(seqs)]
-            rewind_conversation(conversation=self.conversation, first_hidden_seq=seq)
+            rewind.rewind_conversation(conversation=self.conversation, first_hidden_seq=seq)
             self.dropped.add(seq)
 
     def undo_rewind(self) -> None:
         rewinds = self.conversation.rewinds.filter(undone_at=None, rewind_parent=None)
         if last := rewinds.order_by("-created_at").first():
-            rewind_.undo_rewind(rewind=last)
+            rewind.undo_rewind(rewind=last)
 
     def edit(self, place: int) -> None:
         if seqs := [seq for seq in self.places(role="user") if seq not in self.alone]:
@@ -201,7 +199,7 @@ class Somebody:
         aside = Rewind.objects.filter(conversation=self.conversation, undone_at=None)
         there = list(aside.filter(rewind_parent=None, root_seq__isnull=False))
         if there:
-            rewind_.switch_version(rewind=there[place % len(there)])
+            rewind.switch_version(rewind=there[place % len(there)])
 
     def places(self, **where: object) -> list[int]:
         rows = self.conversation.messages.written().filter(rewind_parent=None, **where)

@@ -17,9 +17,7 @@ from chatapp.models import Condensation, Conversation, Message, Turn
 from chatapp.toolbox import toolbox
 from tests.chatapp.sockets import open_page
 
-ODD = [
-    "..", "/etc", "missing", "link", "a\0b", "x" * 5_000, "users",
-]  # fmt: skip
+ODD = ["..", "/etc", "missing", "out", "a\0b", "x" * 5_000, "users"]
 
 
 @pytest.fixture
@@ -46,18 +44,6 @@ def refuse(conversation: Conversation, folder: str) -> None:
     assert conversation.workspace == before
 
 
-@pytest.mark.parametrize("folder", ODD)
-@pytest.mark.parametrize("rank", ["user", "superuser"])
-def test_what_is_no_workspace_is_refused(
-    conversation: Conversation, alice: User, root: Path, folder: str, rank: str
-) -> None:
-    """Also through a symbolic link, and whoever asks."""
-    User.objects.filter(pk=alice.pk).update(is_superuser=rank == "superuser")
-    (root / "users").mkdir()
-    (root / "link").symlink_to("/etc")
-    refuse(conversation, folder)
-
-
 def test_a_user_s_own_folders_are_chosen_by_name(
     conversation: Conversation, alice: User, root: Path
 ) -> None:
@@ -70,23 +56,19 @@ def test_a_user_s_own_folders_are_chosen_by_name(
 
 
 @pytest.mark.parametrize("rank", ["user", "superuser"])
-def test_another_user_s_folders_are_refused(
+def test_another_user_s_folders_and_what_is_no_workspace_are_refused(
     conversation: Conversation, alice: User, bob: User, root: Path, rank: str
 ) -> None:
-    """Bob's files are not for Alice's agent, whatever way leads there."""
+    """Bob's files are not for Alice's agent, whatever way leads there and whoever asks."""
     User.objects.filter(pk=alice.pk).update(is_superuser=rank == "superuser")
     other = conversations.start_conversation(owner=bob)
     bobs = root / "users" / str(bob.pk)
     for folder in (bobs / "project", root / other.pk.hex, root / "users" / str(alice.pk)):
         folder.mkdir(parents=True)
     (root / "users" / str(alice.pk) / "link").symlink_to(bobs)
-    for name in (
-        f"users/{bob.pk}",
-        f"users/{bob.pk}/project",
-        f"../{bob.pk}",
-        other.pk.hex,
-        "link",
-    ):
+    (root / "out").symlink_to("/etc")
+    theirs = (f"users/{bob.pk}", f"users/{bob.pk}/project", f"../{bob.pk}", other.pk.hex, "link")
+    for name in (*theirs, *ODD):
         refuse(conversation, name)
 
 
@@ -112,9 +94,7 @@ def test_other_folders_are_the_operator_s_to_share(
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_the_first_example_folds_once_and_answers_from_all_it_read(
-    alice: User,
-) -> None:
+async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: User) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
 
     The originals fit again where it is undone.
@@ -142,6 +122,6 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     assert told.keys() == files
     assert "web chat" in told["README.md"]
     assert f"{len(files) - 1} files, is hidden" in text
-    assert "Undo condensation" in text
+    assert "*Undo* brings it all back" in text
     await sync_to_async(undo.undo_condensation)(condensation=folded)
     assert (await Condensation.objects.aget()).status == Condensation.Status.UNDONE

@@ -244,8 +244,8 @@ def test_what_an_older_version_told_and_nobody_stores_any_more_is_no_problem(
         assert len(problems(record)) == 1
 
 
-def test_the_command_says_that_all_chains_hold(record: Conversation) -> None:
-    """All of them, or one."""
+def test_the_command_says_that_all_chains_hold_or_where_one_breaks(record: Conversation) -> None:
+    """All of them, or one; where one breaks, it and the check of everything fail, and say where."""
     conversations.start_conversation(owner=record.owner)
     assert verify() == (
         "2 chains with 12 entries hold. 0 contents were erased; 0 messages wait for the next "
@@ -254,12 +254,6 @@ def test_the_command_says_that_all_chains_hold(record: Conversation) -> None:
     talk(record, "One more.")
     assert "1 chains with 12 entries hold." in verify(str(record.pk))
     assert "1 messages wait" in verify(str(record.pk))
-
-
-def test_the_command_and_the_check_of_everything_fail_where_a_chain_breaks(
-    record: Conversation,
-) -> None:
-    """With the conversation and the sentence."""
     with taken_back():
         raw(AuditEntry).filter(number=2).delete()
         with pytest.raises(CommandError, match="tampered with, or is damaged"):

@@ -156,18 +156,16 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
     assert problems() == [f"Search does not know message {row.pk}." for row in rows[:2]]
 
 
-def test_costs_are_added_up_to_the_last_place(talk: Conversation) -> None:
-    """Although the database adds up floats, by which 0.1 and 0.2 make something else than 0.3."""
+def test_costs_are_added_up_to_the_last_place_and_a_record_that_disagrees_is_found(
+    talk: Conversation,
+) -> None:
+    """0.1 and 0.2 make 0.3; a condensation costs what its calls cost, and has a summary."""
     record = put_on_record(talk, at_seq=1, cost=Decimal("0.3"), status="failed")
     for cost in ("0.1", "0.2"):
         ModelCall.objects.create(
             conversation=talk, condensation=record, purpose="summary", cost=Decimal(cost)
         )
     assert problems() == []
-
-
-def test_a_record_that_disagrees_with_its_calls_is_found(talk: Conversation) -> None:
-    """What a condensation cost is what its calls cost, and it has a summary."""
     record = put_on_record(talk, at_seq=1, cost=Decimal("0.5"))
     ModelCall.objects.create(
         conversation=talk, condensation=record, purpose="summary", cost=Decimal("0.25")
@@ -234,8 +232,13 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     ]
 
 
-def test_a_damaged_file_is_found(talk: Conversation) -> None:
-    """SQLite knows what its own tables can't hold."""
+def test_a_row_that_names_one_that_is_not_there_and_a_damaged_file_are_found(
+    talk: Conversation,
+) -> None:
+    """As after somebody deleted rows by hand; what the file's tables can't hold is found too."""
+    Message.objects.filter(seq=3).update(turn=uuid.uuid4())
+    assert problems() == ["A row of chatapp_message names one that is not there."]
+    Message.objects.update(turn=None)
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA ignore_check_constraints = ON")
         cursor.execute("UPDATE chatapp_message SET tokens = -1 WHERE seq = 3")
@@ -243,13 +246,6 @@ def test_a_damaged_file_is_found(talk: Conversation) -> None:
     assert problems() == [
         "The database file is damaged: CHECK constraint failed in chatapp_message."
     ]
-
-
-def test_a_row_that_names_one_that_is_not_there_is_found(talk: Conversation) -> None:
-    """As after somebody deleted rows by hand."""
-    Message.objects.filter(seq=3).update(turn=uuid.uuid4())
-    assert problems() == ["A row of chatapp_message names one that is not there."]
-    Message.objects.update(turn=None)
 
 
 def test_a_database_of_another_version_is_found(talk: Conversation) -> None:

@@ -54,7 +54,7 @@ def test_settings_of_roo_code_become_the_users(alice: User, opus: str, tmp_path:
 
 
 def test_what_the_file_does_not_say_stays(alice: User, opus: str, tmp_path: Path) -> None:
-    """Also beside what it says; -1 inherits again."""
+    """Also beside what it says; -1 inherits again, and a file without such settings says so."""
     run(tmp_path, EXPORT)
     run(tmp_path, {"globalSettings": {"autoCondenseContextPercent": 70}})
     preferences = accounts.preferences_of(alice)
@@ -67,31 +67,21 @@ def test_what_the_file_does_not_say_stays(alice: User, opus: str, tmp_path: Path
     assert budget_for(alice.profiles.get(name=opus), preferences).threshold == 70
     assert "Threshold of Opus: inherited" in said
     assert "Condensing prompt: default" in said
-
-
-def test_a_file_without_such_settings_says_so(alice: User, opus: str, tmp_path: Path) -> None:
-    """And changes nothing."""
     said, complained = run(tmp_path, {"globalSettings": {"language": "de"}})
     assert said == "There was nothing to import.\n"
     assert complained == ""
 
 
-@pytest.mark.parametrize(("text", "reason"), [("{", "is no JSON"), ("[]", "are a JSON object")])
-def test_a_file_that_cannot_be_used_is_refused(
-    alice: User, tmp_path: Path, text: str, reason: str
-) -> None:
-    """In one sentence."""
-    with pytest.raises(CommandError, match=reason):
-        run(tmp_path, text)
-
-
-def test_a_prompt_that_the_page_would_refuse_is_refused_here(
-    alice: User, opus: str, tmp_path: Path
-) -> None:
-    """And then nothing else is set either."""
+def test_a_file_that_cannot_be_used_is_refused(alice: User, opus: str, tmp_path: Path) -> None:
+    """In one sentence; where the page would refuse a prompt, nothing else is set either."""
     settings = {"autoCondenseContextPercent": 70, "customCondensingPrompt": "x" * 200_001}
-    with pytest.raises(CommandError, match="condensing_prompt: "):
-        run(tmp_path, {"globalSettings": settings})
+    for data, reason in (
+        ("{", "is no JSON"),
+        ("[]", "are a JSON object"),
+        ({"globalSettings": settings}, "condensing_prompt: "),
+    ):
+        with pytest.raises(CommandError, match=reason):
+            run(tmp_path, data)
     assert accounts.preferences_of(alice).threshold == 100
 
 

@@ -59,14 +59,7 @@ def test_each_thing_that_is_done_to_a_context_is_an_entry(conversation: Conversa
     assert names == sorted(f"message {seq}" for seq in range(1, last_seq + 1))
 
 
-@pytest.mark.parametrize(
-    ("cost", "told"),
-    [
-        ("0", "0"),
-        ("0.0120000000", "0.012"),
-        ("1E+2", "100"),
-    ],
-)
+@pytest.mark.parametrize(("cost", "told"), [("0", "0"), ("0.0120000000", "0.012"), ("1E+2", "100")])
 def test_a_cost_is_told_as_plain_digits(conversation: Conversation, cost: str, told: str) -> None:
     """As docs/audit.md has it, and as older entries did: otherwise they would not fit any more."""
     talk(conversation, "Where is north?", "Up.")
@@ -89,13 +82,14 @@ def test_an_entry_holds_no_text(conversation: Conversation, say: Say) -> None:
 
 
 def test_what_fails_leaves_no_entry(conversation: Conversation, say: Say) -> None:
-    """It is part of the transaction of what it tells."""
+    """It is part of the transaction of what it tells; a new conversation needs none."""
     say("user", "Hello.")
     with transaction.atomic():
         rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
         transaction.set_rollback(True)
     assert entries(conversation) == []
     assert problems(conversation) == []
+    assert audit_check.verify(conversation).since == conversation.created_at
 
 
 def test_what_is_on_record_is_changed_with_an_entry_or_not_at_all(
@@ -174,8 +168,3 @@ def test_a_conversation_from_before_is_on_record_since_the_upgrade(
     condense_on_record(conversation)
     assert problems(conversation) == []
     assert "message 1" in json.loads(entries(conversation)[1].payload)["digests"]
-
-
-def test_a_new_conversation_is_on_record_since_it_began(conversation: Conversation) -> None:
-    """Without an entry that says so: nothing was before."""
-    assert audit_check.verify(conversation).since == conversation.created_at

@@ -21,9 +21,7 @@ def call(arguments: object) -> condense.Message:
     return condense.Message(role="assistant", content=(block,))
 
 
-def test_a_stored_message_is_mended_in_the_database_and_at_hand(
-    conversation: Conversation,
-) -> None:
+def test_a_stored_message_is_mended_in_the_database_and_at_hand(conversation: Conversation) -> None:
     """The row is shown before it is read again."""
     row = message_store.append_message(
         conversation.pk, call({"n": math.nan, "t": BROKEN}), tokens=1

@@ -15,11 +15,10 @@ import condense
 from chatapp import errors
 from chatapp.context import sizes
 from chatapp.conversations import rewind
-from chatapp.conversations import rewind as rewind_
-from chatapp.conversations.rewind import switch_version
 from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
 from chatapp.models.turns import RewindQuerySet
 from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.records import append_many
 
 NEAR = ("condense", "truncate", "clear", "undo_rewind", "undo", "redo")
 ANYWHERE = ("condense_part", "rewind", "edit", "regenerate", "switch")
@@ -147,7 +146,7 @@ class Twin:
         """Take the last rewind back where nothing was written since."""
         record = self.rewinds.undoable().first()
         if record:
-            rewind_.undo_rewind(rewind=record)
+            rewind.undo_rewind(rewind=record)
             self.history = condense.undo_rewind(self.history, record.pk.hex)
 
     def edit(self, place: int) -> None:
@@ -177,7 +176,7 @@ class Twin:
         if not (there := list(aside.order_by("created_at"))):
             return
         wanted = there[place % len(there)]
-        switch_version(rewind=wanted)
+        rewind.switch_version(rewind=wanted)
         self.rewind_as_stored()
         if wanted.messages_hidden or wanted.condensations_hidden:
             self.history = condense.undo_rewind(self.history, wanted.pk.hex)
@@ -231,12 +230,6 @@ def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, bool, Any]]:
     return [(message.seq, message.tags.unbound, message.to_api()) for message in history]
 
 
-def take_turns(say: Say, count: int) -> None:
-    """Say so many messages, the user first."""
-    for number in range(count):
-        say(("user", "assistant")[number % 2], f"message {number}")
-
-
 @settings(
     max_examples=40,
     deadline=None,
@@ -284,7 +277,8 @@ def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, k
 
 def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation, say: Say) -> None:
     """However much is stored behind a summary."""
-    take_turns(say, 100)
+    for number in range(100):
+        say(("user", "assistant")[number % 2], f"message {number}")
     summarise(conversation)
     with CaptureQueriesContext(connection) as queries:
         message_store.read_effective(conversation.pk)
@@ -292,3 +286,13 @@ def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation,
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {queries[0]['sql']}")
         assert "message_effective" in str(cursor.fetchall())
+
+
+def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conversation) -> None:
+    """A condition of as many parts would be too deep for the database."""
+    message = condense.Message(role="user", content=(condense.TextBlock("Yes."),))
+    append_many(conversation.pk, [(message, 1)] * 2_600)
+    odd = [*range(1, 2_600, 2)]
+    made = Message(conversation=conversation, hides=[[seq, seq] for seq in odd])
+    found = Message.objects.hid_by(made).order_by("seq")
+    assert [*found.values_list("seq", flat=True)] == odd

@@ -64,29 +64,17 @@ def test_a_public_address_is_fine(url: str) -> None:
 
 
 async def test_a_name_is_judged_by_every_address_it_leads_to() -> None:
-    """One private address among public ones is enough to refuse it."""
+    """Once, and one private one is enough to refuse it, unless those are allowed."""
     public = Guard(resolve=Resolver(["8.8.8.8", "2606:4700::1", "8.8.8.8"]))
     assert await public.addresses("https://llm.example.org") == ("8.8.8.8", "2606:4700::1")
     mixed = Guard(resolve=Resolver(["8.8.8.8", "10.0.0.1"]))
     with pytest.raises(AddressRefused):
         await mixed.addresses("https://llm.example.org")
-
-
-async def test_a_name_is_looked_up_once_for_a_call() -> None:
-    """What was checked is what is connected to: a second answer is never asked for."""
     resolver = Resolver(["8.8.8.8"], ["127.0.0.1"])
     assert await Guard(resolve=resolver).addresses("https://llm.example.org:444") == ("8.8.8.8",)
     assert resolver.asked == [("llm.example.org", 444)]
-
-
-async def test_a_name_without_addresses_leads_nowhere() -> None:
-    """And not, for want of a private one, anywhere."""
     with pytest.raises(OSError, match="no address"):
         await Guard(resolve=Resolver([])).addresses("http://llm.example.org")
-
-
-async def test_where_private_addresses_are_allowed_nothing_is_looked_up() -> None:
-    """The connection is then as free as any other."""
     resolver = Resolver()
     assert await Guard(True, resolver).addresses("http://llm.example.org") is None
     assert resolver.asked == []
@@ -109,11 +97,7 @@ async def test_the_systems_resolver_reads_numbers_and_refuses_what_is_no_name() 
     ],
 )
 def test_a_password_in_an_address_is_never_shown(url: str, shown: str) -> None:
-    """Only the part before the host goes."""
+    """Only the part before the host goes; of something else sentences stay readable."""
     assert without_userinfo(url) == shown
     assert host_of(url) == shown.split("/")[2]
-
-
-def test_the_host_of_something_else_is_said_to_be_none() -> None:
-    """Sentences about it stay readable."""
     assert host_of("http://[::1") == host_of("") == "This is not the address of a server."

@@ -96,9 +96,7 @@ async def test_where_it_is_refused_its_text_is_sent(standin: Standin, changed: s
     assert "signature" not in str(taken.body["messages"])
 
 
-async def test_a_refusal_is_remembered_for_what_it_was_bound_to(
-    standin: Standin,
-) -> None:
+async def test_a_refusal_is_remembered_for_what_it_was_bound_to(standin: Standin) -> None:
     """Its text goes at once from then on; with the tools it was signed for, the block does."""
     block = await compact(standin)
     provider, said = able(standin), user(block, "Go on")
@@ -112,19 +110,16 @@ async def test_a_refusal_is_remembered_for_what_it_was_bound_to(
     assert sent(standin)[0] == ("assistant", "compaction")
 
 
-async def test_another_model_is_sent_its_text_at_once(standin: Standin) -> None:
-    """No call is refused for it."""
+async def test_another_model_or_vendor_is_sent_its_text_at_once(
+    standin: Standin, gpt: OpenAIProvider
+) -> None:
+    """No call is refused for it; another vendor is sent it too, and nothing of its signature."""
     block = await compact(standin)
     other = able(standin, "claude-sonnet-5-5")
     await reply(other, request(user(block, "Go on"), tools=TOOLS))
     assert not standin.problems
     assert sent(standin) == [("user", "text"), ("user", "text")]
     assert "They baked rye bread." in str(standin.requests[-1].body["messages"])
-
-
-async def test_another_vendor_is_sent_its_text(standin: Standin, gpt: OpenAIProvider) -> None:
-    """And nothing of its signature."""
-    block = await compact(standin)
     await reply(gpt, request(user(block, "Go on"), tools=TOOLS))
     said = str(standin.requests[-1].body["messages"])
     assert "They baked rye bread." in said

@@ -84,9 +84,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     pem = certificate.public_bytes(serialization.Encoding.PEM)
     path.write_bytes(pem)
     secret = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     (tmp_path / "key.pem").write_bytes(secret)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -97,9 +95,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     http.tls.cache_clear()
 
 
-async def test_a_pinned_call_checks_the_certificate_of_the_name(
-    certified: ssl.SSLContext,
-) -> None:
+async def test_a_pinned_call_checks_the_certificate_of_the_name(certified: ssl.SSLContext) -> None:
     """The name is never looked up; it is the host asked for, and its certificate counts."""
     async with server(ANSWER, certified) as asked:
         port = asked.pop(0).decode()
@@ -154,10 +150,8 @@ async def test_a_pinned_call_takes_no_proxy_and_others_take_the_environment_s(
 HEADERS = "X-Gateway: secret\nX-Api-Key: theirs\nno header\nX-Team: blue"
 
 
-async def test_a_name_that_leads_into_the_network_is_not_called(
-    standin: Standin,
-) -> None:
-    """The sentence says why; nothing is sent, not even to count."""
+async def test_a_name_that_leads_into_the_network_is_not_called(standin: Standin) -> None:
+    """The sentence says why; nothing is sent. One that is unknown can't be reached."""
 
     async def resolve(_host: str, _port: int) -> Sequence[str]:
         return ["127.0.0.1"]
@@ -169,14 +163,10 @@ async def test_a_name_that_leads_into_the_network_is_not_called(
     assert await rebound.count_tokens(request("Hi")) is None
     assert standin.requests == standin.counts == []
 
-
-async def test_a_name_that_is_unknown_is_an_address_that_cannot_be_reached() -> None:
-    """Perhaps for the moment only."""
-
-    async def resolve(_host: str, _port: int) -> Sequence[str]:
+    async def fail(_host: str, _port: int) -> Sequence[str]:
         raise OSError("Name or service not known")
 
-    unknown = provider("http://llm.example.org", Guard(resolve=resolve))
+    unknown = provider("http://llm.example.org", Guard(resolve=fail))
     with pytest.raises(ProviderError, match=r"reached at llm\.example\.org\. Check") as caught:
         await listen(unknown, request("Hi"))
     assert caught.value.retryable

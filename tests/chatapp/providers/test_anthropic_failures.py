@@ -38,10 +38,7 @@ async def failure(
     ],
 )
 async def test_the_wish_to_wait_is_read(
-    claude: AnthropicProvider,
-    standin: Standin,
-    headers: dict[str, str],
-    seconds: float | None,
+    claude: AnthropicProvider, standin: Standin, headers: dict[str, str], seconds: float | None
 ) -> None:
     """In milliseconds, in seconds, until a date, or not at all."""
     error = await failure(claude, standin, rate_limited(**headers))

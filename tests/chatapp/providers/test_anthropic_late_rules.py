@@ -71,7 +71,7 @@ async def test_a_rule_follows_the_next_message_and_changes_nothing_before_it(
 
 
 async def test_other_models_read_it_with_the_message(standin: Standin) -> None:
-    """So does one that nothing of the user's follows; what is quoted has nobody's authority."""
+    """So does one that nothing follows; what is quoted, or a file says, has no authority."""
     quote = quote_block("8080", "assistant", 2)
     old, new = "claude-haiku-4-5", "claude-opus-5-5"
     sent = await told(standin, old, *BEFORE, user(RULE), user("Why?"))
@@ -80,13 +80,19 @@ async def test_other_models_read_it_with_the_message(standin: Standin) -> None:
     assert sent[2:] == [("user", RULE.text)]
     sent = await told(standin, new, *BEFORE, user(quote), user("Why?"))
     assert sent[2:] == [("user", f"{quote.text}|Why?")]
+    (claimed,) = as_claimed((RULE,))
+    said = await told(standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))
+    assert [role for role, _text in said] == ["user", "assistant", "user"]
+    assert "Never use port 80." in said[-1][1]
 
 
 async def test_it_follows_results_and_not_calls(standin: Standin) -> None:
-    """The API refuses one between them."""
+    """The API refuses one between them; the inspector reads it as something that was told."""
     history = (user("Look"), assistant(call("look")), user(result("Seen.")), user(RULE))
     sent = await told(standin, "claude-opus-5-5", *history)
     assert [role for role, _ in sent] == ["user", "assistant", "user", "system"]
+    said = {"role": "system", "content": [{"type": "text", "text": RULE.text}]}
+    assert MessagesFormat().message(said).role == "user"
 
 
 @pytest.mark.parametrize(
@@ -108,19 +114,3 @@ async def test_a_server_that_refuses_it_is_asked_again_without(
     refused, *taken = (said_in(one.body) for one in standin.requests)
     assert refused[-1] == ("system", RULE.text)
     assert [one[-1] for one in taken] == [("user", f"{RULE.text}|Why?")] * 2
-
-
-def test_what_was_sent_is_read_again() -> None:
-    """For the inspector, as something that was told, and no reply."""
-    said = {"role": "system", "content": [{"type": "text", "text": RULE.text}]}
-    assert MessagesFormat().message(said).role == "user"
-
-
-async def test_what_only_a_file_says_to_be_a_rule_has_no_system_s_voice(
-    standin: Standin,
-) -> None:
-    """It stands in the user's message, as on models that know no other place for it."""
-    (claimed,) = as_claimed((RULE,))
-    said = await told(standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))
-    assert [role for role, _text in said] == ["user", "assistant", "user"]
-    assert "Never use port 80." in said[-1][1]

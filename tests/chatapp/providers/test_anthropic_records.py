@@ -19,10 +19,13 @@ MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 
 
 def test_a_message_that_comes_twice_is_sent_twice() -> None:
-    """Two rows may say the same, and be one value in memory."""
+    """Two rows may be one value in memory; they are known by their numbers."""
     same = user("Again")
     written = RequestWriter(MODEL).write(request(same, assistant("Yes"), same, assistant("No")))
     assert len(written.fragments) == 4
+    stored = replace(user("Hi"), seq=7)
+    written = RequestWriter(MODEL).write(ModelRequest("", (stored, condense.Message("user", "!"))))
+    assert written.seqs == (7, 0)
 
 
 async def test_a_refused_request_has_a_name_too(
@@ -115,10 +118,3 @@ def test_what_is_not_as_documented_is_no_fact(message: dict[str, Any]) -> None:
     assert all(
         isinstance(one, dict) and len(str(one)) < 1_100 for one in facts.get("transformations", ())
     )
-
-
-def test_a_message_made_for_the_request_has_no_number() -> None:
-    """The others are known by theirs."""
-    stored = replace(user("Hi"), seq=7)
-    written = RequestWriter(MODEL).write(ModelRequest("", (stored, condense.Message("user", "!"))))
-    assert written.seqs == (7, 0)

@@ -10,7 +10,7 @@ from tests.standin.server import Standin
 
 
 def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
-    """Vendors add kinds of events; what is not understood is passed over or kept as it is."""
+    """What is not understood is passed over or kept as it is; citations stay with their text."""
     reply_ = Reply()
     told = [
         event
@@ -30,6 +30,12 @@ def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
     assert reply_.completed().content == (
         condense.OpaqueBlock({"type": "new", "a": 1}),
         condense.TextBlock("!"),
+    )
+    reply_ = Reply()
+    assert [*reply_.take(block("text", 0, text="a"))] == [events.TextStreamed("a")]
+    assert [*reply_.take(delta("citations_delta", citation={"cited_text": "x"}))] == []
+    assert reply_.completed().content == (
+        condense.TextBlock("a", {"citations": [{"cited_text": "x"}]}),
     )
 
 
@@ -102,14 +108,4 @@ def test_an_input_that_no_parser_takes_is_kept_as_text(raw: str) -> None:
     assert told == [events.OutputStreamed(raw)]
     assert reply_.completed().content == (
         condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),
-    )
-
-
-def test_citations_are_kept_with_their_text() -> None:
-    """They are part of what the API takes back."""
-    reply_ = Reply()
-    assert [*reply_.take(block("text", 0, text="a"))] == [events.TextStreamed("a")]
-    assert [*reply_.take(delta("citations_delta", citation={"cited_text": "x"}))] == []
-    assert reply_.completed().content == (
-        condense.TextBlock("a", {"citations": [{"cited_text": "x"}]}),
     )

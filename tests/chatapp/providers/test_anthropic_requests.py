@@ -29,23 +29,10 @@ def marks(value: Any) -> int:
     return sum(map(marks, value)) if isinstance(value, list) else 0
 
 
-async def test_a_request_holds_what_the_api_needs_and_no_more(
-    claude: AnthropicProvider, standin: Standin
-) -> None:
-    """Model, limit, prompt, tools; messages have a role and content only."""
-    await reply(claude, request(user("One"), assistant("Two"), user("Three"), tools=TOOLS))
-    body = standin.requests[0].body
-    assert (body["model"], body["max_tokens"], body["stream"]) == ("claude-opus-5-5", 1_000, True)
-    assert body["system"][0]["text"] == "You are kind."
-    assert [tool["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
-    assert all(message.keys() == {"role", "content"} for message in body["messages"])
-    assert standin.problems == []
-
-
 async def test_the_last_two_user_messages_the_prompt_and_the_tools_are_marked(
     claude: AnthropicProvider, standin: Standin
 ) -> None:
-    """Four marks, which is all the API allows."""
+    """Four marks, which is all the API allows; nothing but what it needs is sent."""
     history = (user("1"), assistant("2"), user("3"), assistant("4"), user("5", "6"))
     await reply(claude, request(*history, tools=TOOLS))
     body = standin.requests[0].body
@@ -53,12 +40,17 @@ async def test_the_last_two_user_messages_the_prompt_and_the_tools_are_marked(
     assert body["system"][-1]["cache_control"] == body["tools"][-1]["cache_control"] == MARK
     assert [marks(message) for message in body["messages"]] == [0, 0, 1, 0, 1]
     assert body["messages"][-1]["content"][-1]["cache_control"] == MARK
+    assert (body["model"], body["max_tokens"], body["stream"]) == ("claude-opus-5-5", 1_000, True)
+    assert body["system"][0]["text"] == "You are kind."
+    assert [tool["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
+    assert all(message.keys() == {"role", "content"} for message in body["messages"])
+    assert standin.problems == []
 
 
 async def test_marks_in_the_history_are_replaced(
     claude: AnthropicProvider, standin: Standin
 ) -> None:
-    """Blocks imported with marks of their own do not push a request over the limit."""
+    """They do not push a request over the limit; plain text is a block for its mark."""
     marked = condense.TextBlock("old", {"cache_control": MARK})
     inner = condense.ToolResultBlock("call_1", (marked,), extra={"cache_control": MARK})
     history = (user(marked), assistant(call("list_files", cache_control="mine")), user(inner))
@@ -66,12 +58,8 @@ async def test_marks_in_the_history_are_replaced(
     body = standin.requests[0].body
     assert marks(body["messages"][0]) == marks(body["messages"][2]) == 1
     assert body["messages"][1]["content"][0]["input"] == {"cache_control": "mine"}
-
-
-async def test_plain_text_is_marked_as_a_block(claude: AnthropicProvider, standin: Standin) -> None:
-    """Content that is a string has no place for a mark until it is a block."""
     await reply(claude, request(condense.Message("user", "Hello"), system=" "))
-    body = standin.requests[0].body
+    body = standin.requests[1].body
     block = {"type": "text", "text": "Hello", "cache_control": MARK}
     assert body["messages"][0]["content"] == [block]
     assert "system" not in body
@@ -106,15 +94,11 @@ async def test_thinking_is_left_out_where_a_server_refuses_it(standin: Standin) 
 async def test_the_prompt_s_size_is_measured_by_the_vendor(
     claude: AnthropicProvider, standin: Standin
 ) -> None:
-    """The count is the one a call then reports."""
+    """The count is the one a call then reports; one that fails is None, to be estimated."""
     asked = request("How long is this?", tools=TOOLS)
     counted = await claude.count_tokens(asked)
     assert counted == (await reply(claude, asked)).usage.prompt
     assert standin.counts[0].problems == ()
-
-
-async def test_a_failing_count_is_no_error(standin: Standin) -> None:
-    """None tells the caller to estimate instead."""
     model = Model("m", 200_000, 1_000)
     standin.key = "other"
     nobody = AnthropicProvider(model, api_key="k", base_url="http://127.0.0.1:9")

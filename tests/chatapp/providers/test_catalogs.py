@@ -36,10 +36,7 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
             "pricing": {"prompt": "0.000003", "completion": "0.000015"},
         },
         ListedModel(
-            "m",
-            200000,
-            64000,
-            condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3)),
+            "m", 200000, 64000, condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3))
         ),
     ),
     ({"id": "m", "context_length": "many", "pricing": {"prompt": "-1"}}, ListedModel("m")),
@@ -142,7 +139,7 @@ async def test_a_probe_asks_for_less_where_all_is_refused(door: Door, standin: S
 
 
 async def test_a_wrong_key_is_told_from_a_wrong_address(door: Door, standin: Standin) -> None:
-    """Neither asks the model anything."""
+    """Neither asks the model anything, and no key is in what a list fails with."""
     standin.key = "another"
     report = await probe(sealed(door, standin))
     assert (report.address, report.key) == (True, False)
@@ -153,6 +150,9 @@ async def test_a_wrong_key_is_told_from_a_wrong_address(door: Door, standin: Sta
     assert (report.address, report.key) == (False, None)
     assert "could not be reached" in report.failure
     assert standin.requests == []
+    with pytest.raises(ProviderError) as caught:
+        await sealed(door, standin).list_models()
+    assert SECRET_KEY not in f"{caught.value} {caught.value.details}"
 
 
 async def test_a_list_that_anybody_may_read_says_nothing_of_the_key(
@@ -180,11 +180,3 @@ async def test_what_runs_on_this_machine_is_found(
     assert found.models[0].id == "m"
     standin.served["/v1/models"] = {"data": []}
     assert await model_servers.find_local_servers(PATIENCE) == []
-
-
-async def test_no_key_is_in_what_a_list_fails_with(standin: Standin, door: Door) -> None:
-    """Whatever the server says."""
-    standin.key = "another"
-    with pytest.raises(ProviderError) as caught:
-        await sealed(door, standin).list_models()
-    assert SECRET_KEY not in f"{caught.value} {caught.value.details}"

@@ -176,18 +176,14 @@ async def test_a_reply_that_breaks_off_is_retried_only_where_nothing_was_shown(
     assert caught.value.status == (None if broken == "cut" else 529)
 
 
-async def test_a_server_that_cannot_be_reached_is_named(door: Door) -> None:
-    """Host and port, to see a mistake in them."""
+async def test_a_server_that_cannot_be_reached_is_named(door: Door, standin: Standin) -> None:
+    """Host and port, to see a mistake in them; one that says nothing is given up."""
     model = Model(door.model, 200_000, 1_000)
     provider = door.make(model, api_key="k", base_url="http://127.0.0.1:9")
     with pytest.raises(ProviderError, match=r"could not be reached at 127\.0\.0\.1:9") as caught:
         await listen(provider, request("Hi"))
     assert caught.value.retryable
     assert caught.value.profile_at_fault
-
-
-async def test_a_server_that_says_nothing_is_given_up(door: Door, standin: Standin) -> None:
-    """After as long as the provider allows for silence."""
     standin.reply("One two three four five", gate=Gate())
     provider = door.provider(standin, byte_timeout=0.05)
     with pytest.raises(ProviderError, match="stopped answering"):

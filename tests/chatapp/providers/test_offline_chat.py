@@ -90,30 +90,22 @@ async def test_it_streams_in_groups_of_words_with_pauses() -> None:
 
 
 async def test_usage_is_a_real_count(offline: OfflineProvider) -> None:
-    """Prompt and reply are counted as the engine counts them, blocks with their frames."""
+    """As the engine counts them, blocks with their frames, and tools too."""
     counter = condense.PromptCounter()
     asked = request("The gate code is 4711.", system="Be kind.")
     whole = await reply(offline, asked)
     expected = counter.count("Be kind.") + counter.count(asked.messages[0].content)
     assert whole.usage.input == expected == await offline.count_tokens(asked)
     assert whole.usage.output == counter.count(whole.content)
-
-
-async def test_tools_count_too(offline: OfflineProvider) -> None:
-    """Their specifications are part of the prompt."""
     counts = [await offline.count_tokens(request("Hi", tools=tools)) for tools in ((), TOOLS)]
     assert (counts[1] or 0) > (counts[0] or 0) + 20
 
 
 async def test_the_window_is_enforced() -> None:
-    """A prompt that is too long is refused in the words of a real provider."""
+    """A long prompt is refused in a real provider's words; a long reply is cut."""
     offline = OfflineProvider(Model("offline", 100, 50), delay=0)
     with pytest.raises(ContextOverflow, match=r"prompt is too long: \d+ tokens > 100 maximum"):
         await listen(offline, request("word " * 200))
-
-
-async def test_a_reply_is_cut_at_the_limit() -> None:
-    """Neither the model's longest reply nor the window is exceeded."""
     offline = OfflineProvider(Model("offline", 16_000, 100), delay=0)
     whole = await reply(offline, request("write 2,000 words"))
     assert whole.stop_reason == "max_tokens"
@@ -181,11 +173,15 @@ async def test_tools_are_used_when_asked_for(
     assert words in text
 
 
-async def test_numbered_lines_stay_below_each_other(offline: OfflineProvider) -> None:
-    """The first is as far in as the others."""
+async def test_numbered_lines_stay_below_each_other_and_only_offered_tools_are_called(
+    offline: OfflineProvider,
+) -> None:
+    """The first is as far in as the others; tools that are not offered are not called."""
     lines = "     1\tone\n     2\ttwo"
     _made, text = await run_tools(offline, "read README.md", {"README.md": f"{lines}\n"})
     assert f"```text\n{lines}\n```" in text
+    whole = await reply(offline, request("read README.md"))
+    assert whole.stop_reason == "end_turn"
 
 
 async def test_every_call_has_an_id_of_its_own(offline: OfflineProvider) -> None:
@@ -200,12 +196,6 @@ async def test_every_call_has_an_id_of_its_own(offline: OfflineProvider) -> None
         if isinstance(block, condense.ToolUseBlock)
     }
     assert len(ids) == 2
-
-
-async def test_tools_that_are_not_offered_are_not_called(offline: OfflineProvider) -> None:
-    """Without tools it only talks."""
-    whole = await reply(offline, request("read README.md"))
-    assert whole.stop_reason == "end_turn"
 
 
 async def test_a_task_goes_on_after_a_condensation(offline: OfflineProvider) -> None:

@@ -6,15 +6,7 @@ import condense
 from chatapp.agent.provider_port import Model, Purpose
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.providers.offline.summary import SECTIONS
-from tests.chatapp.providers.requests import (
-    assistant,
-    call,
-    reply,
-    request,
-    result,
-    text_of,
-    user,
-)
+from tests.chatapp.providers.requests import assistant, call, reply, request, result, text_of, user
 
 STORY = (
     user("My name is Alice. Fix the login bug in `auth.py`."),
@@ -59,13 +51,16 @@ def filler(number: int) -> list[condense.Message]:
 
 
 async def test_a_summary_has_an_analysis_and_nine_sections() -> None:
-    """The form that the prompt asks for, in order."""
+    """The form that the prompt asks for, in order; a focus heads the summary."""
     text = await summarise(*STORY)
     assert text.startswith("<analysis>\n")
     body = text.partition("<summary>")[2]
     found = re.findall(r"^(\d)\. (.+):$", body, re.MULTILINE)
     assert found == [(str(number), title) for number, title in enumerate(SECTIONS, start=1)]
     assert text.endswith("</summary>")
+    text = await summarise(*STORY, focus="the days on which we deploy")
+    first = section(text, "Primary Request and Intent").splitlines()[0]
+    assert first.endswith("To be kept above all: the days on which we deploy")
 
 
 @pytest.mark.parametrize("flattened", [False, True])
@@ -114,7 +109,7 @@ async def test_a_summary_is_bounded() -> None:
 
 
 async def test_an_earlier_summary_is_carried_on() -> None:
-    """Section by section; what was current then is not current any more."""
+    """Section by section; one of another form keeps its sentences where the intent stands."""
     first = await summarise(*STORY, *filler(0), *filler(1), *filler(2))
     body = first.partition("<summary>")[2].removesuffix("</summary>")
     earlier = user(f"{condense.load_prompt('summary_preface')}\n\n{body}")
@@ -126,19 +121,8 @@ async def test_an_earlier_summary_is_carried_on() -> None:
     assert "Question 9?" in section(second, "Current Work")
     assert "Question 2?" not in section(second, "Current Work")
     assert "This is the earlier part" not in second
-
-
-async def test_a_summary_of_another_form_is_carried_on_too() -> None:
-    """Its sentences are kept where the intent stands."""
     earlier = user(
         f"{condense.load_prompt('summary_preface')}\n\nThe gate code is 4711. It is raining."
     )
     text = await summarise(earlier, assistant("Yes."), *filler(1), *filler(2), *filler(3))
     assert "The gate code is 4711." in section(text, "Primary Request and Intent")
-
-
-async def test_a_focus_comes_first() -> None:
-    """What this run should keep above all heads the summary."""
-    text = await summarise(*STORY, focus="the days on which we deploy")
-    first = section(text, "Primary Request and Intent").splitlines()[0]
-    assert first.endswith("To be kept above all: the days on which we deploy")

@@ -113,11 +113,14 @@ def test_calls_come_in_whatever_pieces(
 
 
 def test_calls_without_ids_get_ids_of_their_own() -> None:
-    """Two of them in one piece are two."""
+    """Two of them in one piece are two; what a server signs them with goes back to it."""
     _, whole = heard(calls(function("x", "{}"), function("y", "{}")))
     (first, x, _), (second, y, _) = uses(whole)
     assert (x, y) == ("x", "y")
     assert first != second
+    signed = {"google": {"thought_signature": "abc"}}
+    _, whole = heard(calls({"index": 0, "id": "a", "extra_content": signed, **function("x", "{}")}))
+    assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
 
 
 @pytest.mark.parametrize("given", [{"index": 0}, {}])
@@ -128,13 +131,6 @@ def test_a_name_that_comes_with_each_piece_names_one_call(given: dict[str, int])
     assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
     _, whole = heard(*(calls(function("x", piece)) for piece in pieces), calls(function("y", "{}")))
     assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
-
-
-def test_what_a_server_signs_its_calls_with_goes_back_to_it() -> None:
-    """Some refuse a call that comes back without."""
-    signed = {"google": {"thought_signature": "abc"}}
-    _, whole = heard(calls({"index": 0, "id": "a", "extra_content": signed, **function("x", "{}")}))
-    assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

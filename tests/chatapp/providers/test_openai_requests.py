@@ -40,7 +40,7 @@ CALLED = (
 async def test_a_request_holds_what_the_api_needs_and_no_more(
     gpt: OpenAIProvider, standin: Standin
 ) -> None:
-    """Model, limit, prompt, tools, and that the usage is to be told in the stream."""
+    """Limit, prompt, tools, usage in the stream; the limit under its own name; no empty key."""
     await reply(gpt, request("One", assistant("Two"), "Three", tools=TOOLS))
     body = standin.requests[0].body
     roles = [message["role"] for message in body["messages"]]
@@ -49,19 +49,11 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
     assert standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
-
-
-def test_the_vendor_s_own_address_has_another_name_for_the_limit() -> None:
-    """Its newer models refuse the old one, which most other servers know alone."""
     written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), own=True).write(request("Hi"))
     assert json.loads(written.body)["max_completion_tokens"] == 50
-
-
-async def test_a_server_without_a_key_is_sent_none(standin: Standin) -> None:
-    """Neither an empty one nor that of the server's environment."""
     model = Model("m", 9_000, 50)
     await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
-    assert "authorization" not in standin.requests[0].headers
+    assert "authorization" not in standin.requests[1].headers
 
 
 LACKS: list[tuple[int, Any, str]] = [
@@ -115,11 +107,16 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(
 
 
 async def test_a_refusal_of_something_else_is_told(gpt: OpenAIProvider, standin: Standin) -> None:
-    """Once, and in the server's words."""
+    """Once, and in the server's words; an empty account is no rate limit."""
     standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
     with pytest.raises(ProviderError, match="refused the request: seed: Too small"):
         await listen(gpt, request("Hi"))
     assert len(standin.requests) == 1
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    standin.then(Failure(429, "", "", body=body))
+    with pytest.raises(ProviderError, match="cannot pay") as caught:
+        await listen(gpt, request("Hi"))
+    assert not caught.value.retryable
 
 
 OVERFLOWS: list[tuple[int, Any]] = [
@@ -141,15 +138,6 @@ async def test_every_server_s_word_for_a_full_window_is_understood(
     with pytest.raises(ContextOverflow):
         await listen(gpt, request("Hi", tools=TOOLS))
     assert len(standin.requests) == 1
-
-
-async def test_an_empty_account_is_no_rate_limit(gpt: OpenAIProvider, standin: Standin) -> None:
-    """Waiting does not fill it."""
-    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-    standin.then(Failure(429, "", "", body=body))
-    with pytest.raises(ProviderError, match="cannot pay") as caught:
-        await listen(gpt, request("Hi"))
-    assert not caught.value.retryable
 
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8).filter(str.strip)
@@ -216,12 +204,6 @@ def test_whatever_was_said_becomes_a_request_that_is_taken(
     assert violations(body) == []
 
 
-def test_a_tool_s_failure_is_said_in_its_result() -> None:
-    """The API has no other place for it."""
-    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
-    assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
-
-
 async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
     standin: Standin,
 ) -> None:
@@ -239,10 +221,12 @@ async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
 
 
 def test_a_signature_that_a_server_refuses_is_left_out() -> None:
-    """Servers that know nothing of it take no field that they do not know."""
+    """Servers take no field that they do not know; a tool's failure is said in its result."""
     signed = condense.ToolUseBlock("a", "read_file", {}, {"extra_content": {"google": "x"}})
     history = (user("Go"), assistant(signed), user(result("ok", "a")))
     writer = RequestWriter(Model("m", 9_000, 50))
     assert b"extra_content" in writer.write(request(*history)).body
     assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content")
     assert b"extra_content" not in writer.write(request(*history)).body
+    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
+    assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}

@@ -21,9 +21,11 @@ def test_every_name_gives_a_provider_that_retries(name: str) -> None:
 
 
 def test_an_unknown_name_is_named() -> None:
-    """The error says which names there are."""
+    """The error says which names there are; rows that name one that is gone are shown."""
     with pytest.raises(UnknownProvider, match="nobody'; there are anthropic, offline, openai"):
         create_provider("nobody", model=MODEL, api_key="", base_url="")
+    assert provider_spec("gone").label == "gone"
+    assert provider_spec("gone").models == ()
 
 
 def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
@@ -40,37 +42,14 @@ def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_every_known_model_is_usable_as_a_profile() -> None:
-    """Names are unique, the reply leaves room for a prompt, cache reads are the cheapest."""
+def test_every_provider_and_model_is_usable_as_a_profile() -> None:
+    """Unique names, room for a prompt, cheap cache reads; and what a first profile needs."""
     models = [model for spec in provider_specs().values() for model in spec.models]
     assert len({model.id for model in models}) == len(models)
     for model in models:
         assert 0 < model.max_output < model.context_window * 0.9
         prices = model.prices
         assert prices.cache_read <= prices.input <= prices.cache_write <= prices.output
-
-
-def test_known_prices_give_exact_costs() -> None:
-    """A million tokens of each kind cost the sum of the four prices."""
-    model = provider_spec("anthropic").find_model("claude-opus-5-5")
-    assert model is not None
-    million = 1_000_000
-    usage = condense.Usage(million, million, million, million)
-    assert model.prices.cost(usage) == Decimal("29.20")
-
-
-def test_a_whole_window_is_offered_with_what_a_long_prompt_costs() -> None:
-    """Five times as much above 100,000 tokens, instead of a window that ends there."""
-    model = provider_spec("anthropic").find_model("claude-haiku-5-5")
-    assert model is not None
-    assert model.context_window == 1_000_000
-    short, long = (model.prices.cost(condense.Usage(count, 1_000)) for count in (100_000, 100_001))
-    assert short == Decimal("0.0105")
-    assert long == Decimal("0.05") + Decimal("0.0000005") + Decimal("0.0025")
-
-
-def test_every_provider_says_what_a_first_profile_needs() -> None:
-    """A name, a model, and an address where a key is needed; unknown models are not known."""
     for spec in provider_specs().values():
         assert spec.models
         assert spec.first_profile
@@ -78,7 +57,16 @@ def test_every_provider_says_what_a_first_profile_needs() -> None:
         assert spec.find_model("nothing") is None
 
 
-def test_a_provider_that_is_gone_leaves_a_blank_spec() -> None:
-    """Rows that name it are still shown."""
-    assert provider_spec("gone").label == "gone"
-    assert provider_spec("gone").models == ()
+def test_known_prices_give_exact_costs() -> None:
+    """A million tokens of each kind cost the sum of the prices; a long prompt five times."""
+    model = provider_spec("anthropic").find_model("claude-opus-5-5")
+    assert model is not None
+    million = 1_000_000
+    usage = condense.Usage(million, million, million, million)
+    assert model.prices.cost(usage) == Decimal("29.20")
+    model = provider_spec("anthropic").find_model("claude-haiku-5-5")
+    assert model is not None
+    assert model.context_window == 1_000_000
+    short, long = (model.prices.cost(condense.Usage(count, 1_000)) for count in (100_000, 100_001))
+    assert short == Decimal("0.0105")
+    assert long == Decimal("0.05") + Decimal("0.0000005") + Decimal("0.0025")

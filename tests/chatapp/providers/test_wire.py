@@ -27,8 +27,8 @@ def sent(name: str, data: str) -> bytes:
     return f"event: {name}\ndata: {data}\n\n".encode()
 
 
-async def test_pings_and_events_without_a_name_or_data_say_nothing() -> None:
-    """What is left comes as it was sent, in its order."""
+async def test_what_a_stream_says_comes_as_it_was_sent_without_pings_and_comments() -> None:
+    """What is left comes in its order, of one read at once, half a surrogate too."""
     said = await read(
         sent("ping", '{"type": "ping"}'),
         b'data: {"type": "stray"}\n\n',
@@ -39,6 +39,13 @@ async def test_pings_and_events_without_a_name_or_data_say_nothing() -> None:
     )
     assert said == [[{"type": "one"}], [[2]]]
     assert await read(sent("one", "1") + b"data: 2\n\n") == [[1]]
+    assert await read(sent("a", "1") * 500, sent("a", "2")) == [[1] * 500, [2]]
+    with pytest.raises(ValueError, match="column"):
+        await read(sent("one", "{oops"))
+    ((first, second),) = await read(sent("a", '"\\ud83d"') + sent("b", '"\\ude00"'))
+    assert isinstance(first, str)
+    assert isinstance(second, str)
+    assert (first + second).encode("utf-16", "surrogatepass").decode("utf-16") == "😀"
 
 
 STREAM = sent("one", '"ä"') + b": x\nid: 7\nevent:two\ndata:[1,\ndata: 2]\n\n" + sent("three", "3")
@@ -53,11 +60,6 @@ async def test_events_are_the_same_wherever_reads_begin_and_end(end: bytes, size
     assert [event for said in await read(*reads) for event in said] == ["ä", [1, 2], 3]
 
 
-async def test_what_one_read_brings_comes_at_once() -> None:
-    """So that what a fast model writes costs as much as a little."""
-    assert await read(sent("a", "1") * 500, sent("a", "2")) == [[1] * 500, [2]]
-
-
 @pytest.mark.parametrize("data", ['{"a": 1}', "No!", ""])
 async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> None:
     """As JSON where it is some, and as text otherwise; what came before it is not lost."""
@@ -69,20 +71,6 @@ async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> No
     assert caught.value.body == ({"a": 1} if data.startswith("{") else data)
 
 
-async def test_what_is_no_json_is_a_value_error() -> None:
-    """Which a provider takes for an answer that nobody understands."""
-    with pytest.raises(ValueError, match="column"):
-        await read(sent("one", "{oops"))
-
-
-async def test_half_a_surrogate_is_read() -> None:
-    """Some servers split an emoji between two events; the halves meet again in the text."""
-    ((first, second),) = await read(sent("a", '"\\ud83d"') + sent("b", '"\\ude00"'))
-    assert isinstance(first, str)
-    assert isinstance(second, str)
-    assert (first + second).encode("utf-16", "surrogatepass").decode("utf-16") == "😀"
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -92,15 +80,11 @@ async def test_half_a_surrogate_is_read() -> None:
     ],
 )
 def test_any_json_is_written_compactly_and_in_its_own_order(value: Mapping[str, Any]) -> None:
-    """Also numbers that only Python knows, and mappings of any kind."""
+    """Also numbers that only Python knows, mappings of any kind; what is no JSON is an error."""
     written = request_bytes.encode(value)
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
     assert json.loads(written) == json.loads(plain)
     assert [*json.loads(written)] == [*value]
     assert b": " not in written
-
-
-def test_what_no_json_can_say_is_an_error() -> None:
-    """It does not go out as something else."""
     with pytest.raises(TypeError, match="object"):
         request_bytes.encode({"a": object()})

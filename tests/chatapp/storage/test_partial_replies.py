@@ -62,7 +62,7 @@ def text_of(call: ModelCall) -> str:
 
 
 async def test_many_changes_are_few_writes(conversation: Conversation) -> None:
-    """The newest state is written, with what the provider reported by then."""
+    """The newest state is written, with what was reported; after the call's end, nothing."""
     (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     for _ in range(1_000):
         pen.text += "word "
@@ -71,6 +71,11 @@ async def test_many_changes_are_few_writes(conversation: Conversation) -> None:
     call = await ModelCall.objects.aget()
     assert (text_of(call), call.tokens_input) == (pen.text, 7)
     assert pen.reads <= 2
+    await ModelCall.objects.aupdate(status="succeeded", draft="")
+    pen.text = "late"
+    writer.keep(pen.number, pen.read, at_once=True)
+    await settled(writer)
+    assert (await ModelCall.objects.aget()).draft == ""
 
 
 async def test_all_drafts_of_a_process_are_one_transaction(conversation: Conversation) -> None:
@@ -91,16 +96,6 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
     begin, _update = statements
     assert begin.startswith("BEGIN")
     assert await ModelCall.objects.exclude(draft="").acount() == 20
-
-
-async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversation) -> None:
-    """The call is over, and its message is stored."""
-    (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
-    await ModelCall.objects.aupdate(status="succeeded")
-    pen.text = "late"
-    writer.keep(pen.number, pen.read, at_once=True)
-    await settled(writer)
-    assert (await ModelCall.objects.aget()).draft == ""
 
 
 async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> None:

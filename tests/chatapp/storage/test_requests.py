@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,14 +13,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.models import (
-    Conversation,
-    Fragment,
-    Manifest,
-    Message,
-    ModelCall,
-    message_store,
-)
+from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, message_store
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, pack, unpack
@@ -202,21 +195,17 @@ def test_the_record_takes_a_twentieth_of_the_conversation_at_most(session: Sessi
     assert not [*find_changed()]
 
 
-def run_check(capsys: pytest.CaptureFixture[str]) -> Iterator[str]:
-    """Yield what the command says."""
-    call_command("check_requests")
-    yield from capsys.readouterr().out.splitlines()
-
-
 def test_the_command_says_that_all_is_as_it_was_sent(
     session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In one sentence, with a count."""
-    assert [*run_check(capsys)] == ["All 0 requests can be shown as they were sent."]
+    call_command("check_requests")
     session.say("user", condense.TextBlock("Begin"))
     session.send()
     session.send()
-    assert [*run_check(capsys)] == ["All 2 requests can be shown as they were sent."]
+    call_command("check_requests")
+    said = (f"All {count} requests can be shown as they were sent.\n" for count in (0, 2))
+    assert capsys.readouterr().out == "".join(said)
 
 
 @pytest.mark.parametrize("damage", ["message", "fragment", "list", "noise", "gone", "squashed"])
@@ -245,7 +234,7 @@ def test_the_command_names_what_was_changed(session: Session, damage: str) -> No
 
 
 def test_many_changed_requests_are_counted(session: Session) -> None:
-    """The first are named."""
+    """The first are named; where the database can't be read, a sentence says so."""
     session.say("user", condense.TextBlock("Begin"))
     for _ in range(12):
         session.send()
@@ -253,10 +242,6 @@ def test_many_changed_requests_are_counted(session: Session) -> None:
     with pytest.raises(CommandError, match=r"12 of 12 .* and 2 more\.$"):
         call_command("check_requests")
     ModelCall.objects.all().delete()
-
-
-def test_a_database_that_can_not_be_read_is_one_sentence(session: Session) -> None:
-    """The operator is told what to look at, without a trace."""
 
     def fail(*_args: Any) -> Any:
         raise OperationalError("disk I/O error")

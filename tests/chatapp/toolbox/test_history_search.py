@@ -171,8 +171,5 @@ def test_no_question_is_an_error(conversation: Conversation, say: Say, words: st
     """There is nothing it can say wrong."""
     say("user", "The vault's word is heliotrope.")
     summarise(conversation)
-    assert history_search.search(conversation.pk, words, 8) in ([], [*_anything(conversation)])
-
-
-def _anything(conversation: Conversation) -> list[object]:
-    return [*history_search.search(conversation.pk, "the", 8)]
+    anything = history_search.search(conversation.pk, "the", 8)
+    assert history_search.search(conversation.pk, words, 8) in ([], [*anything])

@@ -24,12 +24,15 @@ def offered(conversation: Conversation) -> set[str]:
 def test_commands_are_there_where_the_operator_allows_them(
     conversation: Conversation, settings: Settings
 ) -> None:
-    """And pages where the user does."""
+    """And pages where the user does; a policy for a tool that is gone is passed over."""
     assert offered(conversation) == READING | {"apply_diff", "write_file"}
     settings.ALLOW_COMMANDS = True
     conversation.tool_policies = {"fetch_url": "ask"}
     more = {"run_command", "read_output", "fetch_url"}
     assert offered(conversation) == READING | {"apply_diff", "write_file"} | more
+    settings.ALLOW_COMMANDS = False
+    conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
+    assert offered(conversation) == READING | {"apply_diff"}
 
 
 def test_files_that_several_users_see_are_changed_by_none_of_their_agents(
@@ -44,12 +47,6 @@ def test_files_that_several_users_see_are_changed_by_none_of_their_agents(
     assert offered(own) >= {"write_file", "run_command"}
     alice.is_superuser = True
     assert offered(shared) >= {"write_file", "run_command"}
-
-
-def test_a_policy_for_a_tool_that_is_gone_does_no_harm(conversation: Conversation) -> None:
-    """It is passed over."""
-    conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
-    assert offered(conversation) == READING | {"apply_diff"}
 
 
 def test_servers_that_are_commands_need_the_operator_and_files_of_ones_own(

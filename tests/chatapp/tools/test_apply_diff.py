@@ -96,31 +96,22 @@ def test_new_lines_take_on_the_indentation_of_those_they_follow() -> None:
 
 
 def test_the_line_number_chooses_among_several_places() -> None:
-    """The nearest one is meant; without it, none is."""
+    """The nearest one is meant; later blocks count lines as the file had them."""
     text = "a\nx\nb\nx\nc\n"
     assert change(text, "x", "y", 4) == "a\nx\nb\ny\nc\n"
     assert change(text, "x", "y", 1) == "a\ny\nb\nx\nc\n"
     with pytest.raises(ToolError, match="matches 2 places: lines 2, 4"):
         change(text, "x", "y")
-
-
-def test_later_blocks_count_lines_as_the_file_had_them() -> None:
-    """A model reads the numbers once."""
     first, second = patch("a", "a\na2\na3", 1), patch("x", "y", 4)
-    text = "a\nx\nb\nx\nc\n"
     assert apply_blocks(text, read_blocks(f"{first}\n{second}")) == "a\na2\na3\nx\nb\ny\nc\n"
 
 
 def test_lines_are_inserted_before_a_line() -> None:
-    """A block without lines to find needs to say where."""
+    """A block without lines says where; a line that looks like a mark has a backslash."""
     assert change("a\nb\n", "", "new", 2) == "a\nnew\nb\n"
     assert change("", "", "first\n") == "first\n" or change("", "", "first") == "first"
     with pytest.raises(ToolError, match=":start_line: with a line from 1 to 3"):
         change("a\nb\n", "", "new")
-
-
-def test_a_line_that_looks_like_a_mark_is_written_with_a_backslash() -> None:
-    """A file with a conflict in it can be mended."""
     text = "<<<<<<< SEARCH\nmine\n=======\ntheirs\n>>>>>>> REPLACE\n"
     blocks = read_blocks(
         "<<<<<<< SEARCH\n\\<<<<<<< SEARCH\nmine\n\\=======\ntheirs\n\\>>>>>>> REPLACE\n"
@@ -184,15 +175,8 @@ def test_a_file_keeps_its_line_ends_and_its_mark(folder: Path, ends: str, mark: 
     assert (folder / "a.txt").read_bytes() == mark + f"one{ends}2{ends}three".encode()
 
 
-def test_lines_of_both_kinds_keep_their_own_ends(folder: Path) -> None:
-    """A file that somebody mixed stays as mixed as it is."""
-    (folder / "a.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
-    apply_diff.run(WritableWorkspace(folder), apply_diff.Arguments("a.txt", patch("two", "2")))
-    assert (folder / "a.txt").read_bytes() == b"one\r\n2\nthree\r\n"
-
-
 def test_all_blocks_are_applied_or_none(folder: Path) -> None:
-    """A file is never half changed."""
+    """A file is never half changed, and lines of both kinds keep their own ends."""
     (folder / "a.txt").write_text("one\ntwo\n")
     both = f"{patch('one', '1')}\n{patch('three', '3')}"
     with pytest.raises(ToolError, match="Block 2 of 2 does not match"):
@@ -201,6 +185,9 @@ def test_all_blocks_are_applied_or_none(folder: Path) -> None:
     same = apply_diff.Arguments("a.txt", patch("one", "one"))
     with pytest.raises(ToolError, match="nothing was changed"):
         apply_diff.run(WritableWorkspace(folder), same)
+    (folder / "a.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
+    apply_diff.run(WritableWorkspace(folder), apply_diff.Arguments("a.txt", patch("two", "2")))
+    assert (folder / "a.txt").read_bytes() == b"one\r\n2\nthree\r\n"
 
 
 @pytest.mark.parametrize("indent", ["", "  "])

@@ -146,7 +146,7 @@ async def test_each_redirect_is_checked_as_the_first_address_was(
 
 
 async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None:
-    """What is larger is cut, and what is no text refused."""
+    """What is larger is cut, what is no text refused, and no long number is an error."""
     guard = Guard(allow_private=True)
     base = f"http://127.0.0.1:{port}"
     assert '{"a": 1}' in (await fetch(folder, f"{base}/json", guard)).text
@@ -157,6 +157,8 @@ async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None
         assert (await fetch(folder, f"{base}/{path}", guard)).is_error
     missing = await fetch(folder, f"{base}/missing", guard)
     assert (missing.is_error, "HTTP 404" in missing.text) == (True, True)
+    page = await fetch(folder, f"http://127.0.0.1:{port}/number", Guard(allow_private=True))
+    assert page.text.endswith("\na \ufffd b")
 
 
 @pytest.mark.soak
@@ -171,9 +173,3 @@ def test_no_markup_without_an_end_takes_longer(piece: str) -> None:
     """What begins is read once, whatever it misses."""
     for before in ("", "<p>", "<script>", '<a b="'):
         assert_linear(text_of_html, Hostile(piece, before).text, "a page")
-
-
-async def test_a_number_of_thousands_of_digits_is_no_error(folder: Path, port: int) -> None:
-    """It stands for no character."""
-    page = await fetch(folder, f"http://127.0.0.1:{port}/number", Guard(allow_private=True))
-    assert page.text.endswith("\na \ufffd b")

@@ -45,7 +45,7 @@ def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:
 
 
 def test_a_long_file_is_cut_with_a_note(folder: Path) -> None:
-    """The next call goes on exactly there."""
+    """The next call goes on exactly there; so is a very long line."""
     text = "".join(f"{n}\n" for n in range(1, 2 * MAX_LINES + 2))
     first = run(folder, text).split("\n")
     assert len(first) == MAX_LINES + 1
@@ -53,6 +53,9 @@ def test_a_long_file_is_cut_with_a_note(folder: Path) -> None:
     second = run(folder, text, 2001).split("\n")
     assert second[0] == "  2001\t2001"
     assert run(folder, text, 4001) == "  4001\t4001"
+    text = run(folder, "x" * 1_000_000)
+    assert len(text) < MAX_LINE + 100
+    assert text.endswith("… [998,000 more characters in this line]")
 
 
 def test_wide_lines_are_cut_by_characters(folder: Path) -> None:
@@ -65,10 +68,3 @@ def test_wide_lines_are_cut_by_characters(folder: Path) -> None:
         seen += [int(line[:6]) for line in lines if not line.startswith("[")]
         start = int(lines[-1].rpartition("=")[2].rstrip(".]")) if lines[-1][0] == "[" else 0
     assert seen == list(range(1, 301))
-
-
-def test_a_very_long_line_is_cut(folder: Path) -> None:
-    """A minified script is one line."""
-    text = run(folder, "x" * 1_000_000)
-    assert len(text) < MAX_LINE + 100
-    assert text.endswith("… [998,000 more characters in this line]")

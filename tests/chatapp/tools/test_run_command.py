@@ -90,18 +90,8 @@ async def test_nothing_of_the_servers_environment_is_there(
     """No key, no path, no name."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     outcome = await run(toolbox, "env | cut -d= -f1 | sort")
-    names = [
-        "HOME",
-        "LANG",
-        "OLDPWD",
-        "PATH",
-        "PWD",
-        "PYTHONDONTWRITEBYTECODE",
-        "SHLVL",
-        "TERM",
-        "_",
-    ]
-    assert {*outcome.text.split("[")[0].split()} <= {*names}
+    names = "HOME LANG OLDPWD PATH PWD PYTHONDONTWRITEBYTECODE SHLVL TERM _"
+    assert {*outcome.text.split("[")[0].split()} <= {*names.split()}
 
 
 def running(words: str) -> list[int]:

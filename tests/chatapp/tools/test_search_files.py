@@ -149,17 +149,14 @@ def test_long_lines_are_cut(folder: Path) -> None:
     assert len(run(folder, "x")) < MAX_TEXT + 20_000
 
 
-def test_a_search_stops_when_its_time_is_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how far it came."""
+def test_a_search_stops_when_its_time_is_up_or_it_has_read_enough(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or when it has read enough; it says how far it came."""
     (folder / "a").write_text("x\n")
     monkeypatch.setattr(search_files, "MAX_SECONDS", -1.0)
     assert "[Stopped after 0 files were searched." in run(folder, "x")
-
-
-def test_a_search_stops_when_it_has_read_enough(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The disk is shared."""
+    monkeypatch.undo()
     for name in "abc":
         (folder / name).write_text("x" * 100)
     monkeypatch.setattr(search_files, "MAX_BYTES", 150)

@@ -33,14 +33,10 @@ def everything(root: Path) -> dict[str, bytes]:
 
 
 def test_files_are_made_with_their_folders_and_replaced(workspace: WritableWorkspace) -> None:
-    """The result says which."""
+    """The result says which; a script stays one that can be run, and keeps its line ends."""
     assert write(workspace, "new/folder/b.txt") == "Made the file; it has 1 lines."
     assert write(workspace, "a.txt", "1\n2\n") == "Replaced the file; it has 2 lines."
     assert everything(workspace.root) == {"a.txt": b"1\n2\n", "new/folder/b.txt": b"new\n"}
-
-
-def test_a_file_keeps_its_permissions_and_its_line_ends(workspace: WritableWorkspace) -> None:
-    """A script stays one that can be run."""
     script = workspace.root / "run.sh"
     script.write_bytes(b"a\r\nb\r\n")
     script.chmod(0o755)
@@ -72,11 +68,15 @@ def test_no_path_leads_out_or_to_what_is_no_file(workspace: WritableWorkspace, p
 
 
 def test_a_link_within_the_folder_is_followed(workspace: WritableWorkspace) -> None:
-    """What it leads to is changed, and it stays a link."""
+    """It stays a link; a hard link is replaced by a file of its own."""
     (workspace.root / "link").symlink_to("a.txt")
     write(workspace, "link")
     assert (workspace.root / "link").is_symlink()
     assert (workspace.root / "a.txt").read_text() == "new\n"
+    os.link(workspace.root.parent / "outside" / "key", workspace.root / "second")
+    write(workspace, "second")
+    assert (workspace.root.parent / "outside" / "key").read_text() == "secret"
+    assert (workspace.root / "second").read_text() == "new\n"
 
 
 def test_a_link_put_in_place_of_a_folder_after_the_check_leads_nowhere(
@@ -98,16 +98,6 @@ def test_a_link_put_in_place_of_a_folder_after_the_check_leads_nowhere(
     with pytest.raises(ToolError):
         workspace.write_bytes("sub/key", b"written")
     assert (root.parent / "outside" / "key").read_text() == "secret"
-
-
-def test_a_file_of_another_folder_under_a_second_name_is_not_changed(
-    workspace: WritableWorkspace,
-) -> None:
-    """A hard link is replaced by a file of its own."""
-    os.link(workspace.root.parent / "outside" / "key", workspace.root / "second")
-    write(workspace, "second")
-    assert (workspace.root.parent / "outside" / "key").read_text() == "secret"
-    assert (workspace.root / "second").read_text() == "new\n"
 
 
 def test_what_is_too_large_or_no_text_is_refused(workspace: WritableWorkspace) -> None:

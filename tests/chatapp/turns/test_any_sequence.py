@@ -25,11 +25,7 @@ MOMENTS = st.none() | st.integers(0, 400)
 PLACES = st.integers(0, 30)
 STEPS: dict[str, tuple[st.SearchStrategy[object], ...]] = {
     "say": (TEXTS, MOMENTS),
-    "say_after": (
-        st.sampled_from([*SCRIPTS]),
-        MOMENTS,
-        st.sampled_from(["", "retry", "continue"]),
-    ),
+    "say_after": (st.sampled_from([*SCRIPTS]), MOMENTS, st.sampled_from(["", "retry", "continue"])),
     "take_up": (st.sampled_from(["retry", "continue"]), MOMENTS),
     "regenerate": (PLACES, MOMENTS),
     "edit": (PLACES, TEXTS, MOMENTS),

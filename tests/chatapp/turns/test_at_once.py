@@ -170,9 +170,7 @@ async def test_what_waits_is_sent_where_the_condensation_before_it_is_refused(
     (await runner.finish()).end()
 
 
-async def test_what_is_stored_runs_though_who_sent_it_has_gone(
-    conversation: Conversation,
-) -> None:
+async def test_what_is_stored_runs_though_who_sent_it_has_gone(conversation: Conversation) -> None:
     """A program may hang up as soon as its message is on its way."""
     await registry.clear_up()
     sending = asyncio.ensure_future(say(conversation, "First"))
@@ -210,16 +208,12 @@ async def test_who_hears_the_end_may_send_the_next_message(
 async def test_a_room_is_closed_whichever_way_its_last_page_goes(
     conversation: Conversation,
 ) -> None:
-    """Also one that goes while it is sent something."""
+    """Also one that goes while it is sent something; nothing stays open for what was refused."""
     watching = await registry.watch(conversation.pk, None)
     await anext(watching)
     assert conversation.pk in registry.conversations
     await watching.aclose()
     assert conversation.pk not in registry.conversations
-
-
-async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
-    """A program has no page that would close it later."""
     command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
     with pytest.raises(errors.Refused):
         await actions.send_message(conversation, command)

@@ -11,12 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    ModelCall,
-    Profile,
-)
+from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow

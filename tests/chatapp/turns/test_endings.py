@@ -32,11 +32,6 @@ def failing(error: BaseException) -> Coroutine[None, None, None]:
     return work()
 
 
-async def test_work_that_is_done_needs_no_notice() -> None:
-    """The reply is there to be read."""
-    assert await ending_of(asyncio.sleep(0)) == Ending(Turn.Status.SUCCEEDED, "Done.")
-
-
 DONE, STOPPED, FAILED = Turn.Status.SUCCEEDED, Turn.Status.STOPPED, Turn.Status.FAILED
 
 
@@ -113,11 +108,10 @@ async def test_what_could_not_be_saved_says_why(error: Exception, advice: str) -
     assert ending.details == f"{type(error).__name__}: {error}"
 
 
-async def test_a_defect_of_our_own_says_so_and_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """And blames nobody else."""
+async def test_a_defect_of_our_own_says_so_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """And blames nobody else; work that is done needs no notice."""
     ending = await ending_of(failing(KeyError("row")))
     assert ending.reason.startswith("Palimpsest itself made an error.")
     assert ending.details == "KeyError: 'row'"
     assert "what ran could not be completed" in caplog.text
+    assert await ending_of(asyncio.sleep(0)) == Ending(DONE, "Done.")

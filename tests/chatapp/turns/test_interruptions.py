@@ -58,14 +58,6 @@ def wrote(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def asked_tools(turn: Turn, *names: str) -> list[condense.ToolUseBlock]:
-    """Store a reply that calls tools."""
-    calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
-    reply = condense.Message(role="assistant", content=tuple(calls))
-    message_store.append_message(turn.conversation_id, reply, tokens=5, turn=turn)
-    return calls
-
-
 def last(conversation: Conversation) -> Message:
     """Return the newest message."""
     row = conversation.messages.newest()
@@ -171,7 +163,10 @@ def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversatio
     """
     turn, now = elsewhere(ask(conversation)), timezone.now()
     ToolRun.objects.create(turn=turn, call_id="waiting", name="x", finished_at=now)
-    asked_tools(turn, "done", "begun", "waiting")
+    names = ("done", "begun", "waiting")
+    calls = tuple(condense.ToolUseBlock(name, "read_file", {}) for name in names)
+    reply = condense.Message(role="assistant", content=calls)
+    message_store.append_message(conversation.pk, reply, tokens=5, turn=turn)
     now = timezone.now()
     ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
     ToolRun.objects.create(turn=turn, call_id="begun", name="x")
@@ -220,18 +215,24 @@ def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversati
     assert not conversation.messages.exists()
 
 
-def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation) -> None:
-    """It gave a sign in the last seconds, or is this one."""
-    ask(conversation)
+def test_what_a_living_process_works_on_is_left_alone(
+    conversation: Conversation, django_assert_num_queries: object
+) -> None:
+    """It gave a sign lately, in one statement, which names what was ended elsewhere."""
+    turn = ask(conversation)
     assert crash_recovery.close_interrupted() == set()
-    elsewhere(Turn.objects.get(), heartbeat_at=timezone.now())
+    elsewhere(turn, heartbeat_at=timezone.now())
     assert crash_recovery.close_interrupted() == set()
     assert crash_recovery.close_interrupted(conversation) == set()
+    elsewhere(turn, owner=turns.this_process())
+    with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
+        assert crash_recovery.keep_alive([turn.pk]) == set()
+    assert crash_recovery.close_interrupted() == set()
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert crash_recovery.keep_alive([turn.pk]) == {turn.pk}
 
 
-def test_a_process_of_this_machine_that_ended_is_not_waited_for(
-    conversation: Conversation,
-) -> None:
+def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Conversation) -> None:
     """Its last sign of life may be a moment old; a living one with its number is another.
 
     A zombie, whose exit code nobody has asked for, writes nothing any more either.
@@ -250,18 +251,6 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(
     assert turns.has_ended(theirs)
     assert not turns.has_ended(mine)
     assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
-
-
-def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
-    conversation: Conversation, django_assert_num_queries: object
-) -> None:
-    """A turn that was ended elsewhere is named, so that its work is stopped."""
-    turn = elsewhere(ask(conversation), owner=turns.this_process())
-    with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
-        assert crash_recovery.keep_alive([turn.pk]) == set()
-    assert crash_recovery.close_interrupted() == set()
-    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert crash_recovery.keep_alive([turn.pk]) == {turn.pk}
 
 
 def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(

@@ -45,8 +45,7 @@ STRANGE = (
         ),
     ),
     condense.Message(
-        "user",
-        (condense.ToolResultBlock(f"call/{'7' * 60}", (condense.ImageBlock(PIXEL),), True),),
+        "user", (condense.ToolResultBlock(f"call/{'7' * 60}", (condense.ImageBlock(PIXEL),), True),)
     ),
     condense.Message("assistant", "So."),
 )

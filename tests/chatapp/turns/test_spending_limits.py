@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -48,14 +49,22 @@ def limit(conversation: Conversation, budget: str | None = None, month: str | No
 limit_later = sync_to_async(limit)
 
 
+def test_a_month_begins_at_midnight_of_its_first_day() -> None:
+    """By UTC, wherever anybody is."""
+    start = month_start()
+    assert (start.day, start.hour, start.minute, start.second, start.microsecond) == (1, 0, 0, 0, 0)
+    assert start.utcoffset() == timedelta(0)
+    assert timedelta(0) <= timezone.now() - start < timedelta(days=31)
+
+
 def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     conversation: Conversation, bob: User
 ) -> None:
-    """Deleted ones count, since they cost; other months and other people do not."""
+    """Deleted ones count, other months and people do not; without a limit nothing is limited."""
     other = conversations.start_conversation(owner=conversation.owner)
     for cost in ("0.1", "0.2", "0.0000000001", None):
         spend(conversation, cost)
-    spend(conversation, "5", created_at=month_start() - timezone.timedelta(seconds=1))
+    spend(conversation, "5", created_at=month_start() - timedelta(seconds=1))
     spend(other, "7")
     conversations.delete_conversation(conversation=other)
     spend(conversations.start_conversation(owner=bob), "100")
@@ -64,6 +73,10 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     assert here == Spending(Scope.CONVERSATION, Decimal(10), Decimal("5.3000000001"), 1)
     assert month == Spending(Scope.MONTH, Decimal(20), Decimal("7.3000000001"), 1)
     assert "The cost of 1 call is unknown" in say(here)
+    limit(conversation)
+    spend(conversation, "1000000")
+    check_spending(conversation.pk)
+    assert read_spending(conversation.pk) == []
 
 
 @pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])
@@ -73,13 +86,6 @@ def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     """To the cent."""
     one = Spending(Scope.MONTH, Decimal(10), Decimal(spent))
     assert (one.is_near, one.is_over) == (near, over)
-
-
-def test_without_a_limit_nothing_is_limited(conversation: Conversation) -> None:
-    """However much was spent."""
-    spend(conversation, "1000000")
-    check_spending(conversation.pk)
-    assert read_spending(conversation.pk) == []
 
 
 Start = Callable[[Conversation], object]

@@ -23,17 +23,15 @@ def test_a_failed_turn_is_tried_again_with_the_message_it_has(conversation: Conv
 
 
 def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) -> None:
-    """Say, in another tab where it was done already."""
+    """Say, in another tab where it was done already, or what went with a rewind."""
     with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
     end(ask(conversation), "Because.")
     with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
+    with pytest.raises(errors.Refused, match="nothing to continue"):
+        go_on(conversation)
     assert Turn.objects.count() == 1
-
-
-def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
-    """A turn that failed and went with a rewind is no part of the talk."""
     failed = end(ask(conversation, "Why?"), status=FAILED)
     rewind.rewind_conversation(conversation=conversation, first_hidden_seq=failed.question_seq)
     with pytest.raises(errors.Refused, match="nothing to try again"):
@@ -62,13 +60,6 @@ def test_a_turn_that_stopped_between_tools_goes_on_without_a_word(
     again = go_on(conversation)
     assert Message.objects.count() == 3
     assert again.question_seq == turn.question_seq
-
-
-def test_a_whole_answer_is_not_continued(conversation: Conversation) -> None:
-    """There is nothing missing."""
-    end(ask(conversation), "Because.")
-    with pytest.raises(errors.Refused, match="nothing to continue"):
-        go_on(conversation)
 
 
 def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:

@@ -18,7 +18,7 @@ PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 
 async def test_an_attempt_says_what_was_tried_and_why() -> None:
-    """All that a row needs, before anything is done."""
+    """All that a row needs; each call says which attempt makes it, and progress grows."""
     bench, messages = Bench("S"), talk(12)
     made = await bench.fit(messages, prompt="Be brief.")
     (attempt,) = bench.log.of("started")
@@ -29,10 +29,12 @@ async def test_an_attempt_says_what_was_tried_and_why() -> None:
     assert (attempt.prompt, attempt.prompt_key) == ("Be brief.", "custom")
     assert attempt.effective == situation(messages).effective
     assert len({attempt.id, made.message.id, made.message.tags.condense_id}) == 3
-
-
-async def test_progress_grows_with_the_summary() -> None:
-    """In tokens, by the rule of four characters each."""
+    bench = Bench([OSError("no")], "S")
+    for _ in range(2):
+        await bench.fit(talk(12))
+    attempts = [one.id for one in bench.log.of("started") if one.strategy == "fresh_start"]
+    assert [one.attempt_id for one in bench.summarizer.requests] == attempts
+    assert len(set(attempts)) == 2
     bench = Bench([condense.TextChunk("12345"), condense.TextChunk("678"), PAID])
     await bench.fit(talk(12))
     assert bench.log.of("progressed") == [2, 2]
@@ -156,16 +158,6 @@ class HangingSummarizer:
             await asyncio.Event().wait()
         finally:
             self.closed = True
-
-
-async def test_every_summary_call_says_which_attempt_makes_it() -> None:
-    """Whoever pays for it can put it on that attempt's record."""
-    bench = Bench([OSError("no")], "S")
-    for _ in range(2):
-        await bench.fit(talk(12))
-    attempts = [one.id for one in bench.log.of("started") if one.strategy == "fresh_start"]
-    assert [one.attempt_id for one in bench.summarizer.requests] == attempts
-    assert len(set(attempts)) == 2
 
 
 class BrokenLog(RecordingLog):

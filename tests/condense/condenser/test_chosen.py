@@ -49,7 +49,7 @@ async def test_a_summary_stands_where_the_last_chosen_message_stood() -> None:
 
 
 async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
-    """It need not take a tenth, and no other rung follows."""
+    """It need not take a tenth, no other rung follows, and what stood before it is not sent."""
     made = await choose(chat(6), "m1", "m2")
     assert made.message.is_summary
     assert (await choose(chat(40), "m3", "m4")).tokens_after.value > 0
@@ -57,29 +57,26 @@ async def test_a_chosen_part_is_condensed_as_it_is_or_not_at_all() -> None:
     with pytest.raises(condense.SummaryFailed):
         await choose(chat(8), "m3", "m4", bench=bench)
     assert [following for _error, following in bench.failures] == [None]
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [("m3",), ("m4",), ("m3", "m5"), ("m9",), (), ("m6",), ("m3", "m4", "m5", "m6")],
-)
-async def test_what_cannot_be_hidden_together_is_refused_before_any_call(
-    ids: tuple[str, ...],
-) -> None:
-    """A call without its result, a gap, what is hidden already, what nobody has read."""
-    talk = [user("Look."), *chat(2)[1:], call(), result(), *chat(2)[1:], user("And now?")]
-    bench = Bench("What was done.")
-    with pytest.raises(condense.NothingToCondense):
-        await choose(talk, *ids, bench=bench)
-    assert bench.calls == 0
-
-
-async def test_a_part_from_the_midst_is_not_asked_for_with_the_cached_request() -> None:
-    """Its thinking is bound to what stood before, and that is not sent."""
     summarizer = ScriptedSummarizer("A.", "B.", caches_prompts=True)
     await choose(chat(8), "m3", "m4", bench=Bench(summarizer=summarizer))
     await choose(chat(8), "m1", "m2", bench=Bench(summarizer=summarizer))
     assert [one.aligned for one in summarizer.requests] == [False, True]
+
+
+PARTS = [("m3",), ("m4",), ("m3", "m5"), ("m9",), (), ("m6",), ("m3", "m4", "m5", "m6")]
+OUTPUTS = [(("m3",), "t9"), (("m1",), "t1"), (("m9",), "t1")]
+
+
+@pytest.mark.parametrize(("ids", "tool"), [*[(ids, "") for ids in PARTS], *OUTPUTS])
+async def test_what_cannot_be_hidden_is_refused_before_any_call(
+    ids: tuple[str, ...], tool: str
+) -> None:
+    """A call without its result, a gap, what is hidden already or unread, an output elsewhere."""
+    talk = [user("Look."), *chat(2)[1:], call(), result(), *chat(2)[1:], user("And now?")]
+    bench = Bench("What was done.")
+    with pytest.raises(condense.NothingToCondense):
+        await choose(LOOKED if tool else talk, *ids, tool=tool, bench=bench)
+    assert bench.calls == 0
 
 
 LONG = "line of the file " * 400
@@ -125,15 +122,6 @@ async def test_a_person_changes_what_stands_for_an_output_before_it_applies() ->
     assert shown_of(made).endswith("\nOwn words, not many.")
     assert (made.summary, made.notes[-1]) == ("Own words, not many.", EDITED)
     assert made.tokens_after.value == proposal.reduction.tokens_after.value + 2
-
-
-@pytest.mark.parametrize(("id_", "tool"), [("m3", "t9"), ("m1", "t1"), ("m9", "t1")])
-async def test_an_output_that_is_not_there_is_refused_before_any_call(id_: str, tool: str) -> None:
-    """Hidden, or of another message."""
-    bench = Bench("A summary.")
-    with pytest.raises(condense.NothingToCondense):
-        await choose(LOOKED, id_, tool=tool, bench=bench)
-    assert bench.calls == 0
 
 
 @pytest.mark.parametrize("before", [0, 2])

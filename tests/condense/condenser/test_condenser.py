@@ -10,13 +10,7 @@ import condense
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import (
-    SUMMARY,
-    chat,
-    numbered,
-    start_afresh,
-    user,
-)
+from tests.condense.dialogues import SUMMARY, chat, numbered, start_afresh, user
 
 AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
 PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
@@ -69,11 +63,7 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
     ("replies", "count", "rest", "made_by", "failures"), RUNS.values(), ids=RUNS
 )
 async def test_which_strategy_is_tried_when(
-    replies: list[object],
-    count: int,
-    rest: dict[str, object],
-    made_by: str,
-    failures: list[object],
+    replies: list[object], count: int, rest: dict[str, object], made_by: str, failures: list[object]
 ) -> None:
     """And each try is on record; where nothing is due, nothing is."""
     options = {"strategies": rest["strategies"]} if "strategies" in rest else {}
@@ -146,6 +136,11 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
         "Send the newest message in smaller parts, or choose a model with more room."
     )
     assert "Not enough messages to condense context" in caught.value.details
+    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
+        await Bench().fit([], system="word " * 30_000)
+    # What was refused is not sent again.
+    with pytest.raises(condense.CannotFit):
+        await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
@@ -157,19 +152,6 @@ async def test_without_fallbacks_a_failed_summary_call_is_reported_as_what_it_wa
     with pytest.raises(condense.SummaryFailed, match="API call failed: no route") as caught:
         await bench.fit(talk(13), trigger=trigger)
     assert (caught.value.cost, caught.value.calls) == (Decimal("0.25"), 1)
-
-
-async def test_an_empty_history_that_is_too_large_is_refused() -> None:
-    """System prompt and tools alone may not fit."""
-    with pytest.raises(condense.CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):
-        await Bench().fit([], system="word " * 30_000)
-
-
-async def test_what_failed_is_sent_only_where_it_may_fit() -> None:
-    """A tenth of the window is kept for wrong estimates, and what was refused is not sent again."""
-    assert await Bench().fit([user("word " * 23_500)]) is None
-    with pytest.raises(condense.CannotFit):
-        await Bench().fit([user("word " * 100)], trigger=FORCED)
 
 
 async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:

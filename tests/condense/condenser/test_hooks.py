@@ -116,28 +116,20 @@ async def test_the_plan_can_be_changed() -> None:
 
 
 async def test_blocks_are_added_after_the_summary_and_counted() -> None:
-    """The model reads them with it."""
+    """The model reads them with it; notes stay on record, and what is left out is told."""
     plain = await Bench("S").fit(talk(12))
     made = await Bench("S", hooks=Hooks(after=(answering([EXTRA]),))).fit(talk(12))
     assert texts(made.message)[-1] == EXTRA.text
     assert made.tokens_after.value == plain.tokens_after.value + 4
     assert made.message.tokens == (plain.message.tokens or 0) + 4
-
-
-async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
-    """Whoever reads the record need not know a hook; its notes speak of blocks nobody gets."""
+    fold = answering(Addition(folded=Folded(7), notes=("Seven characters.",)))
+    made = await Bench("S", hooks=Hooks(after=(fold, answering([EXTRA])))).fit(talk(12))
+    assert (made.folded, made.notes) == (Folded(7), ("Seven characters.",))
     flood = answering(Addition(blocks=(FLOOD,), notes=("I added a lot.",), what="the facts"))
     made = await Bench("S", hooks=Hooks(after=(flood,))).fit(talk(12))
     assert made.notes == ("For lack of room this was left out: the facts.",)
     facts = await attach_ledger(situation(talk(12)), await Bench("S").fit(talk(12)))
     assert facts.what == "the facts of the hidden messages, copied by rule"
-
-
-async def test_what_a_hook_folds_and_notes_stays_on_record() -> None:
-    """Whatever others add after it."""
-    fold = answering(Addition(folded=Folded(7), notes=("Seven characters.",)))
-    made = await Bench("S", hooks=Hooks(after=(fold, answering([EXTRA])))).fit(talk(12))
-    assert (made.folded, made.notes) == (Folded(7), ("Seven characters.",))
 
 
 async def test_listeners_hear_each_event_with_its_data_once_it_is_on_record() -> None:

@@ -90,7 +90,7 @@ async def test_a_pinned_result_is_not_cleared() -> None:
 
 
 async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_known() -> None:
-    """What an earlier summary carries goes, and what it hides comes."""
+    """What an earlier summary carries goes, what it hides comes; nothing is carried twice."""
     history = numbered([pin(user(RULE)), user("Mind the gap."), *talk(11)])
     made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
     history = condense.hide_behind(history, made.hidden, made.message)
@@ -100,10 +100,6 @@ async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_know
     made = await fit_stored(bench, history, whole=True)
     carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
     assert carried == ["## Pinned Message, Verbatim (user, m2)\nMind the gap."]
-
-
-async def test_what_another_summary_carries_is_not_carried_twice() -> None:
-    """Where a later condensation leaves that summary alone."""
     history = numbered([pin(user(RULE)), *talk(11)])
     made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
     history = (*condense.hide_behind(history, made.hidden, made.message), *numbered(talk(24))[13:])

@@ -36,7 +36,7 @@ async def made_by(
 
 
 async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -> None:
-    """Whoever knows them says so in the situation."""
+    """Whoever knows them says so in the situation; a hook may choose another."""
     bench = Bench(*["S"] * 5, choose_prompt=by_kind)
     german = [user("Das ist nicht der Weg, bitte lies die Liste und die Namen."), *talk(4)[1:]]
     work = [user("Go."), call(), result(), *talk(4)[1:]]
@@ -46,10 +46,6 @@ async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -
     assert all(one.startswith(condense.condense_instruction()) for one in prompts[1:])
     assert [one.prompt_key for one in bench.log.of("started")] == ["support"] + ["condense"] * 3
     assert (await made_by(bench, talk(4), prompt="Mine.")).prompt == "Mine."
-
-
-async def test_a_hook_may_choose_too() -> None:
-    """In place of what was chosen before it."""
 
     async def other(plan: condense.Plan) -> condense.Plan:
         return replace(plan, prompt_key="support")
@@ -70,16 +66,12 @@ async def test_a_choice_that_fails_is_noted_and_the_default_is_used() -> None:
         assert any(said in note for note in made.notes)
 
 
-async def test_with_the_ledger_beside_it_a_summary_is_not_asked_for_what_that_holds() -> None:
-    """The condenser knows its hooks."""
-    made = await made_by(Bench("S", hooks=condense.Hooks(after=(condense.attach_ledger,))), talk(8))
-    assert made.prompt.startswith(condense.condense_instruction(key=condense.BESIDE_LEDGER))
-
-
-async def test_the_length_asked_for_is_a_share_of_what_is_there() -> None:
-    """A twenty-fifth, in words; but not more than half of what an answer may take."""
+async def test_a_summary_is_asked_for_its_share_of_what_is_there() -> None:
+    """A twenty-fifth, at most half of an answer; nothing that a ledger beside it holds."""
     made = await made_by(Bench("S", choose_prompt=lambda _: "condense"), talk(10))
     assert "about 150 words" in made.prompt
     bench = Bench("S")
     long = [replace(message, tokens=20_000) for message in talk(10)]
     assert "about 150 words" in (await made_by(bench, long, window=400_000)).prompt
+    made = await made_by(Bench("S", hooks=condense.Hooks(after=(condense.attach_ledger,))), talk(8))
+    assert made.prompt.startswith(condense.condense_instruction(key=condense.BESIDE_LEDGER))

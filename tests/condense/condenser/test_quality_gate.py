@@ -21,12 +21,7 @@ from condense import (
     attach_ledger,
     ladder_from,
 )
-from condense.condenser.hooks import (
-    has_sections,
-    is_no_refusal,
-    keeps_facts,
-    repeats_nothing,
-)
+from condense.condenser.hooks import has_sections, is_no_refusal, keeps_facts, repeats_nothing
 from tests.condense.bench import Bench
 from tests.condense.dialogues import call, chat, result, user
 
@@ -105,18 +100,14 @@ async def test_what_is_missing_is_named_in_one_more_call() -> None:
     ]  # fmt: skip
 
 
-async def test_a_repair_that_costs_more_than_it_is_worth_is_not_made() -> None:
-    """The first try used more than the next two requests would spare."""
+async def test_a_repair_that_is_not_worth_it_is_not_made() -> None:
+    """The first try used more than the next requests would spare, or there is no more to say."""
     used = UsageChunk(Usage(input=30_000, output=9_000), Decimal("0.5"))
     bench = gated([TextChunk("<summary>A shop.</summary>"), used])
     made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
     assert (made.strategy, bench.calls) == ("ledger", 1)
     [(error, _)] = bench.log.of("failed")
     assert (error.calls, error.cost) == (1, Decimal("0.5"))
-
-
-async def test_a_short_conversation_may_have_a_short_summary() -> None:
-    """There is no more to say than a sentence."""
     bench = gated("<summary>They said hello.</summary>")
     made = await bench.fit(chat(6, words=40), trigger=Trigger.MANUAL)
     assert made is not None
@@ -124,7 +115,7 @@ async def test_a_short_conversation_may_have_a_short_summary() -> None:
 
 
 async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
-    """Also one that names no issue."""
+    """Also one that names no issue; what asks no model is never rejected."""
 
     async def wants_a_date(situation: Situation, reduction: Reduction) -> Verdict:
         return Verdict(rejects="2026" not in reduction.summary)
@@ -134,10 +125,6 @@ async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
     made = await bench.fit(chat(6), trigger=Trigger.MANUAL)
     assert made.summary == "On 2026-12-01."
     assert "wants_a_date rejects it" in bench.summarizer.requests[1].messages[-1].text
-
-
-async def test_what_asks_no_model_is_never_rejected() -> None:
-    """Below the ledger there is nothing better."""
 
     async def rejects_all(situation: Situation, reduction: Reduction) -> Verdict:
         return Verdict(issues=("No.",), rejects=True)

@@ -104,15 +104,11 @@ async def test_a_draft_is_not_lost() -> None:
 
 
 async def test_what_is_discarded_is_on_record_and_nothing_else_is_tried() -> None:
-    """Neither another rung, nor is it a failure."""
+    """Neither another rung, nor is it a failure; a ledger can be refused so, and not be changed."""
     bench = Bench("S", reviewer=ScriptedReviewer(condense.Discarded("no")))
     with pytest.raises(condense.Discarded):
         await bench.fit(talk(12))
     assert bench.log.names == ["started", "cancelled"]
-
-
-async def test_what_was_copied_by_rule_can_be_refused_and_not_be_changed() -> None:
-    """A ledger that somebody wrote would be none."""
     reviewer = ScriptedReviewer()
     await by_hand(Bench(reviewer=reviewer, strategies=("ledger",)))
     assert [one.can_be_edited for one in reviewer.proposals] == [False]

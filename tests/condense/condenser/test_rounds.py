@@ -10,30 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from condense import (
-    Budget,
-    CannotFit,
-    Chunk,
-    CondenseError,
-    Condenser,
-    Hooks,
-    Message,
-    Reduction,
-    Situation,
-    SummaryRequest,
-    Tags,
-    TextBlock,
-    TextChunk,
-    TokenCount,
-    Trigger,
-    attach_ledger,
-    built_in_strategies,
-    count_messages,
-    effective_history,
-    hide_behind,
-    parse_ledger,
-    shape_request,
-)
+import condense
 from condense.facts.texts import plain_text
 from condense.history.effective_history import InForce
 from condense.testing import WordCounter
@@ -41,7 +18,7 @@ from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user
 
 # Without the one that this model's provider has not, so that it is not chosen for nothing.
-RUNGS = [one.name for one in built_in_strategies() if one.name != "provider"]
+RUNGS = [one.name for one in condense.built_in_strategies() if one.name != "provider"]
 SEEDS = [range(20), pytest.param(range(20, 1_000), marks=pytest.mark.soak)]
 
 
@@ -54,8 +31,8 @@ class NumberingModel:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
-        yield TextChunk(f"<summary>summary-{next(self._numbers)}: they went on.</summary>")
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
+        yield condense.TextChunk(f"<summary>summary-{next(self._numbers)}: they went on.</summary>")
 
 
 @dataclass
@@ -64,25 +41,25 @@ class Talk:
 
     chance: random.Random
     model: NumberingModel = field(default_factory=NumberingModel)
-    history: tuple[Message, ...] = ()
+    history: tuple[condense.Message, ...] = ()
     inputs: dict[str, frozenset[str]] = field(default_factory=dict)
     pinned: list[str] = field(default_factory=list)
     requests: int = 0
     could_be_sent: bool = True
 
     @property
-    def effective(self) -> tuple[Message, ...]:
+    def effective(self) -> tuple[condense.Message, ...]:
         """What the model sees."""
-        return effective_history(self.history)
+        return condense.effective_history(self.history)
 
-    def append(self, message: Message) -> None:
+    def append(self, message: condense.Message) -> None:
         """Store a message, one of many with a pin."""
         seq = max((one.seq for one in self.history), default=0) + 1
         stored = replace(message, id=f"m{seq}", seq=seq, tokens=None)
         if not message.tool_results and self.chance.random() < 0.1:
             self.pinned.append(f"pinned-{seq} must stay")
-            blocks = (*stored.blocks, TextBlock(self.pinned[-1]))
-            stored = replace(stored, content=blocks, tags=Tags(pinned=True))
+            blocks = (*stored.blocks, condense.TextBlock(self.pinned[-1]))
+            stored = replace(stored, content=blocks, tags=condense.Tags(pinned=True))
         self.history += (stored,)
 
     def go_on(self) -> None:
@@ -96,37 +73,40 @@ class Talk:
                 self.append(call(name, f"src/{name}.py"))
                 self.append(result(name, f"output of {name} " * self.chance.choice((2, 60))))
             if self.chance.random() < 0.7:
-                self.append(Message("assistant", "said " * self.chance.choice((2, 50))))
+                self.append(condense.Message("assistant", "said " * self.chance.choice((2, 50))))
 
-    async def condense(self, rung: str) -> Reduction | None:
+    async def try_rung(self, rung: str) -> condense.Reduction | None:
         """Condense by a rung, as it is asked for by chance; None where that is not possible."""
-        size = count_messages(self.effective, WordCounter())
-        condenser = Condenser(
-            self.model, WordCounter(), (rung,), hooks=Hooks(after=(attach_ledger,))
+        size = condense.count_messages(self.effective, WordCounter())
+        condenser = condense.Condenser(
+            self.model,
+            WordCounter(),
+            (rung,),
+            hooks=condense.Hooks(after=(condense.attach_ledger,)),
         )
-        situation = Situation(
+        situation = condense.Situation(
             effective=self.effective,
             history=self.history if self.chance.random() < 0.5 else (),
-            tokens=TokenCount(size),
-            budget=Budget(window=100_000, max_output=100),
-            trigger=self.chance.choice((Trigger.MANUAL, Trigger.FORCED)),
+            tokens=condense.TokenCount(size),
+            budget=condense.Budget(window=100_000, max_output=100),
+            trigger=self.chance.choice((condense.Trigger.MANUAL, condense.Trigger.FORCED)),
         )
         self.could_be_sent = situation.fits
         try:
             made = await condenser.fit(situation)
-        except (CannotFit, CondenseError):
+        except (condense.CannotFit, condense.CondenseError):
             return None
         if made:
             self.apply(made)
         return made
 
-    def apply(self, made: Reduction) -> None:
+    def apply(self, made: condense.Reduction) -> None:
         """Store a reduction, and remember what its record contained."""
         tags = made.message.tags
         name = tags.condense_id or tags.truncation_id
         if name:
             self.inputs[name] = frozenset(made.hidden)
-        self.history = hide_behind(self.history, made.hidden, made.message)
+        self.history = condense.hide_behind(self.history, made.hidden, made.message)
 
 
 def assert_nothing_fell_between(talk: Talk) -> None:
@@ -148,10 +128,10 @@ def assert_request_is_read(talk: Talk) -> None:
     assert f"request-{talk.requests} " in plain_text(talk.effective)
 
 
-def files_known(messages: Sequence[Message]) -> set[str]:
+def files_known(messages: Sequence[condense.Message]) -> set[str]:
     """Return the files that the ledgers in some messages name."""
     texts = [block.text for one in messages for block in one.blocks if hasattr(block, "text")]
-    ledgers = filter(None, map(parse_ledger, texts))
+    ledgers = filter(None, map(condense.parse_ledger, texts))
     return {file.path for ledger in ledgers for file in ledger.files}
 
 
@@ -161,13 +141,13 @@ async def live(seed: int) -> int:
     for _ in range(talk.chance.randint(2, 5)):
         talk.go_on()
         known = files_known(talk.effective)
-        made = await talk.condense(talk.chance.choice(RUNGS))
+        made = await talk.try_rung(talk.chance.choice(RUNGS))
         count += made is not None
         assert_nothing_fell_between(talk)
         assert_request_is_read(talk)
         if talk.could_be_sent:
             assert known <= files_known(talk.effective)
-        shaped = shape_request((*talk.effective, user("Go on.")))
+        shaped = condense.shape_request((*talk.effective, user("Go on.")))
         request = [one.to_api() for one in shaped]
         assert_valid_request(request)
         assert all(text in str(request) for text in talk.pinned)

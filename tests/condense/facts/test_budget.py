@@ -89,13 +89,9 @@ def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
 
 
 def test_a_ledger_may_take_a_larger_share_of_a_small_window() -> None:
-    """4 % of a large one; a tenth of a small one, or 1,000 tokens; and some of an unknown one."""
+    """4 % of a large one; a tenth of a small one, or 1,000 tokens; of a chat, a seventh at most."""
     sizes = {window: budget_in(window) for window in (0, 4_000, 8_000, 16_000, 32_000, 200_000)}
     assert sizes == {0: 8_000, 4_000: 400, 8_000: 800, 16_000: 1_000, 32_000: 1_280, 200_000: 8_000}
-
-
-def test_a_ledger_of_a_chat_takes_no_more_than_a_seventh() -> None:
-    """Long messages are cut to one length, and short ones stay whole."""
     session = Session()
     for number in range(25):
         session.says(f"Part {number} is short.").says("So here we are. " * 40).replies(
@@ -150,9 +146,7 @@ async def lived_through(rounds: Sequence[tuple[str, Sequence[Message]]]) -> tupl
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROUNDS, min_size=1, max_size=3))
-async def test_no_chain_of_reductions_loses_a_fact(
-    rounds: list[tuple[str, list[Message]]],
-) -> None:
+async def test_no_chain_of_reductions_loses_a_fact(rounds: list[tuple[str, list[Message]]]) -> None:
     """Requests word for word and newest first, all files, and the to-do list as it was left."""
     known, seen = await lived_through(rounds)
     assert known.requests == seen.requests

@@ -55,28 +55,19 @@ def test_a_short_answer_keeps_its_question(answer: str, to: str) -> None:
         ("Grep", {"pattern": "x", "path": "src/a.py"}, FileUse("src/a.py")),
         ("shell", {"x": "*** Begin Patch\n*** Update File: a.py\n"}, FileUse("a.py")),
         ("delete_file", {"path": "a.py"}, FileUse("a.py", True)),
+        ("Grep", {"pattern": "x", "path": "src"}, None),
+        ("list_files", {"path": "src", "recursive": True}, None),
+        ("WebFetch", {"url": "https://example.org/a.py", "prompt": "read"}, None),
+        ("Bash", {"command": "cat a.py"}, None),
+        ("Read", {"file_path": "https://x.example/a.py"}, None),
     ],
 )
 def test_files_are_told_by_the_shape_of_a_call(
-    tool: str, arguments: dict[str, object], use: FileUse
+    tool: str, arguments: dict[str, object], use: FileUse | None
 ) -> None:
-    """Whatever the tool is called."""
-    assert told(Session().calls(tool, **arguments)).files == (use,)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("Grep", {"pattern": "x", "path": "src"}),
-        ("list_files", {"path": "src", "recursive": True}),
-        ("WebFetch", {"url": "https://example.org/a.py", "prompt": "read"}),
-        ("Bash", {"command": "cat a.py"}),
-        ("Read", {"file_path": "https://x.example/a.py"}),
-    ],
-)
-def test_folders_and_addresses_are_no_files(tool: str, arguments: dict[str, object]) -> None:
-    """Nor are files that only a command names."""
-    assert told(Session().calls(tool, **arguments)).files == ()  # type: ignore[arg-type]
+    """Whatever the tool is called; folders, addresses and what a command names are none."""
+    files = told(Session().calls(tool, **arguments)).files  # type: ignore[arg-type]
+    assert files == ((use,) if use else ())
 
 
 def test_a_failed_try_changes_nothing_of_a_file() -> None:
@@ -198,7 +189,7 @@ def test_the_last_reply_that_ended_a_turn_is_there_shortened() -> None:
 
 
 def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
-    """Word for word, and what was cut once is not cut again."""
+    """Word for word and in the order of the talk; what was cut once is not cut again."""
     text = "Keep\nall\n- of this " + "x" * 16_000
     session = Session().calls("wait", "so " * 20_000).says(text)
     hidden: list[Message] = session.edits("/p/a.py").runs("make test").messages
@@ -212,6 +203,11 @@ def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
     assert 3_000 < len(facts.requests[0].text) < 4_000
     assert facts.files == (FileUse("/p/a.py", edited=True),)
     assert facts.runs == (Run("make test", 5),)
+    made = marker(*ledger(Session().says("second").runs("make b").messages))
+    hidden = [*Session().says("first").runs("make a").messages, made, *Session().says("3").messages]
+    facts = gather(hidden)
+    assert [request.text for request in facts.requests] == ["3", "second", "first"]
+    assert [run.head for run in facts.runs] == ["make b", "make a"]
 
 
 def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
@@ -230,15 +226,6 @@ def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
     assert (facts.todos, facts.done, facts.runs) == (older.todos, 2, newer.runs)
 
 
-def test_what_stands_before_a_ledger_is_older() -> None:
-    """Requests and commands come in the order of the talk."""
-    made = marker(*ledger(Session().says("second").runs("make b").messages))
-    hidden = [*Session().says("first").runs("make a").messages, made, *Session().says("3").messages]
-    facts = gather(hidden)
-    assert [request.text for request in facts.requests] == ["3", "second", "first"]
-    assert [run.head for run in facts.runs] == ["make b", "make a"]
-
-
 def test_names_that_recur_are_told_unless_they_stand_there_already() -> None:
     """Identifiers, hashes and tickets, not words, parts of paths or what an escape runs into."""
     session = Session().says("Look at read_rows.")
@@ -252,7 +239,7 @@ def test_names_that_recur_are_told_unless_they_stand_there_already() -> None:
 
 
 def test_names_used_often_and_lately_come_first() -> None:
-    """What a call says weighs more than what it printed; what a ledger carried fades as well."""
+    """What a call says weighs more than what it printed; a longer session has more of them."""
     session = Session()
     for number in range(40):
         session.runs("x y", f"old_name_{number} old_name_{number}")
@@ -262,10 +249,6 @@ def test_names_used_often_and_lately_come_first() -> None:
     assert names[:3] == ("new_name", "far_name", "old_name_39")
     assert names[-1] == "old_name_0"
     assert "files_with_matches" not in names
-
-
-def test_the_longer_the_session_the_more_names() -> None:
-    """Up to a part of the ledger's usual size."""
     said = " ".join(f"some_name_{number}" for number in range(500))
     talks = [Session().reads("/a", "x" * size).replies(said) for size in (40_000, 90_000, 400_000)]
     sizes = [len(" ".join(gather(talk.messages).names)) for talk in talks]

@@ -61,11 +61,14 @@ TEXT = """## Ledger
 
 
 def test_a_ledger_is_lists_by_kind() -> None:
-    """Rules come first; what is empty is left out."""
+    """Rules first, nothing empty, and a folder that most files share is told once."""
     assert render(EXAMPLE) == TEXT
     assert parse_ledger(TEXT) == EXAMPLE
     assert render(Ledger()) == ""
     assert parse_ledger(render(Ledger(done=2))) == Ledger(done=2)
+    paths = ["/home/me/project/a/x.py", "/home/me/project/b/y.py", "/etc/hosts"]
+    assert common_root(paths) == "/home/me/project/"
+    assert common_root(["/a/b.py", "/c/d.py", "e/f.py"]) == ""
 
 
 # Letters of several scripts, and what ledgers are written with.
@@ -117,14 +120,10 @@ def test_any_ledger_is_read_back_as_it_was(facts: Ledger, files: list[FileUse]) 
 
 
 def test_only_a_whole_ledger_at_the_beginning_counts() -> None:
-    """One that was cut off, or is quoted, is none."""
+    """Cut off or quoted, it is none; a summary or a marker carries one after its words."""
     for text in (f"He said: {TEXT}", TEXT.removesuffix("(end of ledger)"), "## Ledger\nx", ""):
         assert parse_ledger(text) is None
     assert parse_ledger(f"{TEXT}\n\n## Newest Request, Verbatim\n### x") == EXAMPLE
-
-
-def test_only_a_summary_or_a_marker_carries_one_after_its_own_words() -> None:
-    """A user, a file or another program's summary that quotes one claims nothing."""
     block = TextBlock(render(EXAMPLE))
     for made in (summary(TextBlock("S"), block), marker(block)):
         assert {one.text for one in gather([made]).requests} == {
@@ -141,13 +140,6 @@ def test_an_arrow_in_a_command_is_not_taken_for_the_one_after_it(command: str) -
     facts = parse_ledger(block.text)
     assert facts is not None
     assert facts.failures[0].message == "error: it does not work"
-
-
-def test_the_folder_that_most_files_share_is_told_once() -> None:
-    """Where that saves something."""
-    paths = ["/home/me/project/a/x.py", "/home/me/project/b/y.py", "/etc/hosts"]
-    assert common_root(paths) == "/home/me/project/"
-    assert common_root(["/a/b.py", "/c/d.py", "e/f.py"]) == ""
 
 
 def test_ledgers_of_earlier_versions_are_read() -> None:

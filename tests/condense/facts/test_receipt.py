@@ -91,15 +91,11 @@ def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
 
 
-def test_files_are_told_apart_by_their_folders() -> None:
-    """One of another folder is another."""
+def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -> None:
+    """As edited it is kept, only read it is named; of another folder, it is another."""
     made = Session().edits("/app/web/index.js").edits("/app/api/index.js").edits("top.js")
     found = states(receipt(made.messages, "See web/index.js, top.js."))
     assert found == {"/app/web/index.js": "kept", "/app/api/index.js": "named", "top.js": "named"}
-
-
-def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -> None:
-    """As edited; one that was only read is named."""
     made = Session().edits("/app/src/a.py").edits("/app/lib/b.py").edits("/app/c.py")
     block = TextBlock(
         render(Ledger(files=(FileUse("/app/src/a.py", True), FileUse("/app/lib/b.py"))))
@@ -145,12 +141,22 @@ def test_a_name_is_no_part_of_a_longer_one() -> None:
 
 
 def test_the_kind_with_the_worst_score_comes_first() -> None:
-    """A name counts like what was kept: it still stands there."""
+    """A name counts as kept; a fact that was put back is, and nothing else changes."""
     found = receipt(session().messages, "Never touch the public API! See parser.py.")
     scores = [tally.score for tally in found.tallies.values()]
     assert scores == sorted(scores)
     assert found.tallies["constraints"].score == found.tallies["edited_files"].score == 1
     assert found.tallies["commands"].score == 0
+    found = receipt(session().messages, "parser.py")
+    index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
+    after = found.with_kept(index)
+    assert after.findings[index].state == "kept"
+    assert after.findings[index].text == found.findings[index].text
+    assert after.total.kept == found.total.kept + 1
+    assert after.total.total == found.total.total
+    sources = {one.source for one in found.with_sources({"m1": "x"}).findings}
+    assert "x" in sources
+    assert "m1" not in sources
 
 
 def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
@@ -171,20 +177,6 @@ def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
     hidden = session().messages
     kept = summary(TextBlock("S"), *ledger(hidden))
     assert receipt(hidden, [kept]).total.score == 1
-
-
-def test_a_fact_that_was_put_back_is_kept() -> None:
-    """And nothing else changes; copies have the messages of copies."""
-    found = receipt(session().messages, "parser.py")
-    index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
-    after = found.with_kept(index)
-    assert after.findings[index].state == "kept"
-    assert after.findings[index].text == found.findings[index].text
-    assert after.total.kept == found.total.kept + 1
-    assert after.total.total == found.total.total
-    sources = {one.source for one in found.with_sources({"m1": "x"}).findings}
-    assert "x" in sources
-    assert "m1" not in sources
 
 
 def test_only_the_newest_facts_of_a_kind_are_looked_up() -> None:

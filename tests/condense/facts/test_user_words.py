@@ -166,17 +166,13 @@ def test_a_mark_says_what_of_a_result_the_user_said() -> None:
 
 
 def test_a_mark_is_kept_in_a_messages_json() -> None:
-    """A text without one is the user's own; of a marked one only what the mark says."""
+    """A text without one is the user's own; a report in their name is no request."""
     message = Message("user", (TextBlock("a report", {"user_words": ""}), TextBlock("Go on.")))
     assert Message.from_api(message.to_api()).blocks == message.blocks
     assert message.words == "Go on."
     part = Message("user", (TextBlock("<note>x</note>Go on.", {"user_words": "Go on."}),))
     assert part.words == "Go on."
     assert Message("user", "Go on.").words == "Go on."
-
-
-def test_a_request_is_what_the_user_said() -> None:
-    """Not the report that came in their name after it."""
     report = Message("user", (TextBlock("a report", {"user_words": ""}),))
     made: Situation = situation([Message("user", "Do it."), Message("assistant", "Yes."), report])
     message, request = newest_request(made.effective)

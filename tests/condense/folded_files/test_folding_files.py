@@ -127,7 +127,7 @@ def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
 
 
 def test_ignored_files_are_skipped(root: Path) -> None:
-    """In the syntax of .gitignore, from the workspace's .rooignore."""
+    """In the syntax of .gitignore; rules that can't be read exclude everything."""
     (root / ".rooignore").write_text("# secrets\n*.secret.py\n/private/\n!kept.secret.py\n!\n")
     for path in ("x.secret.py", "kept.secret.py", "private/x.py", "sub/private/x.py"):
         write(root / path, path)
@@ -135,6 +135,12 @@ def test_ignored_files_are_skipped(root: Path) -> None:
     folded = fold_files([*paths, str(root / "private/x.py")], root)
     assert set(included(folded)) == {"kept.secret.py", "sub/private/x.py"}
     assert set(skipped(folded).values()) == {SkipReason.IGNORED}
+    (root / ".rooignore").unlink()
+    (root / ".rooignore").mkdir()
+    assert skipped(fold_files(["a.py"], root)) == {"a.py": SkipReason.IGNORED}
+    write(root / "b.py")
+    folded = fold_files(["a.py", "b.py"], root, ignore=ignore_matcher(["b.*"]))
+    assert included(folded) == ("a.py",)
 
 
 @pytest.mark.parametrize(
@@ -148,17 +154,8 @@ def test_a_link_opens_nothing_that_is_ignored(root: Path, link: str, target: str
     assert skipped(fold_files([link], root)) == {link: SkipReason.IGNORED}
 
 
-def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
-    """Better to show too little than what someone meant to keep; other rules take their place."""
-    (root / ".rooignore").mkdir()
-    assert skipped(fold_files(["a.py"], root)) == {"a.py": SkipReason.IGNORED}
-    write(root / "b.py")
-    folded = fold_files(["a.py", "b.py"], root, ignore=ignore_matcher(["b.*"]))
-    assert included(folded) == ("a.py",)
-
-
 def test_a_source_is_parsed_once(root: Path) -> None:
-    """What counts is its content, not its name or its time."""
+    """What counts is its content; what is kept is bounded, the least recently used go first."""
     (root / "a.py").write_text(f"def once_{time.time_ns()}(): ...\n")
     fold_files(["a.py"], root)
     parser.close()
@@ -166,10 +163,6 @@ def test_a_source_is_parsed_once(root: Path) -> None:
     (root / "b.py").write_bytes((root / "a.py").read_bytes())
     assert included(fold_files(["a.py", "b.py"], root)) == ("a.py", "b.py")
     assert parser._process is None
-
-
-def test_the_cache_is_bounded() -> None:
-    """By what its entries hold; the least recently used go first."""
     cache = Memory[str](1_000, len)
     for number in range(100):
         cache.get(b"%d" % number, lambda: "x" * 100)

@@ -35,12 +35,7 @@ def test_every_language_has_a_sample_and_a_query_file() -> None:
 
 @pytest.mark.parametrize(
     ("name", "language"),
-    [
-        ("a.PY", "python"),
-        ("a.d.ts", "typescript"),
-        (".gitignore", None),
-        ("Makefile", None),
-    ],
+    [("a.PY", "python"), ("a.d.ts", "typescript"), (".gitignore", None), ("Makefile", None)],
 )
 def test_the_extension_tells_the_language(name: str, language: str | None) -> None:
     """In any case of letters; without one there is none."""

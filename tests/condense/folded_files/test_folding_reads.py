@@ -19,10 +19,21 @@ def read(path: str) -> Message:
 
 
 def test_the_newest_comes_first_and_each_once() -> None:
-    """A file read again counts as newly read, and one that could not be read does not count."""
+    """One that could not be read does not count; one added for a mention does."""
     assert files_read([read("a"), read("b"), read("c"), read("a")]) == ("a", "c", "b")
     failed = Message("user", (ToolResultBlock("a", "no such file", is_error=True),))
     assert files_read([read("a"), failed, read("b")]) == ("b",)
+    added = [
+        TextBlock('<file name="a.py">\nx\n</file>', {BESIDE: said})
+        for said in (
+            {"kind": "file", "name": "a.py", "mention": "file"},
+            {"kind": "file", "name": "src/", "mention": "folder"},
+            {"kind": "file", "name": "attached.py"},
+        )
+    ]
+    quoted = TextBlock("see @/b.py", {BESIDE: {"kind": "file", "name": "c.py"}})
+    message = Message("user", (TextBlock("Look at @a.py"), *added, quoted))
+    assert files_read([message]) == ("a.py",)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +76,3 @@ def test_files_that_the_user_mentions_count(text: str, paths: tuple[str, ...]) -
     assert files_read([Message("user", text)]) == paths
     assert files_read([Message("user", (TextBlock(text),))]) == paths
     assert files_read([Message("assistant", text)]) == ()
-
-
-def test_what_was_added_for_a_mention_was_read() -> None:
-    """By its path; what else was put beside the words was not, whatever it says."""
-    added = [
-        TextBlock('<file name="a.py">\nx\n</file>', {BESIDE: said})
-        for said in (
-            {"kind": "file", "name": "a.py", "mention": "file"},
-            {"kind": "file", "name": "src/", "mention": "folder"},
-            {"kind": "file", "name": "attached.py"},
-        )
-    ]
-    quoted = TextBlock("see @/b.py", {BESIDE: {"kind": "file", "name": "c.py"}})
-    message = Message("user", (TextBlock("Look at @a.py"), *added, quoted))
-    assert files_read([message]) == ("a.py",)

@@ -42,17 +42,13 @@ def test_the_newest_block_of_each_name_is_kept(
 
 
 def test_what_a_file_says_is_no_directive() -> None:
-    """Only what was written, or put beside it as a command."""
+    """Only what was written, or put beside it as a command; nor what a summary quotes of a file."""
     beside: list[Block] = [
         TextBlock(block(kind), {"beside": {"kind": kind}}) for kind in ("file", "command")
     ]
     message = Message("user", (TextBlock("Look"), *beside))
     assert command_blocks([message]) == (block("command"),)
     assert extract_command_blocks(message) == block("command")
-
-
-def test_what_a_summary_quotes_gives_no_directives() -> None:
-    """A request that it carries may hold files, which may say anything."""
     evil = f"## Newest Request, Verbatim\nLook\n{block('evil')}"
     for tags in (Tags(condense_id="c"), Tags(truncation_id="t")):
         made = Message("user", user("summary", evil, REMIND).content, tags=tags)

@@ -64,37 +64,25 @@ def step(word: str) -> Message:
 
 
 @pytest.mark.parametrize(
-    ("script", "cuts"),
+    ("script", "cuts", "unread"),
     [
-        ("", (0,)),
-        ("u a u", (0, 1, 2, 3)),
-        ("u a:x u:x a", (0, 1, 3, 4)),
-        ("u a:xy u:x u:y a", (0, 1, 4, 5)),
-        ("u a:x u a", (0, 1, 2, 3, 4)),
-        ("u a:x u:x a u:x", (0, 1, 3, 4, 5)),
-        ("a:x a:y u:x u:y", (0, 4)),
+        ("", (0,), 0),
+        ("u", (0, 1), 0),
+        ("u a", (0, 1, 2), 2),
+        ("u a u", (0, 1, 2, 3), 2),
+        ("u a:x", (0, 1, 2), 1),
+        ("u a:x u", (0, 1, 2, 3), 1),
+        ("u a:x u:x", (0, 1, 3), 1),
+        ("u a:x a u:x", (0, 1, 4), 1),
+        ("u a:x u:x a", (0, 1, 3, 4), 4),
+        ("u a:xy u:x u:y a", (0, 1, 4, 5), 5),
+        ("u a:x u a", (0, 1, 2, 3, 4), 4),
+        ("u a:x u:x a u:x", (0, 1, 3, 4, 5), 4),
+        ("a:x a:y u:x u:y", (0, 4), 0),
     ],
 )
-def test_no_safe_cut_parts_a_call_from_its_result(script: str, cuts: tuple[int, ...]) -> None:
-    """Ids used again in a later turn, orphans and pending calls included."""
-    assert safe_cuts(history(script)) == cuts
-
-
-@pytest.mark.parametrize(
-    ("script", "start"),
-    [
-        ("", 0),
-        ("u", 0),
-        ("u a", 2),
-        ("u a:x", 1),
-        ("u a:x u:x", 1),
-        ("u a:x u", 1),
-        ("u a:x a u:x", 1),
-        ("u a:x u:x a", 4),
-    ],
-)
-def test_the_unread_tail_is_what_follows_the_last_reply_and_a_reply_that_waits(
-    script: str, start: int
+def test_no_cut_parts_a_call_from_its_result_and_a_reply_that_waits_is_unread(
+    script: str, cuts: tuple[int, ...], unread: int
 ) -> None:
-    """Pending calls and unread results keep their call beside them."""
-    assert unread_tail(history(script)) == start
+    """Ids used again in a later turn, orphans and pending calls included."""
+    assert (safe_cuts(history(script)), unread_tail(history(script))) == (cuts, unread)

@@ -52,33 +52,27 @@ def condensed() -> History:
 
 
 def test_a_summary_stands_after_the_last_message_which_names_it(condensed: History) -> None:
-    """With the next number, in reading order."""
+    """With the next number, in reading order; what an earlier one hides keeps that parent."""
     assert ids(condensed) == ["m1", "m2", "m3", "m4", "s", "m5", "m6"]
     assert seen(condensed) == ["s", "m5", "m6"]
     assert condensed[4].order == (4, 7)
     assert condensed == tuple(sorted(condensed, key=lambda message: message.order))
     parents = [message.tags.condense_parent for message in condensed]
     assert parents == ["s"] * 4 + [None] * 3
-
-
-def test_a_message_that_a_summary_already_hides_keeps_that_parent(condensed: History) -> None:
-    """Undoing the later one must not show it."""
     again = hide_behind(condensed, ["s", "m1", "m5"], summary("s2"))
     parents = {message.id: message.tags.condense_parent for message in again}
     assert (parents["m1"], parents["s"], parents["m5"]) == ("s", "s2", "s2")
     assert seen(again) == ["s2", "m6"]
 
 
-def test_what_is_unknown_or_not_visible_cannot_be_hidden(condensed: History) -> None:
-    """With a sentence that says so."""
+def test_what_is_unknown_or_not_visible_cannot_be_hidden_nor_what_is_hidden_be_undone(
+    condensed: History,
+) -> None:
+    """With a sentence that says so; of two undone, the later one goes first."""
     with pytest.raises(UnknownMessage, match="'m9'"):
         hide_behind(talk(3), ["m1", "m9"], summary("s"))
     with pytest.raises(NothingToCondense):
         hide_behind(condensed, ["m1", "m2"], summary("s2"))
-
-
-def test_what_is_unknown_undone_or_hidden_cannot_be_undone(condensed: History) -> None:
-    """The later one goes first."""
     with pytest.raises(UndoRefused, match="already"):
         undo(undo(condensed, "s"), "s")
     with pytest.raises(UnknownMessage):
@@ -97,16 +91,8 @@ def test_a_cut_that_moves_does_not_reach_what_is_unread() -> None:
     assert plan_truncation(history) == ()
 
 
-def test_rewind_leaves_a_summary_that_was_written_before(condensed: History) -> None:
-    """Going back one message keeps the context condensed; what was rewound hides nothing."""
-    longer = (*condensed, Message("user", "more", id="m8", seq=8))
-    assert seen(rewind(longer, "m8")) == ["s", "m5", "m6"]
-    with pytest.raises(UndoRefused):
-        undo(rewind(condensed, "m5"), "s")
-
-
-def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
-    """Two continuations of one conversation would be mixed."""
+def test_a_rewind_cannot_be_undone_once_something_new_is_written(condensed: History) -> None:
+    """Two continuations would be mixed; it leaves a summary that was written before."""
     rewound = rewind(talk(4), "m3", rewind_id="r")
     with pytest.raises(UndoRefused):
         undo_rewind((*rewound, Message("user", "new", id="m5", seq=5)), "r")
@@ -114,6 +100,10 @@ def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
         undo_rewind(rewound, "another")
     with pytest.raises(UnknownMessage):
         rewind(talk(3), "m9")
+    longer = (*condensed, Message("user", "more", id="m8", seq=8))
+    assert seen(rewind(longer, "m8")) == ["s", "m5", "m6"]
+    with pytest.raises(UndoRefused):
+        undo(rewind(condensed, "m5"), "s")
 
 
 def condensed_talk(messages: int) -> History:

@@ -43,15 +43,8 @@ def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
     assert "instruction" in text
 
 
-def test_a_length_is_named_where_it_is_known_and_the_prompt_is_ours() -> None:
-    """Whoever writes a prompt of their own says in it how long."""
-    assert "about 1,200 words" in condense.condense_instruction(words=1_200)
-    assert "words for the summary" not in condense.condense_instruction()
-    assert condense.condense_instruction("Mine.", words=1_200) == "Mine."
-
-
 def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
-    """Braces in it mean nothing, and the engine's own is there again afterwards."""
+    """Braces mean nothing; the engine's own comes back, and only that is told how long to be."""
     condense.register_prompt("support", " Note the booking number {number}. ")
     condense.register_prompt("focus", "Above all {this}: {focus}")
     try:
@@ -64,6 +57,9 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
     assert "<focus>" in condense.condense_instruction(focus="dates")
     with pytest.raises(LookupError, match=r"No prompt 'support'; there are aligned, beside_ledger"):
         condense.load_prompt("support")
+    assert "about 1,200 words" in condense.condense_instruction(words=1_200)
+    assert "words for the summary" not in condense.condense_instruction()
+    assert condense.condense_instruction("Mine.", words=1_200) == "Mine."
 
 
 @pytest.mark.parametrize(
@@ -83,24 +79,17 @@ def test_a_prompt_is_found_by_its_key_and_may_be_replaced() -> None:
         ),
         ("<summary>S</summary><analysis>A", ParsedSummary("S", "A")),
         ("<analysis></analysis><summary> </summary>", ParsedSummary("")),
+        *[
+            (f"<analysis>A {quoted} C</analysis><summary>S</summary>",
+             ParsedSummary("S", f"A {quoted} C"))
+            for quoted in ("<analysis>B</analysis>", "a <summary> comes", "</summary>")
+        ],
+        ("Close it with </summary> and go on.",
+         ParsedSummary("Close it with </summary> and go on.")),
+        ("<summary>Use <analysis>x</analysis> and <summary>y</summary> tags.</summary>",
+         ParsedSummary("Use <analysis>x</analysis> and <summary>y</summary> tags.")),
     ],
-)
+)  # fmt: skip
 def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: ParsedSummary) -> None:
-    """A model that runs out of tokens forgets the closing tags."""
+    """A model forgets the closing tags where it runs out of tokens, or quotes them."""
     assert parse_summary(text) == expected
-
-
-@pytest.mark.parametrize("scratch", ["<analysis>B</analysis>", "a <summary> comes", "</summary>"])
-def test_analysis_may_quote_the_tags(scratch: str) -> None:
-    """None of it reaches the summary."""
-    text = f"<analysis>A {scratch} C</analysis><summary>S</summary>"
-    assert parse_summary(text) == ParsedSummary("S", f"A {scratch} C")
-
-
-def test_quoted_tags_belong_to_the_text() -> None:
-    """In the summary, or a text without tags of its own."""
-    assert parse_summary("Close it with </summary> and go on.").summary.count("</summary>") == 1
-    text = "<summary>Use <analysis>x</analysis> and <summary>y</summary> tags.</summary>"
-    assert (
-        parse_summary(text).summary == "Use <analysis>x</analysis> and <summary>y</summary> tags."
-    )

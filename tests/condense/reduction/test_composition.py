@@ -25,11 +25,16 @@ def test_each_part_is_told_by_how_it_begins(text: str, kind: str) -> None:
 
 
 def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
-    """Joined by an empty line, as for an API that has no blocks; words are no part."""
+    """Joined by an empty line; what the engine writes today begins as it is read here."""
     assert condense.part_kind("Please write ## Ledger ~") is None
     assert [*condense.split_parts("Please write\n\n## Ledger ~")] == []
     joined = "\n\n".join(PARTS)
     assert {text: kind for kind, text in condense.split_parts(joined)} == PARTS
+    assert condense.part_kind(WORKFLOWS) == "workflows"
+    text = condense.load_prompt("summary_preface")
+    assert condense.part_kind(text) == "summary"
+    marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
+    assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
 
 
 def test_what_was_put_beside_words_is_told_from_them() -> None:
@@ -46,12 +51,3 @@ def test_what_was_put_beside_words_is_told_from_them() -> None:
     assert_linear(condense.split_beside, lambda size: unended * (size // len(unended)), "beside")
     quoted = "What is <environment_details> for?"
     assert [*condense.split_beside(quoted)] == [(None, quoted)]
-
-
-def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
-    """What the engine writes today begins as it is read here."""
-    assert condense.part_kind(WORKFLOWS) == "workflows"
-    text = condense.load_prompt("summary_preface")
-    assert condense.part_kind(text) == "summary"
-    marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
-    assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]

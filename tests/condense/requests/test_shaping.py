@@ -15,12 +15,7 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.requests.request import (
-    IMAGE_TEXT,
-    OPENING,
-    merge_consecutive,
-    shape_request,
-)
+from condense.requests.request import IMAGE_TEXT, OPENING, merge_consecutive, shape_request
 from condense.requests.tool_pairs import INTERRUPTED, repair_tool_pairs
 from condense.requests.tools_as_text import tool_use_to_text
 from tests.condense.api_rules import assert_valid_request
@@ -60,9 +55,13 @@ GO = user(TextBlock("go"))
 
 
 def test_a_valid_request_is_sent_as_it_is() -> None:
-    """The very same messages, so nothing is copied or reordered."""
+    """The very same messages, so nothing is copied or reordered, however deep a call is."""
     messages = (GO, reply(TextBlock("ok"), use()), user(result()), reply(TextBlock("done")))
     assert all(a is b for a, b in zip(shape_request(messages), messages, strict=True))
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert shape_request((GO, reply(use(input_={"a": deep}))))[1].tool_uses[0].input == {"a": deep}
 
 
 def test_a_call_without_a_result_is_answered_in_the_next_message() -> None:
@@ -80,17 +79,13 @@ def test_a_call_without_a_result_is_answered_in_the_next_message() -> None:
 
 
 def test_a_result_without_its_call_becomes_text_and_keeps_its_image() -> None:
-    """The model still learns what the tool said."""
+    """The model still learns what the tool said; of a repeated one, what contradicts it."""
     orphan = result("gone", (TextBlock("a picture"), IMAGE))
     request = sent(GO, reply(TextBlock("ok")), user(orphan))
     assert request[2]["content"] == [
         {"type": "text", "text": "Tool result:\na picture"},
         IMAGE.to_api(),
     ]
-
-
-def test_a_repeated_result_is_dropped_and_a_contradicting_one_becomes_text() -> None:
-    """Exactly one result for a call, and nothing lost."""
     request = sent(GO, reply(use()), user(result(), result(), result(content="other")))
     assert request[2]["content"] == [
         {"type": "tool_result", "tool_use_id": "x", "content": "done"},
@@ -109,23 +104,19 @@ def test_an_id_is_made_acceptable_and_told_apart() -> None:
 
 
 def test_nothing_empty_is_sent() -> None:
-    """Nor white space at the end of a reply."""
+    """Nor white space at the end of a reply, nor an image to a model without sight."""
     request = sent(GO, reply(TextBlock(" \n")), Message("user", "  "), reply(TextBlock("ok")))
     assert [message["role"] for message in request] == ["user", "assistant"]
     assert sent(GO, Message("assistant", "so \n"))[1]["content"][0]["text"] == "so"
     assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
+    request = sent(user(IMAGE), reply(use()), user(result(content=(IMAGE,))), supports_images=False)
+    assert "iVBOR" not in str(request)
 
 
 @pytest.mark.parametrize("first", [reply(TextBlock("hello")), Message("user", " ")])
 def test_the_user_always_speaks_first(first: Message) -> None:
     """With a neutral sentence where the history begins with a reply or is blank."""
     assert OPENING in str(sent(first)[0]["content"])
-
-
-def test_a_model_without_sight_gets_placeholders_everywhere() -> None:
-    """In tool results too."""
-    request = sent(user(IMAGE), reply(use()), user(result(content=(IMAGE,))), supports_images=False)
-    assert "iVBOR" not in str(request)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +208,7 @@ def weighing(size: int) -> ImageBlock:
 
 
 def test_a_request_over_the_providers_bytes_loses_its_oldest_images() -> None:
-    """As many as must go, also from tool results; 34 MB of images are few tokens."""
+    """As many as must go, also from tool results; text and remote ones weigh nothing."""
     document = OpaqueBlock({"type": "document", "source": {"type": "base64", "data": "A" * 400}})
     history = (
         user(TextBlock("one"), weighing(400), document),
@@ -236,18 +227,6 @@ def test_a_request_over_the_providers_bytes_loses_its_oldest_images() -> None:
         TextBlock(f"[Image {left_out}"),
     )
     assert request[-1].blocks[-1] == weighing(400)
-
-
-def test_text_and_remote_images_are_never_left_out_for_their_weight() -> None:
-    """They are what a summary makes smaller, or weigh nothing."""
     remote = ImageBlock({"type": "url", "url": "https://example.org/a.png"})
     history = (user(TextBlock("a" * 900), remote),)
     assert shape_request(history, max_bytes=100) == history
-
-
-def test_a_deeply_nested_tool_call_is_sent_as_it_is() -> None:
-    """As deep as the JSON it came in could be."""
-    deep: list[Any] = []
-    for _ in range(5_000):
-        deep = [deep]
-    assert shape_request((GO, reply(use(input_={"a": deep}))))[1].tool_uses[0].input == {"a": deep}

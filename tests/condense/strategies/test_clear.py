@@ -68,7 +68,7 @@ async def cleared(messages: Sequence[Message], keep: int = 10) -> list[str]:
 
 
 async def test_an_older_read_of_a_file_becomes_one_line() -> None:
-    """The newest read has what the file says now."""
+    """The newest read has what the file says now; what the user said beside one stays."""
     talk = [user("Fix it"), read("t1"), found("t1"), read("t2"), found("t2"), *steps(1)]
     made = await clear(talk)
     seen = outputs(replace_hidden(numbered(talk), made.hidden, made.message))
@@ -77,6 +77,12 @@ async def test_an_older_read_of_a_file_becomes_one_line() -> None:
     )
     assert seen["t2"] == FILE
     assert made.message.content == "[Tool output cleared: 1 results hidden to reduce context]"
+    beside = Message("user", (ToolResultBlock("a", FILE), TextBlock("Never mind the rest.")))
+    history = numbered([user("Go"), read("a"), beside, read("b"), found("b"), *DONE])
+    made = await clear(history)
+    after = replace_hidden(history, made.hidden, made.message)
+    assert after[2].text == "Never mind the rest."
+    assert outputs(after)["a"].startswith("[Output of read_file cleared")
 
 
 @pytest.mark.parametrize(
@@ -151,13 +157,3 @@ async def test_where_clearing_is_not_enough_the_ladder_goes_on() -> None:
     # A clearing could not follow a focus.
     rest = {"window": 10_000, "trigger": Trigger.MANUAL, "focus": "the names"}
     assert (await ladder_with_clear("S").fit(talk_of_tools(40), **rest)).strategy == "fresh_start"
-
-
-async def test_only_results_are_cleared_of_a_message() -> None:
-    """What the user said beside one stays."""
-    beside = Message("user", (ToolResultBlock("a", FILE), TextBlock("Never mind the rest.")))
-    history = numbered([user("Go"), read("a"), beside, read("b"), found("b"), *DONE])
-    made = await clear(history)
-    after = replace_hidden(history, made.hidden, made.message)
-    assert after[2].text == "Never mind the rest."
-    assert outputs(after)["a"].startswith("[Output of read_file cleared")

@@ -2,24 +2,9 @@
 
 import pytest
 
-from condense import (
-    Message,
-    NothingToCondense,
-    Tags,
-    TextBlock,
-    Trigger,
-)
+from condense import Message, NothingToCondense, Tags, TextBlock, Trigger
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import (
-    IMAGE,
-    SUMMARY,
-    call,
-    chat,
-    result,
-    start_afresh,
-    texts,
-    user,
-)
+from tests.condense.dialogues import IMAGE, SUMMARY, call, chat, result, start_afresh, texts, user
 
 
 async def test_what_was_read_is_hidden_and_what_was_not_stays() -> None:
@@ -75,7 +60,7 @@ async def test_a_request_too_long_to_carry_loses_its_middle_and_says_so() -> Non
 
 
 async def test_unread_messages_stay_only_with_room_for_a_summary() -> None:
-    """Below the limit always; hidden ones are told of."""
+    """Below the limit always; a refused request is taken to be as large as the window."""
     made = await start_afresh([*chat(2, words=20), user("word " * 750)], window=1_000)
     assert made.hidden == ("m1", "m2")
     rest = chat(4, words=50)
@@ -88,10 +73,6 @@ async def test_unread_messages_stay_only_with_room_for_a_summary() -> None:
     said = "do not fit into the context and are hidden before they were read"
     assert said in texts(made.message)[-1]
     assert said in made.notes[0]
-
-
-async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None:
-    """Estimated at 500 words, it holds 900 at least, so of 420 unread ones too much is left."""
     messages = [*chat(2, words=40), user("word " * 420)]
     made = await start_afresh(messages, window=1_000, trigger=Trigger.FORCED)
     assert len(made.hidden) == 3
@@ -100,14 +81,7 @@ async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None
     assert len(made.hidden) == 2
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        [],
-        [user("next")],
-        [call(), result()],
-    ],
-)
+@pytest.mark.parametrize("rest", [[], [user("next")], [call(), result()]])
 async def test_right_after_a_condensation_there_is_nothing_to_do(rest: list[Message]) -> None:
     """A summary of a summary says nothing new, and one message is not enough; in Roo's words."""
     for few in (chat(0), chat(1)):

@@ -18,7 +18,7 @@ async def keep(history: list[Message], /, reply: str = "S", **rest: object) -> R
 
 
 async def test_as_many_messages_stay_as_have_room() -> None:
-    """And whatever was not read, even if it is more."""
+    """And whatever was not read, even if it is more; no cut parts a call and its result."""
     made = await keep(chat(10))
     assert made.hidden == tuple(f"m{i}" for i in range(1, 8))
     assert (made.kind, made.strategy, made.message.position) == ("condensed", "keep_recent", 7)
@@ -27,10 +27,6 @@ async def test_as_many_messages_stay_as_have_room() -> None:
     assert len((await keep(chat(10), tokens=500)).hidden) == 8
     made = await keep(chat(10, words=300), window=1_000, trigger=Trigger.FORCED)
     assert len(made.hidden) == 8
-
-
-async def test_a_call_and_its_result_stay_together() -> None:
-    """One more stays where the cut would part them."""
     messages = [*chat(7), user("go"), call(), result(), Message("assistant", "done"), user("and")]
     made = await keep(messages)
     assert made.hidden == tuple(f"m{i}" for i in range(1, 9))
@@ -38,7 +34,7 @@ async def test_a_call_and_its_result_stay_together() -> None:
 
 
 async def test_what_stays_is_carried_once() -> None:
-    """A request, or the first message."""
+    """A request, or the first message where that is wanted, with its images."""
     made = await keep([*chat(8), user("Fix it"), call(), result()])
     assert len(texts(made.message)) == 1
     steps = [m for n in range(5) for m in (call(f"t{n}"), result(f"t{n}", "word " * 200))]
@@ -46,6 +42,12 @@ async def test_what_stays_is_carried_once() -> None:
     assert once.message.text.count("Build a shop.") == 1
     twice = await keep([once.message, *steps], keep_first=False)
     assert texts(twice.message)[1] == "## Newest Request, Verbatim\nBuild a shop."
+    first = Message("user", (TextBlock("Build a shop."), IMAGE))
+    once = await keep([first, *chat(10)[1:]], keep_first=True)
+    assert once.message.blocks[1:] == (TextBlock(f"{FIRST}\nBuild a shop."), IMAGE)
+    twice = await keep([once.message, *chat(10)[1:]], keep_first=True)
+    assert "m1" in twice.hidden
+    assert twice.message.blocks[1:] == once.message.blocks[1:]
 
 
 async def test_a_gain_below_a_fifth_is_none() -> None:
@@ -56,16 +58,6 @@ async def test_a_gain_below_a_fifth_is_none() -> None:
     assert caught.value.calls == 0
     with pytest.raises(DidNotShrink, match="would hardly get smaller"):
         await keep(chat(10), reply="word " * 1_100)
-
-
-async def test_the_first_message_is_kept_too_where_that_is_wanted() -> None:
-    """Word for word, with its images, beside the summary; and so at every later time."""
-    first = Message("user", (TextBlock("Build a shop."), IMAGE))
-    once = await keep([first, *chat(10)[1:]], keep_first=True)
-    assert once.message.blocks[1:] == (TextBlock(f"{FIRST}\nBuild a shop."), IMAGE)
-    twice = await keep([once.message, *chat(10)[1:]], keep_first=True)
-    assert "m1" in twice.hidden
-    assert twice.message.blocks[1:] == once.message.blocks[1:]
 
 
 async def test_what_is_pinned_takes_its_room_from_the_messages_that_stay() -> None:

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from condense import (
-    Message,
-    NothingToCondense,
-    Reduction,
-    load_strategy,
-    parse_ledger,
-)
+from condense import Message, NothingToCondense, Reduction, load_strategy, parse_ledger
 from tests.condense.dialogues import call, chat, reduce_with, result, texts, user
 
 
@@ -19,24 +13,16 @@ async def keep(name: str, messages: Sequence[Message]) -> Reduction:
     return await reduce_with(load_strategy(name), messages)
 
 
-async def test_all_but_the_last_twenty_are_hidden() -> None:
-    """Behind a marker with their facts."""
+async def test_all_but_the_last_twenty_or_the_newest_exchange_are_hidden() -> None:
+    """With their facts in the marker; a call stays with its result, a request with its work."""
     made = await keep("last_messages", [user("Fix it"), call(), result(), *chat(20)])
     assert made.hidden == ("m1", "m2", "m3")
     assert (made.kind, made.strategy, made.cost) == ("truncated", "last_messages", 0)
     facts = parse_ledger(texts(made.message)[2])
     assert [one.path for one in facts.files] == ["a.py"]
-
-
-async def test_a_call_stays_with_its_result() -> None:
-    """One more stays where the twentieth is a result."""
     messages = [*chat(4), call(), result(), *chat(19)]
     made = await keep("last_messages", messages)
     assert len(made.hidden) == 4
-
-
-async def test_the_newest_request_and_its_work_stay() -> None:
-    """Whatever the work takes."""
     work = [user("Go"), call(), result(), call("t2"), result("t2", "word " * 5_000)]
     made = await keep("newest_exchange", [*chat(4), *work])
     assert made.hidden == ("m1", "m2", "m3", "m4")

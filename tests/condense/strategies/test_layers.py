@@ -27,16 +27,8 @@ def layers_of(made: Reduction) -> list[str]:
     return [text for text in texts(made.message) if text.startswith("## Part of the Summary")]
 
 
-async def test_the_first_summary_is_as_any_other() -> None:
-    """It hides what the model has read."""
-    (made,) = await rounds(ScriptedSummarizer("A"), 1)
-    assert layers_of(made) == [HEADING.format(0) + "A"]
-    assert (made.kind, made.strategy, made.summary) == ("condensed", "layers", "A")
-    assert texts(made.message)[0].startswith("## Conversation Summary\nThis is the earlier part")
-
-
 async def test_an_earlier_summary_stays_and_is_not_summarised() -> None:
-    """The model is shown what came after it, and told that the rest is there."""
+    """The model is shown what came after it; the first one is a summary as any other."""
     model = ScriptedSummarizer("A", "B")
     _, made = await rounds(model, 2)
     assert layers_of(made) == [HEADING.format(0) + "A", HEADING.format(0) + "B"]
@@ -45,6 +37,10 @@ async def test_an_earlier_summary_stays_and_is_not_summarised() -> None:
     assert "Part of the Summary" not in str([one.to_api() for one in asked])
     assert "round1" in asked[0].text
     assert "summarised already" in asked[-1].text
+    (made,) = await rounds(ScriptedSummarizer("A"), 1)
+    assert layers_of(made) == [HEADING.format(0) + "A"]
+    assert (made.kind, made.strategy, made.summary) == ("condensed", "layers", "A")
+    assert texts(made.message)[0].startswith("## Conversation Summary\nThis is the earlier part")
 
 
 async def test_of_too_many_the_two_of_lowest_rank_are_merged() -> None:

@@ -20,7 +20,7 @@ def able(*replies: Any) -> ScriptedSummarizer:
 
 
 async def test_the_block_stands_first_and_unchanged() -> None:
-    """What the engine has to say stands after it, and people read its text."""
+    """What the engine says stands after it; whoever else reads it is given its text."""
     made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     first, second = made.message.blocks
     assert first == condense.OpaqueBlock(BLOCK)
@@ -29,6 +29,14 @@ async def test_the_block_stands_first_and_unchanged() -> None:
     assert (made.kind, made.strategy, made.summary) == ("condensed", "provider", "What was said.")
     assert made.message.text.startswith("What was said.\n")
     assert made.prompt
+    made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
+    (flat,) = flatten([made.message], supports_images=True)
+    assert flat.blocks[0] == condense.TextBlock("What was said.")
+    assert condense.without_compaction(flat) is flat
+    later = await reduce_with(
+        condense.load_strategy("layers"), [made.message, *chat(4)], ScriptedSummarizer("B")
+    )
+    assert "What was said." in later.message.text
 
 
 async def test_the_request_is_the_conversations_own_and_no_message_more() -> None:
@@ -65,15 +73,3 @@ async def test_what_does_not_fit_into_one_call_is_not_sent() -> None:
     with pytest.raises(condense.SummaryFailed) as caught:
         await reduce_with(strategy, chat(4), able("What was said."))
     assert caught.value.calls == 1
-
-
-async def test_whoever_else_reads_it_is_given_its_text() -> None:
-    """A block that only one model may be sent is text in a summary request, and in layers."""
-    made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
-    (flat,) = flatten([made.message], supports_images=True)
-    assert flat.blocks[0] == condense.TextBlock("What was said.")
-    assert condense.without_compaction(flat) is flat
-    later = await reduce_with(
-        condense.load_strategy("layers"), [made.message, *chat(4)], ScriptedSummarizer("B")
-    )
-    assert "What was said." in later.message.text

@@ -48,7 +48,7 @@ async def test_what_is_registered_is_found_until_it_is_taken_back() -> None:
 
 
 def test_a_typo_is_told_and_what_is_no_strategy_is_refused() -> None:
-    """With what was probably meant, or what is missing."""
+    """With what was probably meant; names are listed by priority, then by the alphabet."""
     with pytest.raises(LookupError, match=r"Did you mean 'sliding_window'\?"):
         condense.load_strategy("slidng_window")
     for path in ("no.such.Strategy", "condense.strategies.Nothing"):
@@ -56,10 +56,6 @@ def test_a_typo_is_told_and_what_is_no_strategy_is_refused() -> None:
             condense.load_strategy(path)
     with pytest.raises(TypeError, match="Bench is no strategy: it has no name, kind, label"):
         condense.register_strategy(Bench)
-
-
-def test_names_are_listed_by_priority_and_then_by_the_alphabet() -> None:
-    """Whoever is to choose sees the preferred first."""
     registry = Registry("toy", lambda: [Entry("ball", lambda: "a ball"), Entry("ace", lambda: "a")])
     registry.register("zebra", "a zebra", priority=2)
     registry.register("ball", "a better ball")

@@ -43,8 +43,8 @@ async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     assert len(made.hidden) == 4
 
 
-async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
-    """No model is needed to know which files were touched; they are history, and no request."""
+async def test_the_marker_carries_the_facts_and_directives_of_what_it_hides() -> None:
+    """History, and no request; directives too, but not those that the model still reads."""
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
     assert texts(made.message)[1] == condense.load_prompt("summary_preface")
@@ -53,10 +53,6 @@ async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
     for marker in (made.message, again.message):
         facts = condense.parse_ledger(texts(marker)[2])
         assert "src/a0.py" in str(facts.files)
-
-
-async def test_the_marker_repeats_the_directives_that_it_hides() -> None:
-    """Not those that the model still reads where they were said."""
     hidden, seen = (f'<command name="{name}">Tag it.</command>' for name in "ab")
     made = await reduce([user("Hello"), user(hidden), *chat(29)[1:], user(seen)])
     assert condense.command_blocks([made.message]) == (hidden,)

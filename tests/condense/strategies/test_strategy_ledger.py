@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from condense import (
-    CharacterCounter,
-    Message,
-    Reduction,
-    TextBlock,
-    load_prompt,
-    parse_ledger,
-)
+from condense import CharacterCounter, Message, Reduction, TextBlock, load_prompt, parse_ledger
 from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
 from tests.condense.dialogues import numbered, reduce_with, texts

@@ -19,16 +19,12 @@ async def condensed(*replies: str, **rest: object) -> condense.Reduction:
 
 
 async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
-    """Word for word, although the model left them out; its own summary is kept apart."""
+    """Word for word, although the model left them out; a ledger that is the summary, once."""
     made = await condensed("<summary>They edited a file.</summary>")
     summary, facts = texts(made.message)
     assert "They edited a file." in summary
     assert condense.parse_ledger(facts)
     assert "make part-1" in facts
     assert made.summary == "They edited a file."
-
-
-async def test_a_ledger_that_is_the_summary_is_not_attached_once_more() -> None:
-    """It would say the same twice, at the cost of what was gained."""
     made = await condensed(strategies=("ledger",))
     assert len([text for text in texts(made.message) if condense.parse_ledger(text)]) == 1

@@ -112,7 +112,7 @@ async def test_a_truncation_shows_no_files_and_the_next_summary_shows_them_again
 
 
 async def test_a_small_window_gets_less(root: Path) -> None:
-    """The same share as of a large one; what no longer fits is on record."""
+    """The same share as of a large one, and less than what is gained."""
     names = [f"m{number}.py" for number in range(9)]
     for name in names:
         (root / name).write_text("".join(SOURCE.format(name=f"f{n}") for n in range(40)))
@@ -121,10 +121,6 @@ async def test_a_small_window_gets_less(root: Path) -> None:
     assert 0 < made.folded.characters <= 26_000 * PER_TOKEN_OF_WINDOW
     assert made.folded.files[0].path == "m8.py"
     assert made.folded.left_out[-1].reason == "There was no room left under the character limit."
-
-
-async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
-    """A condensation by hand of a short conversation still makes it shorter."""
     (root / "long.py").write_text("".join(SOURCE.format(name=f"f{n}") for n in range(400)))
     history = [*reading("long.py")[:3], *talk(2, words=900)]
     made = await made_from(folding(root), history, trigger=Trigger.MANUAL)

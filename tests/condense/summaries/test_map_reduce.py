@@ -6,20 +6,7 @@ from typing import Any
 
 import pytest
 
-from condense import (
-    Budget,
-    Message,
-    Reduction,
-    SummaryFailed,
-    SummaryOverflow,
-    SummaryRequest,
-    TextBlock,
-    TextChunk,
-    Trigger,
-    Usage,
-    UsageChunk,
-    condense_instruction,
-)
+import condense
 from condense.testing import EchoSummarizer, RepeatingSummarizer, ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
@@ -34,18 +21,20 @@ class PromptTooLong(Exception):
     is_context_overflow = True
 
 
-async def summarise(model: Any, messages: list[Message] = LONG, **rest: Any) -> Reduction:
+async def summarise(
+    model: Any, messages: list[condense.Message] = LONG, **rest: Any
+) -> condense.Reduction:
     """Return what comes of twice the window's words."""
     return await start_afresh(messages, model, **{"window": WINDOW, **rest})
 
 
-def words(request: SummaryRequest) -> int:
+def words(request: condense.SummaryRequest) -> int:
     """Return the size of a whole request."""
     counter = WordCounter()
     return counter.count(request.system) + sum(counter.count(m.content) for m in request.messages)
 
 
-def numbers(request: SummaryRequest) -> list[int]:
+def numbers(request: condense.SummaryRequest) -> list[int]:
     """Return which of the chat's messages a request shows."""
     said = " ".join(message.text for message in request.messages)
     return [int(word.removeprefix("message")) for word in said.split() if word[7:].isdecimal()]
@@ -62,7 +51,7 @@ async def test_each_part_takes_at_most_sixty_percent_of_the_window() -> None:
     for number, request in enumerate(parts, start=1):
         asked = texts(request.messages[-1])[-1]
         assert asked.startswith(f"The messages above are part {number} of {len(parts)} ")
-        assert asked.endswith(condense_instruction("Be brief.", "names"))
+        assert asked.endswith(condense.condense_instruction("Be brief.", "names"))
     assert "not the conversation itself but summaries" in texts(merged.messages[-1])[-1]
     assert made.summary == "S"
     assert f"summarised in {len(parts)} parts" in made.notes[0]
@@ -73,7 +62,7 @@ async def test_no_part_begins_between_a_call_and_its_result() -> None:
     """Each request is valid, and each result is told with its call."""
     steps = [m for n in range(30) for m in (call(f"t{n}"), result(f"t{n}", "word " * 700))]
     model = RepeatingSummarizer("S")
-    await summarise(model, [user("go"), *steps, Message("assistant", "done")])
+    await summarise(model, [user("go"), *steps, condense.Message("assistant", "done")])
     assert len(model.requests) > 3
     for request in model.requests:
         assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
@@ -82,13 +71,18 @@ async def test_no_part_begins_between_a_call_and_its_result() -> None:
 
 
 async def test_a_message_larger_than_a_part_is_cut_and_read_whole() -> None:
-    """Nothing of it is left out."""
+    """Nothing of it is left out, and its image is shown once, after the last piece."""
     model = RepeatingSummarizer("S")
     text = " ".join(f"w{n}" for n in range(20_000))
-    await summarise(model, [user("go"), Message("assistant", text), *chat(2)])
+    await summarise(model, [user("go"), condense.Message("assistant", text), *chat(2)])
     said = "".join(m.text for request in model.requests for m in request.messages)
     assert all(f"w{n}" in said for n in range(0, 20_000, 500))
     assert all(words(request) <= 0.6 * WINDOW for request in model.requests)
+    model = RepeatingSummarizer("S")
+    long = condense.Message("user", (condense.TextBlock("word " * 15_000), IMAGE))
+    await summarise(model, [*chat(2), long, condense.Message("assistant", "I see.")])
+    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
+    assert shown.count(IMAGE) == 1
 
 
 async def test_summaries_are_summarised_twice_at_most() -> None:
@@ -107,15 +101,17 @@ async def test_summaries_are_summarised_twice_at_most() -> None:
 
 async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
     """As sums; the first failure ends it, and at most the calls that ran beside it are paid."""
-    paid = UsageChunk(Usage(input=5, output=1), Decimal("0.1"))
-    model = RepeatingSummarizer([TextChunk("<analysis>A</analysis><summary>S</summary>"), paid])
+    paid = condense.UsageChunk(condense.Usage(input=5, output=1), Decimal("0.1"))
+    model = RepeatingSummarizer(
+        [condense.TextChunk("<analysis>A</analysis><summary>S</summary>"), paid]
+    )
     made = await summarise(model)
     count = len(model.requests)
-    assert (made.usage, made.cost) == (Usage(5 * count, count), count * Decimal("0.1"))
+    assert (made.usage, made.cost) == (condense.Usage(5 * count, count), count * Decimal("0.1"))
     assert made.analysis.startswith("A\n\nA")
     assert "<analysis>" not in made.message.text
-    failing = ScriptedSummarizer([TextChunk("S"), paid], OSError("no"), "S", "S", "S", "S")
-    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
+    failing = ScriptedSummarizer([condense.TextChunk("S"), paid], OSError("no"), "S", "S", "S", "S")
+    with pytest.raises(condense.SummaryFailed, match="Condensing API call failed: no") as caught:
         await summarise(failing)
     assert len(failing.requests) <= 4
     assert (caught.value.cost, caught.value.calls) == (Decimal("0.1"), len(failing.requests))
@@ -124,7 +120,7 @@ async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
 async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
     """The other parts would cost as much in vain."""
     model = EchoSummarizer()
-    with pytest.raises(SummaryFailed) as caught:
+    with pytest.raises(condense.SummaryFailed) as caught:
         await summarise(model)
     assert "as long as the part" in caught.value.details
     assert len(model.requests) <= 3
@@ -134,7 +130,7 @@ async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
 async def test_a_call_that_turns_out_too_long_is_divided(caches: bool) -> None:
     """The estimate was wrong; the provider's word counts, and no part is longer for its cache."""
     model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10, caches_prompts=caches)
-    trigger = Trigger.FORCED if caches else Trigger.AUTO
+    trigger = condense.Trigger.FORCED if caches else condense.Trigger.AUTO
     made = await summarise(model, chat(20, words=400), trigger=trigger)
     assert len(model.requests) > 2
     assert made.summary == "S"
@@ -148,28 +144,19 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     await summarise(model, chat(20), window=1_500)
     assert len(model.requests) == 1
     model = RepeatingSummarizer(PromptTooLong("2,001 are too many"))
-    with pytest.raises(SummaryOverflow, match="2,001 are too many"):
+    with pytest.raises(condense.SummaryOverflow, match="2,001 are too many"):
         await summarise(model, chat(20), window=1_500)
     assert len(model.requests) == 1
     model = RepeatingSummarizer(PromptTooLong("no"))
-    with pytest.raises(SummaryOverflow):
+    with pytest.raises(condense.SummaryOverflow):
         await summarise(model, chat(20, words=400))
     assert len(model.requests) <= 4
-
-
-async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() -> None:
-    """After the last piece of the text."""
-    model = RepeatingSummarizer("S")
-    long = Message("user", (TextBlock("word " * 15_000), IMAGE))
-    await summarise(model, [*chat(2), long, Message("assistant", "I see.")])
-    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
-    assert shown.count(IMAGE) == 1
 
 
 class Smaller(RepeatingSummarizer):
     """A model other than the one that answers, with less room."""
 
-    budget = Budget(window=5_500, max_output=50)
+    budget = condense.Budget(window=5_500, max_output=50)
 
 
 async def test_the_parts_fit_into_the_window_of_the_model_that_writes() -> None:

@@ -8,7 +8,7 @@ from tests.condense.dialogues import WORDS, chat, numbered, start_afresh, texts,
 
 
 async def test_the_summary_stands_under_its_preface_without_its_analysis() -> None:
-    """That is on record."""
+    """That is on record; sizes are of the whole request, system prompt and tools included."""
     made = await start_afresh(chat(10))
     assert texts(made.message) == [
         f"## Conversation Summary\n{load_prompt('summary_preface')}\n\nS"
@@ -21,6 +21,10 @@ async def test_the_summary_stands_under_its_preface_without_its_analysis() -> No
     )
     assert (made.summary, made.analysis) == ("S", "A")
     assert "<" not in made.message.text
+    made = await start_afresh(chat(10), system="be kind", tools=({"name": "a b c"},))
+    assert made.tokens_before.value == 10 * WORDS + 2
+    assert made.message.tokens == WordCounter().count(made.message.content)
+    assert made.tokens_after.value == pytest.approx(made.message.tokens + 2 + 3, abs=1)
 
 
 async def test_directives_of_all_hidden_messages_survive_the_newest_of_each_name() -> None:
@@ -42,11 +46,3 @@ async def test_directives_of_all_hidden_messages_survive_the_newest_of_each_name
         "The following directives must be maintained across all future condensings:\n"
         '<command name="a">new</command>\n<command name="b">b</command>\n</system-reminder>'
     )
-
-
-async def test_sizes_are_of_the_whole_request() -> None:
-    """System prompt and tools stay, so they count before and after."""
-    made = await start_afresh(chat(10), system="be kind", tools=({"name": "a b c"},))
-    assert made.tokens_before.value == 10 * WORDS + 2
-    assert made.message.tokens == WordCounter().count(made.message.content)
-    assert made.tokens_after.value == pytest.approx(made.message.tokens + 2 + 3, abs=1)

@@ -32,19 +32,11 @@ from condense import (
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import (
-    IMAGE,
-    call,
-    chat,
-    result,
-    start_afresh,
-    texts,
-    user,
-)
+from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
 
 
 async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction() -> None:
-    """Calls, results and open calls are plain text."""
+    """Calls and results are plain text; with focus and limit, as the record says."""
     summarizer = ScriptedSummarizer("S")
     messages = [user("go"), call("t1"), result("t1", "file a"), call("t2"), *chat(2)]
     await start_afresh(messages, summarizer)
@@ -56,10 +48,6 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     assert "[Tool Use: read_file]\npath: a.py" in sent
     assert "[Tool Result]\nfile a" in sent
     assert f"[Tool Result]\n{INTERRUPTED}" in sent
-
-
-async def test_the_request_carries_prompt_focus_and_limit_and_no_thinking() -> None:
-    """As the record says."""
     summarizer = ScriptedSummarizer("S")
     made = await start_afresh(WORK, summarizer, prompt=" Be brief. ", focus="names")
     (request,) = summarizer.requests
@@ -208,17 +196,16 @@ async def test_it_ends_with_one_instruction_that_forbids_tools() -> None:
 
 
 async def test_without_a_cache_it_is_plain_text() -> None:
-    """Whoever cannot say whether prompts are cached does not cache them."""
+    """Or where prompt and tools leave no room; nothing that held only then is in it."""
     model = ScriptedSummarizer("S")
     del model.caches_prompts
     await start_afresh(WORK, model, tools=TOOLS)
     assert not model.requests[0].aligned
     assert model.requests[0].tools == ()
     assert model.requests[0].system == load_prompt("summary_system")
-
-
-async def test_plain_text_has_nothing_that_held_only_at_its_moment() -> None:
-    """What was recalled would look like the user's words there."""
+    model = caching("S")
+    await start_afresh(chat(10), model, window=4_000, system="word " * 2_000)
+    assert [request.aligned for request in model.requests] == [False]
     beside = [TextBlock(f"<{kind}>", {BESIDE: {"kind": kind}}) for kind in (ENVIRONMENT, RECALLED)]
     asked = Message("user", (*beside, TextBlock("How much are the caves?")))
     sent = words(await shown([asked, A, *chat(6)]))
@@ -243,10 +230,3 @@ async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() ->
     assert made.usage == Usage(input=110, output=5, cache_read=90)
     assert made.cost == Decimal("0.4")
     assert "asked again without tools" in made.notes[0]
-
-
-async def test_where_prompt_and_tools_leave_no_room_it_is_plain_text() -> None:
-    """The history alone still fits."""
-    model = caching("S")
-    await start_afresh(chat(10), model, window=4_000, system="word " * 2_000)
-    assert [request.aligned for request in model.requests] == [False]

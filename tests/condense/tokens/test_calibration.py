@@ -29,17 +29,9 @@ def conversation(growth: list[int], slope: float, constant: int) -> list[tuple[i
     return [(size, round(size * slope) + constant) for size in sizes]
 
 
-def test_without_a_report_an_estimate_stands_as_it_is() -> None:
-    """And says that it is one."""
-    assert Calibration().apply(1_234) == TokenCount(1_234, measured=False)
-
-
 @settings(deadline=None)
 @given(
-    growth=GROWTH,
-    slope=st.floats(0.6, 1.8),
-    constant=st.integers(0, 400),
-    size=st.floats(0.3, 3.0),
+    growth=GROWTH, slope=st.floats(0.6, 1.8), constant=st.integers(0, 400), size=st.floats(0.3, 3.0)
 )
 def test_another_tokenizer_is_known_after_three_turns(
     growth: list[int], slope: float, constant: int, size: float
@@ -70,11 +62,12 @@ def test_one_outlier_changes_little(
 
 
 def test_the_latest_reports_count_most() -> None:
-    """A conversation that turned from prose to code is estimated as code."""
+    """From prose to code, it is estimated as code; without one, an estimate stands."""
     prose = [(1_000 * step, 1_000 * step) for step in range(1, 9)]
     code = [(10_000 + 2_000 * step, 1.3 * (10_000 + 2_000 * step)) for step in range(8)]
     learned = after([*prose, *((size, round(measured)) for size, measured in code)])
     assert learned.apply(30_000).value == pytest.approx(39_000, rel=0.05)
+    assert Calibration().apply(1_234) == TokenCount(1_234, measured=False)
 
 
 @settings(deadline=None)

@@ -50,11 +50,16 @@ class Recorder:
         return len(self.asked)
 
 
-def test_a_text_takes_its_tokens_and_no_frame() -> None:
-    """Special tokens are ordinary text."""
+def test_a_text_takes_its_tokens_and_a_tool_its_frame() -> None:
+    """Special tokens are ordinary text; a tool has a frame, and its name and schema."""
     assert TiktokenCounter(factor=1).count("<|endoftext|>") > 1
     assert PromptCounter().count(TEXT) == WORDS
     assert PromptCounter().count("") == PromptCounter().count(()) == 0
+    tool = {"name": "read_file", "description": TEXT, "input_schema": {"type": "object"}}
+    one = count_tools([tool], PromptCounter())
+    assert one > TOOL_FRAME + WORDS
+    assert count_tools([tool, tool], PromptCounter()) == 2 * one
+    assert count_tools([], PromptCounter()) == 0
 
 
 TEXT = "The quick brown fox jumps over the lazy dog."
@@ -91,30 +96,17 @@ def test_every_kind_of_block_takes_what_the_model_reads_of_it(block: Any, tokens
 
 
 def test_a_pdf_takes_its_pages() -> None:
-    """Each is read as text and as an image."""
+    """Each as text and as an image; what has no type counts by what it says."""
     data = base64.b64encode(b"%PDF-1.7 /Type /Pages /Type /Page /Type/Page").decode()
     pdf = opaque(type="document", source={"type": "base64", "data": data})
     assert PromptCounter().count((pdf,)) == FRAME + 6_000
     # Compressed ones do not show how many they have.
     assert count_pdf({"data": base64.b64encode(b"%PDF-1.7").decode()}) == 3_000
     assert count_pdf({}) == 3_000
-
-
-def test_a_block_of_an_unknown_kind_is_counted_by_what_it_says() -> None:
-    """A server's tool may have found a lot; only encrypted data say nothing."""
     small = opaque(type="search", text="", encrypted_content="A" * 5_000)
     large = opaque(type="search", text=TEXT * 20, encrypted_content="A" * 5_000)
     assert PromptCounter().count((small,)) < 20
     assert PromptCounter().count((large,)) >= 20 * (WORDS - 1)
-
-
-def test_each_tool_is_counted_with_its_frame() -> None:
-    """Name, description and schema, as JSON."""
-    tool = {"name": "read_file", "description": TEXT, "input_schema": {"type": "object"}}
-    one = count_tools([tool], PromptCounter())
-    assert one > TOOL_FRAME + WORDS
-    assert count_tools([tool, tool], PromptCounter()) == 2 * one
-    assert count_tools([], PromptCounter()) == 0
 
 
 def test_the_light_counter_takes_four_characters_for_a_token() -> None:
@@ -128,7 +120,7 @@ def test_the_light_counter_takes_four_characters_for_a_token() -> None:
 
 
 def test_a_cached_counter_asks_once_for_equal_content() -> None:
-    """Also when it is another object; and forgets what was not asked for longest."""
+    """Also of another object; what was not asked for longest goes, what is known isn't asked."""
     inner = Recorder()
     counter = CachedCounter(inner)
     asked = [(TextBlock("a"), ToolUseBlock("x", "read", {"p": object})), "a", (TextBlock("a"),)]
@@ -140,10 +132,6 @@ def test_a_cached_counter_asks_once_for_equal_content() -> None:
     for text in ("a", "b", "a", "c", "a", "b"):
         counter.count(text)
     assert inner.asked == ["a", "b", "c", "b"]
-
-
-def test_a_message_that_knows_its_tokens_is_not_counted() -> None:
-    """What a provider reported is better than an estimate."""
     inner = Recorder()
     assert count_message(Message("user", "a", tokens=7), inner) == 7
     assert count_message(Message("user", "a", tokens=0), inner) == 0
@@ -171,13 +159,8 @@ IMAGES = {
 
 @pytest.mark.parametrize("data", IMAGES.values(), ids=IMAGES.keys())
 def test_the_size_stands_in_the_first_bytes(data: bytes) -> None:
-    """In all four formats that the API takes."""
+    """In all four formats that the API takes; one that breaks off has none."""
     assert image_size(data) == Size(800, 600)
-
-
-@pytest.mark.parametrize("data", IMAGES.values(), ids=IMAGES.keys())
-def test_an_image_that_breaks_off_has_no_size(data: bytes) -> None:
-    """One that breaks off has none."""
     assert [image_size(data[:end]) for end in range(len(data))] == [None] * len(data)
 
 
@@ -190,8 +173,7 @@ def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "tokens"),
-    [(28, 28, 1), (200, 200, 64), (1_092, 1_092, 1_521)],
+    ("width", "height", "tokens"), [(28, 28, 1), (200, 200, 64), (1_092, 1_092, 1_521)]
 )
 def test_an_image_takes_a_token_for_each_patch(width: int, height: int, tokens: int) -> None:
     """Anthropic's table: 28 by 28 pixels each."""

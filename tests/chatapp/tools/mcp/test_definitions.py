@@ -65,17 +65,13 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
     assert not [name for name in TOOL_SPECS if "__" in name]
 
 
-def test_a_description_is_cut_and_has_neither_secrets_nor_signs_to_a_terminal() -> None:
-    """It is somebody else's text, and said to be."""
+def test_a_description_is_cut_and_neither_it_nor_a_schema_holds_a_secret() -> None:
+    """Nor has a schema, wherever; a tool with an argument named so is left out."""
     told = only(Tool("a", "\x1b[31mred\x1b[0m sesame-1 " + "x" * 10_000))
     assert told
     assert told.description.startswith(f"red {HIDDEN} x")
     assert len(told.description) == MAX_DESCRIPTION
     assert told.spec(WEB).description.startswith("A tool of the MCP server web. red")
-
-
-def test_no_word_of_a_schema_holds_a_secret() -> None:
-    """Wherever it stands; an argument that is named so can't be given, so its tool is left out."""
     told = {"type": "string", "description": "Not sesame-1.", "default": "sesame-1"}
     schema = {"properties": {"a": {**told, "enum": ["x", "Bearer sesame-1"]}}, "title": "sesame-1"}
     kept = only(Tool("a", input_schema=schema))
@@ -120,12 +116,18 @@ def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> No
 
 
 def test_a_schema_is_passed_on_as_providers_take_it() -> None:
-    """What they refuse at its top the server checks by itself."""
+    """What they refuse at its top the server checks; what is too long is not validated."""
     arguments = {"a": {"type": "string", "enum": ["x"]}}
     schema = {"$schema": "https://x", "anyOf": [{}], "properties": arguments, "required": ["a"]}
     told = only(Tool("a", input_schema=schema))
     assert told
     assert told.schema == {"type": "object", "properties": arguments, "required": ["a"]}
+
+    def listed(parts: int) -> Callable[[], object]:
+        tool = Tool("a", input_schema={"properties": {"a": {"anyOf": [{}] * parts}}})
+        return lambda: only(tool)
+
+    assert_cheap(listed(10_000), listed(500), 1, "a long schema")
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -161,13 +163,3 @@ def nested(depth: int) -> dict[str, Any]:
 def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
     """With its tool: a provider refuses the whole request for it."""
     assert only(Tool("a", input_schema=schema)) is None
-
-
-def test_a_schema_that_is_too_long_is_not_validated() -> None:
-    """Validating takes longer than anything else that is done to a schema."""
-
-    def listed(parts: int) -> Callable[[], object]:
-        tool = Tool("a", input_schema={"properties": {"a": {"anyOf": [{}] * parts}}})
-        return lambda: only(tool)
-
-    assert_cheap(listed(10_000), listed(500), 1, "a long schema")

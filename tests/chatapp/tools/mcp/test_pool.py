@@ -14,7 +14,7 @@ from tests.chatapp.tools.mcp.offering import AtAddress
 
 
 async def test_a_connection_that_nobody_uses_is_closed(web: User) -> None:
-    """After a while; not while a call goes on."""
+    """After a while, not while a call goes on; at once where its server was removed."""
     own = Pool(idle=0)
     async with own.use(web.server, web.folder, web.guard) as connection:
         await connection.refresh()
@@ -22,10 +22,6 @@ async def test_a_connection_that_nobody_uses_is_closed(web: User) -> None:
     await asyncio.wait([connection._task])
     assert connection.ended
     await own.close()
-
-
-async def test_a_server_that_was_removed_is_connected_to_no_more(web: User) -> None:
-    """From whichever thread that is said."""
     async with pool().use(web.server, web.folder, web.guard) as connection:
         pass
     await asyncio.to_thread(forget, web.server.key + 1)
