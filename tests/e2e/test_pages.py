@@ -25,7 +25,7 @@ def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(open_page:
     assert sum(size for _, size, _ in loaded) <= 52_000, loaded
     page.goto("/settings/?again")
     again = [name for name, _, transferred in page.evaluate(LOADED) if transferred]
-    own = {"/static/js/settings", "/static/js/prompt"}
+    own = {f"/static/js/{name}" for name in ("settings", "prompt", "notify_switch")}
     assert [name for name in again if name.partition(".")[0] not in own] == ["/settings/"]
 
 
