@@ -6,15 +6,13 @@ tools besides what is shown.
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive, key_of
-from chatapp.transfer.chats import Chat, read_chats, seconds
+from chatapp.transfer.chats import Chat, seconds
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, text_block
 
@@ -35,11 +33,6 @@ _SETTINGS = {"user_editable_context", "model_editable_context"}
 def recognise(sample: Sample) -> bool:
     """Whether its items are trees of nodes."""
     return any("mapping" in item for item in sample.items)
-
-
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:

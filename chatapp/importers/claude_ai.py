@@ -1,7 +1,6 @@
 """Exports of Claude.ai: ``conversations.json``, a list of conversations with their messages."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,9 +8,8 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.composer.attachments import clean_name
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, plain_text, read_chats
+from chatapp.transfer.chats import Chat, plain_text
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, result_text
 
@@ -26,11 +24,6 @@ _SILENT = {"token_budget", "flag"}
 def recognise(sample: Sample) -> bool:
     """Whether its items have messages of this form."""
     return any("chat_messages" in item for item in sample.items)
-
-
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, read_chats
-from chatapp.transfer.transcript_files import Sample, read_whole
+from chatapp.transfer.chats import Chat
+from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, call_block, listed, parts_of, result_block
 
 LABEL = "LibreChat"
@@ -23,11 +21,6 @@ _BEGINS = re.compile(r'\{\s*"conversationId"\s*:')
 def recognise(sample: Sample) -> bool:
     """Whether it begins as they do."""
     return bool(_BEGINS.match(sample.head))
-
-
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat, read_whole)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:

@@ -6,7 +6,6 @@ What a model thought and which tools it called stands in its text, between tags.
 import html
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,9 +14,8 @@ from django.utils.translation import gettext_lazy
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.composer.attachments import clean_name
 from chatapp.providers import request_bytes
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, read_chats, seconds
+from chatapp.transfer.chats import Chat, seconds
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
@@ -32,11 +30,6 @@ _SUMMARY = re.compile(r"\s*<summary>[^<]*</summary>")
 def recognise(sample: Sample) -> bool:
     """Whether its items are chats with a history."""
     return any(_history(item) for item in sample.items)
-
-
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:

@@ -17,7 +17,7 @@ from chatapp import errors
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.transcript_files import DAMAGED, Document, Item, read_items
+from chatapp.transfer.transcript_files import DAMAGED, Item, read_list_or_object
 from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
 
 LONGEST_TITLE = 200
@@ -227,11 +227,7 @@ def seconds(at: Any) -> Any:
 ReadChat = Callable[[Any, Archive], Chat | None]
 
 
-def read_chats(
-    path: Path,
-    read_chat: ReadChat,
-    read: Callable[[Document], Iterator[Item | Problem]] = read_items,
-) -> Iterator[Piece]:
+def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
 
     It returns None for what is no conversation. Nothing more is read of a document that begins so.
@@ -242,7 +238,7 @@ def read_chats(
         for document in archive.documents:
             title = document.name
             try:
-                for found in read(document):
+                for found in read_list_or_object(document):
                     title, pieces = _read(found, archive, read_chat)
                     yield from (Begin(title or document.name), *pieces)
                     if not title:

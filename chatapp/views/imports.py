@@ -3,6 +3,7 @@
 import uuid
 import zipfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def _begin(request: Request) -> Job:
             raise errors.Refused(text)
         name = attachments.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
-        read = importers.load_importer(form).read_transcript
+        read = partial(importers.read_file, form)
         return start_import(owner=request.user, path=path, source=source, read=read)
     except errors.Refused:
         remove(path)

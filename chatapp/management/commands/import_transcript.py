@@ -7,7 +7,7 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp import errors
-from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
+from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         if form is None:
             raise CommandError(UNKNOWN)
         source = Source(form=form, name=file.name, digest=digest_of(file))
-        pieces, owner = load_importer(form).read_transcript(file), find_user(user)
+        pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
         for one in load_conversations(pieces, owner=owner, source=source, title=title or ""):
             self._report(one.source)
