@@ -23,8 +23,8 @@ LABEL = "Open WebUI"
 WHERE = gettext_lazy("Settings > Data controls > Export chats.")
 
 _DETAILS, _END = '<details type="', "</details>"
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_SUMMARY = re.compile(r"\s*<summary>[^<]*</summary>")
+_ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
+_SUMMARY = re.compile("<summary>[^<]*</summary>")
 
 
 def recognise(sample: Sample) -> bool:

@@ -32,12 +32,12 @@ _TAGS = {
 }
 _NAMESPACE = uuid.UUID("7c5b0f9e-2a51-4b7e-8f0e-0d5f6f1d9a11")
 
-_WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>\s*\Z", re.DOTALL)
-_RESULT = re.compile(r"\[(\w+)[^\n]*\] Result:")
+# A file may hold anything: each of these takes no longer than its text is long.
+_WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>(.*)</\1>\s*\Z", re.DOTALL)
+_RESULT = re.compile(r"\[(\w++)[^\n]*\] Result:")
 _OWN = re.compile(r"\s*(?:<environment_details>|\[ERROR\])")
 _DENIED = re.compile(
-    r"The user (?:denied|rejected) [^\n]*feedback:\s*<feedback>\s*(.*?)\s*</feedback>\s*\Z",
-    re.DOTALL,
+    r"The user (?:denied|rejected) (?>[^\n]*?feedback:)\s*<feedback>(.*)</feedback>\s*\Z", re.DOTALL
 )
 # Tools whose results are what the user said, and those whose results it writes itself.
 _ASKING = {"ask_followup_question", "attempt_completion"}
@@ -166,15 +166,15 @@ def _said(text: str, tool: str) -> str | None:
         return ""
     wrapped = _WRAPPED.match(text)
     if not tool or tool in _ASKING:
-        return wrapped[2] if wrapped else "" if tool else None
+        return wrapped[2].strip() if wrapped else "" if tool else None
     denied = _DENIED.match(text) if tool in _CHANGING else None
-    return denied[1] if denied else ""
+    return denied[1].strip() if denied else ""
 
 
 def _said_in_result(text: str, tool: str) -> str:
     if tool in _ASKING:
         wrapped = _WRAPPED.match(text)
-        return wrapped[2] if wrapped else ""
+        return wrapped[2].strip() if wrapped else ""
     if tool not in _CHANGING or not text.startswith("{"):
         return ""
     told = request_bytes.decode_input(text)

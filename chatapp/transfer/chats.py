@@ -13,6 +13,7 @@ from typing import Any, override
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+import condense
 from chatapp import errors
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
@@ -51,7 +52,8 @@ class Chat(Transcript):
 
     def __init__(self, title: Any, created: Any = None, updated: Any = None) -> None:
         super().__init__()
-        self.title = " ".join(title.split())[:LONGEST_TITLE] if isinstance(title, str) else ""
+        shown = condense.well_formed(title) if isinstance(title, str) else ""
+        self.title = " ".join(shown.split())[:LONGEST_TITLE]
         self.newest: Any = None
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
         self._nodes: dict[Any, tuple[_Node, Any]] = {}
@@ -73,7 +75,7 @@ class Chat(Transcript):
     def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
         quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
-        self.refuse(len(self._nodes) + 1, f"{reason}{quoted}")
+        self.refuse(len(self._nodes) + 1, condense.well_formed(f"{reason}{quoted}"))
 
     def attach(self, blocks: list[Block], archive: Archive, name: Any, *keys: Any) -> None:
         """Add a file of the archive to a message's blocks, or note why it can't be used."""

@@ -154,7 +154,7 @@ def dated(at: Any, *names: str) -> dict[str, str]:
     except (TypeError, ValueError, OverflowError, OSError):
         return {}
     in_time = found.tzinfo is not None and 1970 <= found.year < 2200  # noqa: PLR2004 - years
-    return dict.fromkeys(names, found.isoformat()) if in_time else {}
+    return dict.fromkeys(names, found.astimezone(UTC).isoformat()) if in_time else {}
 
 
 def count(value: Any) -> int:
