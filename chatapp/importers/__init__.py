@@ -14,12 +14,14 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import cast
 
+from django.utils.translation import gettext_lazy
+
 from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import read_chats
 from chatapp.transfer.transcript_files import Sample, take_sample
 
-UNKNOWN = "This is no file of a form that is known here."
+UNKNOWN = gettext_lazy("This is no file of a form that is known here.")
 
 # What others begin with as well is asked last.
 LAST = "messages"

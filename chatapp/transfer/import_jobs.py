@@ -15,11 +15,9 @@ from django.db import DatabaseError, connections
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-import condense
 from chatapp import errors
-from chatapp.context import sizes
 from chatapp.models import Source
-from chatapp.transfer import Begin, Beside, Piece, Problem, record_import
+from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 
 log = logging.getLogger(__name__)
@@ -150,12 +148,8 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
 
 
 def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
-    """Yield the pieces, messages with their tokens, and note how many there are."""
+    """Yield the pieces, and note how many messages there are."""
     for piece in pieces:
-        if not isinstance(piece, Begin | Beside | Problem):
-            job.messages += 1
-            if not {"seq", "tokens"} & piece.keys():
-                said = condense.Message.from_api(piece)
-                piece["tokens"] = condense.count_message(said, sizes.COUNTER)
+        job.messages += isinstance(piece, dict)
         yield piece
     job.storing = True

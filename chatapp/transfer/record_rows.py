@@ -5,6 +5,7 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
@@ -234,8 +235,6 @@ class Rows:
         self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
         values |= message_store.columns_of(said) | {"claimed": has_rules(said.content) or None}
-        if not {"seq", "tokens"} & item.keys():
-            values["tokens"] = condense.count_message(said, sizes.COUNTER)
         return Message(conversation=self.conversation, **values)
 
     def of(self, section: str, items: Iterable[Mapping[str, Any]]) -> Iterator[models.Model]:
@@ -286,6 +285,17 @@ class Rows:
 
     def _key(self, number: int) -> uuid.UUID:
         return uuid.UUID(int=self._base + number)
+
+
+def with_tokens(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of a file that counts no tokens with the number of them."""
+    if {"seq", "tokens"} & item.keys():
+        return item
+    # Rows tell later why something is no message.
+    with suppress(*WRONG):
+        said = condense.Message.from_api(item)
+        item = item | {"tokens": condense.count_message(said, sizes.COUNTER)}
+    return item
 
 
 def _lines(cleared: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         except errors.Refused as reason:
             raise CommandError(str(reason)) from reason
         if form is None:
-            raise CommandError(UNKNOWN)
+            raise CommandError(str(UNKNOWN))
         source = Source(form=form, name=file.name, digest=digest_of(file))
         pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             else:
                 self._tell(one.source, one.source.conversation)
         if all(refusals):
-            raise CommandError(refusals[0] if refusals else UNKNOWN)
+            raise CommandError(refusals[0] if refusals else str(UNKNOWN))
 
     def _tell(self, source: Source, made: Conversation) -> None:
         self.stdout.write(
