@@ -6,8 +6,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.agent.annotated_blocks import file_block
-from chatapp.composer.attachments import clean_name
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat, plain_text
 from chatapp.transfer.transcript_files import Sample
@@ -40,7 +38,8 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
             chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
             blocks = []
         for file in [*listed(message.get("attachments")), *listed(message.get("files"))]:
-            _attach(chat, blocks, file, archive)
+            text = file.get("extracted_content")
+            chat.attach(blocks, archive, file.get("file_name"), file.get("file_uuid"), text=text)
         parent = message.get("parent_message_uuid", above)
         above = message.get("uuid") or place
         chat.add(above, parent, role, blocks, at=message.get("created_at"), model=model)
@@ -68,12 +67,3 @@ def _blocks(chat: Chat, message: Mapping[str, Any], place: int) -> Iterator[Bloc
             case {"type": str(kind)} if kind not in _SILENT:
                 text = str(part.get("text") or "")
                 chat.leave_out(_("It can't be imported: %s.") % kind[:60], text)
-
-
-def _attach(chat: Chat, blocks: list[Block], file: Any, archive: Archive) -> None:
-    match file:
-        case {"extracted_content": str(text)} if text.strip():
-            name = clean_name(str(file.get("file_name") or ""))
-            blocks.append(file_block(name, text, size=len(text)).to_api())
-        case {"file_name": name}:
-            chat.attach(blocks, archive, name, file.get("file_uuid"))

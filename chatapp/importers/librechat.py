@@ -28,10 +28,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
     if not isinstance(found, list):
         return None
-    chat = Chat(item.get("title"))
-    prompt = (item.get("options") or {}).get("promptPrefix")
-    if isinstance(prompt, str) and prompt.strip():
-        chat.leave_out(_("System prompts are not imported:"), prompt)
+    chat = Chat(item.get("title"), prompt=(item.get("options") or {}).get("promptPrefix"))
     waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
     while waiting:
         message, parent = waiting.pop()

@@ -11,8 +11,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.agent.annotated_blocks import file_block
-from chatapp.composer.attachments import clean_name
 from chatapp.providers import request_bytes
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat, seconds
@@ -38,11 +36,9 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
         return None
     inner = item.get("chat", item)
     times = (seconds(item.get(name)) for name in ("created_at", "updated_at"))
-    chat = Chat(item.get("title") or inner.get("title"), *times)
-    chat.newest = history.get("currentId")
     prompt = inner.get("system") or (inner.get("params") or {}).get("system")
-    if isinstance(prompt, str) and prompt.strip():
-        chat.leave_out(_("System prompts are not imported:"), prompt)
+    chat = Chat(item.get("title") or inner.get("title"), *times, prompt=prompt)
+    chat.newest = history.get("currentId")
     for name, message in history["messages"].items():
         role, blocks = _said(chat, message, archive)
         at, model = seconds(message.get("timestamp")), message.get("model")
@@ -78,10 +74,9 @@ def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str
         name = file.get("name") or told.get("filename")
         if file.get("type") == "image" and (found := parts_of([image])):
             blocks += found
-        elif isinstance(inner := (told.get("data") or {}).get("content"), str) and inner:
-            blocks.append(file_block(clean_name(str(name)), inner, size=len(inner)).to_api())
         else:
-            chat.attach(blocks, archive, name, file.get("id"))
+            inner = (told.get("data") or {}).get("content")
+            chat.attach(blocks, archive, name, file.get("id"), text=inner)
     return role, blocks
 
 

@@ -30,6 +30,8 @@ _END = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))", re.DOTALL)
 _BEFORE_END = b"PK\x06\x07"
 # Bytes at the end in which the list's place is told.
 _TAIL = 1 << 17
+# Of files that may hold conversations.
+_ENDINGS = (".json", ".json.gz")
 # Encrypted, in one way or another, or a part of what it is.
 _UNREADABLE = 0x61
 # By this messages name files, whose names begin with it.
@@ -49,7 +51,7 @@ class Archive(ExitStack):
         self._left = MOST_ATTACHED
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         found = [one for file in files for one in self._files_of(file)]
-        self.documents = [one for one in found if len(found) == 1 or _is_document(one)]
+        self.documents = [one for one in found if len(found) == 1 or one.name.endswith(_ENDINGS)]
         self.documents.sort(key=lambda one: (not one.name.startswith("conversation"), str(one)))
         self._files = {key: one for one in found for key in (one.name, key_of(one.name))}
 
@@ -93,10 +95,6 @@ def key_of(name: str) -> str:
     """Return by what messages name a file, the name itself where that is not in it."""
     found = _KEY.match(name.rpartition("/")[2])
     return found[0] if found else name
-
-
-def _is_document(file: Document) -> bool:
-    return file.name.endswith((".json", ".json.gz"))
 
 
 def _check_list(file: Path) -> None:

@@ -15,6 +15,8 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp import errors
+from chatapp.agent.annotated_blocks import file_block
+from chatapp.composer.attachments import clean_name
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
@@ -37,6 +39,7 @@ class _Node:
     blocks: list[Block]
     at: Any = None
     model: Any = ""
+    parent: Any = None
     children: "list[_Node]" = field(default_factory=list)
 
 
@@ -50,13 +53,17 @@ class Chat(Transcript):
     A call without a result, and a result without a call, become text.
     """
 
-    def __init__(self, title: Any, created: Any = None, updated: Any = None) -> None:
+    def __init__(
+        self, title: Any, created: Any = None, updated: Any = None, *, prompt: Any = None
+    ) -> None:
         super().__init__()
         shown = condense.well_formed(title) if isinstance(title, str) else ""
         self.title = " ".join(shown.split())[:LONGEST_TITLE]
         self.newest: Any = None
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
-        self._nodes: dict[Any, tuple[_Node, Any]] = {}
+        if isinstance(prompt, str) and prompt.strip():
+            self._about["system_prompt"] = prompt
+        self._nodes: dict[Any, _Node] = {}
         self._shown: set[_Node] = set()
         self._written: set[_Node] = set()
         self._rewinds: list[dict[str, Any]] = []
@@ -69,17 +76,25 @@ class Chat(Transcript):
         if id_ in self._nodes:
             self.leave_out(_("Another message has the same id."), plain_text(blocks))
         else:
-            node = _Node(role if blocks else "", blocks, at, model)
-            self._nodes[id_] = node, parent
+            self._nodes[id_] = _Node(role if blocks else "", blocks, at, model, parent)
 
     def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
         quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
         self.refuse(len(self._nodes) + 1, condense.well_formed(f"{reason}{quoted}"))
 
-    def attach(self, blocks: list[Block], archive: Archive, name: Any, *keys: Any) -> None:
-        """Add a file of the archive to a message's blocks, or note why it can't be used."""
+    def attach(
+        self, blocks: list[Block], archive: Archive, name: Any, *keys: Any, text: Any = ""
+    ) -> None:
+        """Add a file to a message's blocks, or note why it can't be used.
+
+        It says this ``text``, or lies in the archive under one of the keys or its name.
+        """
         shown = name if isinstance(name, str) and name else _("File")
+        if isinstance(text, str) and text.strip():
+            size = len(text.encode(errors="replace"))
+            blocks.append(file_block(clean_name(shown), text, size=size).to_api())
+            return
         try:
             blocks.append(archive.block(shown, *map(str, keys), shown))
         except errors.Refused as error:
@@ -93,7 +108,7 @@ class Chat(Transcript):
                 steps.append(inner)
             else:
                 steps.pop()
-        if any(one.blocks and one not in self._written for one, _parent in self._nodes.values()):
+        if any(one.blocks and one not in self._written for one in self._nodes.values()):
             raise Unusable(_("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
@@ -111,15 +126,13 @@ class Chat(Transcript):
     def _link(self) -> _Node:
         """Put each message behind its parent, the oldest first; return what all of them follow."""
         root = _Node("", [])
-        nowhere = root, None
-        nodes = sorted(self._nodes.values(), key=lambda one: dated(one[0].at, "at").get("at", ""))
-        for node, parent in nodes:
-            self._nodes.get(parent, nowhere)[0].children.append(node)
-        last = nodes[-1] if nodes else nowhere
-        node, parent = self._nodes.get(self.newest, last)
+        nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
+        for node in nodes:
+            self._nodes.get(node.parent, root).children.append(node)
+        node = self._nodes.get(self.newest, [root, *nodes][-1])
         while node not in self._shown:
             self._shown.add(node)
-            node, parent = self._nodes.get(parent, nowhere)
+            node = self._nodes.get(node.parent, root)
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:

@@ -140,7 +140,6 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
         except Exception:
             log.exception("an import failed")
             job.refusal = _("The import failed.")
-            raise
         finally:
             remove(path)
             job.is_over = True

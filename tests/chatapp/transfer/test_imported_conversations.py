@@ -56,7 +56,10 @@ def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice:
     """By its place in the file."""
     said, complaints = run(folder, [*TALK, {"role": "system", "content": "x"}])
     assert said.startswith("Imported 2 messages")
-    assert complaints == "Not used: item 3: A role is 'user' or 'assistant', not 'system'.\n"
+    assert (
+        complaints
+        == "Not used: item 3: A message is a JSON object whose role is 'user' or 'assistant'.\n"
+    )
 
 
 def test_of_many_problems_the_first_twenty_are_named(folder: Path, alice: User) -> None:
