@@ -28,8 +28,9 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         return None
-    chat = Chat(item.get("name"), item.get("created_at"), item.get("updated_at"))
-    chat.newest = item.get("current_leaf_message_uuid")
+    times = item.get("created_at"), item.get("updated_at")
+    newest = item.get("current_leaf_message_uuid")
+    chat = Chat(archive, item.get("name"), *times, newest=newest)
     above: Any = None
     for place, message in enumerate(item["chat_messages"]):
         role, model = _ROLES.get(message.get("sender"), ""), item.get("model")
@@ -39,7 +40,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
             blocks = []
         for file in [*listed(message.get("attachments")), *listed(message.get("files"))]:
             text = file.get("extracted_content")
-            chat.attach(blocks, archive, file.get("file_name"), file.get("file_uuid"), text=text)
+            chat.attach(blocks, file.get("file_name"), file.get("file_uuid"), text=text)
         parent = message.get("parent_message_uuid", above)
         above = message.get("uuid") or place
         chat.add(above, parent, role, blocks, at=message.get("created_at"), model=model)

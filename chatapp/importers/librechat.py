@@ -28,14 +28,14 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
     if not isinstance(found, list):
         return None
-    chat = Chat(item.get("title"), prompt=(item.get("options") or {}).get("promptPrefix"))
+    chat = Chat(archive, item.get("title"), prompt=(item.get("options") or {}).get("promptPrefix"))
     waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
     while waiting:
         message, parent = waiting.pop()
         id_ = message.get("messageId") or id(message)
         blocks = [*_blocks(chat, message)]
         for file in (*listed(message.get("files")), *listed(message.get("attachments"))):
-            chat.attach(blocks, archive, file.get("filename"), file.get("file_id"))
+            chat.attach(blocks, file.get("filename"), file.get("file_id"))
         role = "user" if message.get("isCreatedByUser") is True else "assistant"
         at, model = message.get("createdAt"), message.get("model")
         chat.add(id_, parent, role, blocks, at=at, model=model)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.providers import request_bytes
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, seconds
+from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
@@ -35,13 +35,13 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     if not (history := _history(item)):
         return None
     inner = item.get("chat", item)
-    times = (seconds(item.get(name)) for name in ("created_at", "updated_at"))
+    times, newest = (item.get("created_at"), item.get("updated_at")), history.get("currentId")
     prompt = inner.get("system") or (inner.get("params") or {}).get("system")
-    chat = Chat(item.get("title") or inner.get("title"), *times, prompt=prompt)
-    chat.newest = history.get("currentId")
+    title = item.get("title") or inner.get("title")
+    chat = Chat(archive, title, *times, newest=newest, prompt=prompt)
     for name, message in history["messages"].items():
-        role, blocks = _said(chat, message, archive)
-        at, model = seconds(message.get("timestamp")), message.get("model")
+        role, blocks = _said(chat, message)
+        at, model = message.get("timestamp"), message.get("model")
         chat.add(name, message.get("parentId"), role, blocks, at=at, model=model)
     return chat
 
@@ -56,7 +56,7 @@ def _history(item: Any) -> dict[str, Any]:
     return {}
 
 
-def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str, list[Block]]:
+def _said(chat: Chat, message: Mapping[str, Any]) -> tuple[str, list[Block]]:
     role, content = message.get("role"), message.get("content")
     text = content if isinstance(content, str) else joined_text(content)
     match message.get("error"):
@@ -76,7 +76,7 @@ def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str
             blocks += found
         else:
             inner = (told.get("data") or {}).get("content")
-            chat.attach(blocks, archive, name, file.get("id"), text=inner)
+            chat.attach(blocks, name, file.get("id"), text=inner)
     return role, blocks
 
 

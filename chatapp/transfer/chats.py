@@ -26,6 +26,8 @@ from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
 LONGEST_TITLE = 200
 # Characters of what is not used that are told.
 LONGEST_EXCERPT = 200
+# Who says what is not said by whoever says the rest of a message.
+_ROLES = {"tool_result": "user"}
 # Messages that are written or hidden for each one of the file, and some besides.
 MOST_STEPS, FEW_STEPS = 20, 1_000
 
@@ -48,18 +50,27 @@ _Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
-    """One conversation; ``newest`` is the id of the message at the end of what is shown.
+    """One conversation, with the files of an archive.
 
-    A call without a result, and a result without a call, become text.
+    ``newest`` is the id of the message at the end of what is shown. A call without a result, and a
+    result without a call, become text.
     """
 
     def __init__(
-        self, title: Any, created: Any = None, updated: Any = None, *, prompt: Any = None
+        self,
+        archive: Archive,
+        title: Any,
+        created: Any = None,
+        updated: Any = None,
+        *,
+        newest: Any = None,
+        prompt: Any = None,
     ) -> None:
         super().__init__()
+        self.archive = archive
         shown = condense.well_formed(title) if isinstance(title, str) else ""
         self.title = " ".join(shown.split())[:LONGEST_TITLE]
-        self.newest: Any = None
+        self._newest = newest
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
         if isinstance(prompt, str) and prompt.strip():
             self._about["system_prompt"] = prompt
@@ -83,9 +94,7 @@ class Chat(Transcript):
         quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
         self.refuse(len(self._nodes) + 1, condense.well_formed(f"{reason}{quoted}"))
 
-    def attach(
-        self, blocks: list[Block], archive: Archive, name: Any, *keys: Any, text: Any = ""
-    ) -> None:
+    def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
         """Add a file to a message's blocks, or note why it can't be used.
 
         It says this ``text``, or lies in the archive under one of the keys or its name.
@@ -96,7 +105,7 @@ class Chat(Transcript):
             blocks.append(file_block(clean_name(shown), text, size=size).to_api())
             return
         try:
-            blocks.append(archive.block(shown, *map(str, keys), shown))
+            blocks.append(self.archive.block(shown, *map(str, keys), shown))
         except errors.Refused as error:
             self.leave_out(str(error))
 
@@ -129,7 +138,7 @@ class Chat(Transcript):
         nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
         for node in nodes:
             self._nodes.get(node.parent, root).children.append(node)
-        node = self._nodes.get(self.newest, [root, *nodes][-1])
+        node = self._nodes.get(self._newest, [root, *nodes][-1])
         while node not in self._shown:
             self._shown.add(node)
             node = self._nodes.get(node.parent, root)
@@ -197,8 +206,10 @@ class Chat(Transcript):
         said = [(block, node) for node in nodes for block in node.blocks]
         calls = {block["id"] for block, _node in said if block["type"] == "tool_use"}
         answered = calls & {block.get("tool_use_id") for block, _node in said}
-        said = [(one, node) for block, node in said for one in _usable(block, answered)]
-        for role, part in itertools.groupby(said, _role):
+        told = [(one, node) for block, node in said for one in _usable(block, answered)]
+        for role, part in itertools.groupby(
+            told, lambda one: _ROLES.get(one[0]["type"], one[1].role)
+        ):
             blocks, written = zip(*part, strict=True)
             at, model = written[0].at, next((one.model for one in written if one.model), "")
             self.messages.append({"role": role, "content": [*blocks], **dated(at, "created_at")})
@@ -209,11 +220,6 @@ class Chat(Transcript):
         self._steps += steps
         if self._steps > MOST_STEPS * len(self._nodes) + FEW_STEPS:
             raise Unusable(_("It has too many branches."))
-
-
-def _role(said: tuple[Block, _Node]) -> str:
-    block, node = said
-    return "user" if node.role == "user" or block["type"] == "tool_result" else "assistant"
 
 
 def _usable(block: Block, answered: set[Any]) -> list[Block]:
@@ -232,11 +238,6 @@ def plain_text(blocks: Sequence[Block]) -> str:
     """Return what blocks say."""
     said = (one.get("text") or one.get("thinking") or one.get("content") for one in blocks)
     return "\n".join(one for one in said if isinstance(one, str))
-
-
-def seconds(at: Any) -> Any:
-    """Return a time in seconds in the milliseconds that others are in."""
-    return at * 1000 if isinstance(at, int | float) else at
 
 
 ReadChat = Callable[[Any, Archive], Chat | None]

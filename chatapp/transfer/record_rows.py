@@ -157,6 +157,10 @@ def _draft(_column: Column, value: str) -> str:
     return _checked(value, all(_are_texts((one["type"], one["text"])) for one in blocks))
 
 
+def _cleared(_column: Column, value: Mapping[str, Any]) -> Any:
+    return {name: {str(one): str(said) for one, said in of.items()} for name, of in value.items()}
+
+
 def _texts(_column: Column, value: Any) -> Any:
     return _checked(value, isinstance(value, list) and _are_texts(value))
 
@@ -164,6 +168,7 @@ def _texts(_column: Column, value: Any) -> Any:
 # Of these, pages read what is in them, and a file may hold anything.
 _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "draft": _draft,
+    "cleared": _cleared,
     "scope": _scope,
     "hides": _runs,
     "content": _content,
@@ -227,7 +232,6 @@ class Rows:
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item}
         values = self._values(BY_SECTION[MESSAGES], told, f"Message {seq}")
-        values["cleared"] = _lines(values["cleared"])
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:
@@ -296,13 +300,3 @@ def with_tokens(item: dict[str, Any]) -> dict[str, Any]:
         said = condense.Message.from_api(item)
         item = item | {"tokens": condense.count_message(said, sizes.COUNTER)}
     return item
-
-
-def _lines(cleared: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the lines that stand for results, by the keys of their messages."""
-    try:
-        return {
-            name: {str(one): str(said) for one, said in of.items()} for name, of in cleared.items()
-        }
-    except AttributeError as error:
-        raise Unusable("What stands in place of cleared results is not readable.") from error

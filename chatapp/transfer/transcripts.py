@@ -14,6 +14,8 @@ from chatapp.transfer.transcript_files import Item
 
 Block = dict[str, Any]
 
+# A number above this is a time in milliseconds, since 1973; below, in seconds, until 5138.
+_MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
 
@@ -143,10 +145,10 @@ def _holds_results(blocks: list[Block]) -> bool:
 
 
 def dated(at: Any, *names: str) -> dict[str, str]:
-    """Return a time, in words or in milliseconds, under these names; nothing for what is none."""
+    """Return a time, in words or as a number, under these names; nothing for what is none."""
     try:
         if isinstance(at, int | float) and not isinstance(at, bool):
-            found = datetime.fromtimestamp(at / 1000, UTC)
+            found = datetime.fromtimestamp(at / 1000 if at > _MILLISECONDS else at, UTC)
         else:
             found = datetime.fromisoformat(at)
     except (TypeError, ValueError, OverflowError, OSError):
