@@ -40,10 +40,7 @@ def load_importer(name: str) -> ModuleType:
 
 
 def read_file(form: str, path: Path) -> Iterator[Piece]:
-    """Return what a file of a format holds.
-
-    Raises OSError without a file, and Unusable where nothing of it can be imported.
-    """
+    """Return what a file holds; raises OSError without one, and Unusable where it can't be used."""
     found = load_importer(form)
     if hasattr(found, "read_chat"):
         return read_chats(path, found.read_chat)

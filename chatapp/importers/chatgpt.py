@@ -1,8 +1,4 @@
-"""Exports of ChatGPT: ``conversations.json``, whole or in parts, and the files that it names.
-
-A conversation is a ``mapping`` of nodes, which has all branches, and system messages and notes of
-tools besides what is shown.
-"""
+"""Exports of ChatGPT: conversations as a ``mapping`` of nodes, some of which it never shows."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -49,21 +49,19 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
 
 def _blocks(chat: Chat, message: Mapping[str, Any], place: int) -> Iterator[Block]:
     """Yield text, thinking, calls and results; older files have no ids of calls."""
-    parts, called = listed(message.get("content")), 0
-    for part in parts or [{"type": "text", "text": message.get("text")}]:
-        id_ = f"call_{place}_{called}"
+    parts, called = listed(message.get("content")), f"call_{place}"
+    for number, part in enumerate(parts or [{"type": "text", "text": message.get("text")}]):
         match part:
             case {"type": "text" | "thinking" as kind, **said}:
                 if isinstance(text := said.get(kind), str) and text.strip():
                     yield {"type": kind, kind: text}
             case {"type": "tool_use", "name": str(name)}:
-                called += 1
-                id_ = str(part.get("id") or f"call_{place}_{called}")
-                yield {"type": "tool_use", "id": id_, "name": name, "input": part.get("input")}
+                called = str(part.get("id") or f"call_{place}_{number}")
+                yield {"type": "tool_use", "id": called, "name": name, "input": part.get("input")}
             case {"type": "tool_result"}:
                 text = result_text(part.get("content"))
                 failed = {"is_error": True} if part.get("is_error") is True else {}
-                id_ = str(part.get("tool_use_id") or id_)
+                id_ = str(part.get("tool_use_id") or called)
                 yield {"type": "tool_result", "tool_use_id": id_, "content": text} | failed
             case {"type": str(kind)} if kind not in _SILENT:
                 text = str(part.get("text") or "")
