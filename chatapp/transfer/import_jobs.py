@@ -39,7 +39,6 @@ class Job:
     owner: User
     source: Source
     messages: int = 0
-    storing: bool = False
     imported: list[uuid.UUID] = field(default_factory=list)
     left_out: list[Outcome] = field(default_factory=list)
     unused: int = 0
@@ -134,9 +133,6 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
                 job.refusal = job.left_out[0].refusal if job.unused == 1 else nothing
         except errors.Refused as error:
             job.refusal = str(error)
-        except DatabaseError:
-            log.exception("an import could not be stored")
-            job.refusal = _("The server could not store all of this file.")
         except Exception:
             log.exception("an import failed")
             job.refusal = _("The import failed.")
@@ -151,4 +147,3 @@ def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
     for piece in pieces:
         job.messages += isinstance(piece, dict)
         yield piece
-    job.storing = True
