@@ -21,9 +21,8 @@ from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.transcript_files import DAMAGED, Item, read_list_or_object
-from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
+from chatapp.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
 
-LONGEST_TITLE = 200
 # Characters of what is not used that are told.
 LONGEST_EXCERPT = 200
 # Who says what is not said by whoever says the rest of a message.

@@ -279,13 +279,13 @@ class Rows:
             return None
         if type(number) is not int or number <= 0:
             raise Unusable(f"what it names of {section} is no number.")
-        if section != MESSAGES:
-            if number > self._counts[section]:
-                raise Unusable(f"Item {number} of {section} is named, and missing.")
-            return self._key(number)
-        if number not in self.messages:
-            raise Unusable(f"message {number} is named, and missing.")
-        return self.messages[number]
+        if section == MESSAGES:
+            key: Any = self.messages.get(number)
+        else:
+            key = self._key(number) if number <= self._counts[section] else None
+        if key is None:
+            raise Unusable(f"Item {number} of {section} is named, and missing.")
+        return key
 
     def _key(self, number: int) -> uuid.UUID:
         return uuid.UUID(int=self._base + number)

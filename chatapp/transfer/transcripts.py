@@ -14,6 +14,7 @@ from chatapp.transfer.transcript_files import Item
 
 Block = dict[str, Any]
 
+LONGEST_TITLE = 200
 # A number above this is a time in milliseconds, since 1973; below, in seconds, until 5138.
 _MILLISECONDS = 10**11
 # Blocks that the engine reads.
@@ -82,6 +83,8 @@ class Transcript:
 
     def describe(self, **about: str) -> None:
         """Note the conversation's title or prompt; the first that is told holds."""
+        if "title" in about:
+            about["title"] = " ".join(about["title"].split())[:LONGEST_TITLE]
         if not any(one.section == "conversation" for one in self.besides):
             self.besides.append(Beside("conversation", about))
 
