@@ -266,10 +266,12 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
     """Return a conversation's title and all of it; the title is empty for what is none."""
     if isinstance(found, Problem):
         return "", [found]
-    title = _("Conversation %s") % found[0]
+    number, item = found
+    called = isinstance(item, dict) and (item.get("title") or item.get("name"))
+    title = condense.well_formed(str(called or _("Conversation %s") % number)[:LONGEST_TITLE])
     try:
-        if not (chat := read_chat(found[1], archive)):
-            return title if found[0] > 1 else "", [Problem(1, _("This is no conversation."))]
+        if not (chat := read_chat(item, archive)):
+            return title if number > 1 else "", [Problem(1, _("This is no conversation."))]
         title = chat.title or title
         return title, [*chat.pieces()]
     except Unusable as error:

@@ -275,7 +275,10 @@ CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
 
 @pytest.mark.parametrize(
     ("mapping", "said"),
-    [(LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")],
+    [
+        *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
+        ({"a": 5}, '<li dir="auto">x <span class="hint">It is not built as it should be.'),
+    ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
     browser: Client, mapping: dict[str, Any], said: str

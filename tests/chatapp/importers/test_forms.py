@@ -335,8 +335,7 @@ def test_a_task_without_what_was_sent_is_refused(alice: User, tmp_path: Path) ->
     assert not Conversation.objects.exists()
 
 
-SLOW = "<task>" + " " * 20_000
-VALUES: tuple[Any, ...] = (None, True, -1, 1e300, 2**80, "\0\ud800", SLOW, [], {}, [1], [[]], [{}])
+VALUES: tuple[Any, ...] = (None, True, -1, 1e300, 2**80, "", "\0\ud800", [], {}, [1], [[]], [{}])
 FORMS: dict[str, list[dict[str, Any]]] = {
     "chat_completions": CHAT,
     "claude_code": SESSION,

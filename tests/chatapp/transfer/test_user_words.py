@@ -96,6 +96,7 @@ def test_claude_code_quotes_the_user_in_results_of_its_own(
         (["<task>\nFix it.\n</task>", "<environment_details>x"], ["Fix it.", ""]),
         (["<user_message>Go on.</user_message>"], ["Go on."]),
         (["Fix it."], [None]),
+        (["<task>" + " " * 50_000, "[" + "x" * 50_000], [None, None]),
         (["[ERROR] You did not use a tool"], [""]),
         (["[read_file for 'a'] Result:", f"<feedback>{EVIL}</feedback>"], ["", ""]),
         (["[use_mcp_tool for 'a'] Result:", DENIED], ["", ""]),
