@@ -49,23 +49,17 @@ _Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
-    """One conversation, with the files of an archive.
+    """One conversation, with the files of an archive; ``times`` are when it was made and changed.
 
     ``newest`` is the id of the message at the end of what is shown. A call without a result, and a
     result without a call, become text.
     """
 
     def __init__(
-        self,
-        archive: Archive,
-        title: Any,
-        created: Any = None,
-        updated: Any = None,
-        *,
-        newest: Any = None,
-        prompt: Any = None,
+        self, archive: Archive, title: Any, *times: Any, newest: Any = None, prompt: Any = None
     ) -> None:
         super().__init__()
+        created, updated = times or (None, None)
         self.archive = archive
         shown = condense.well_formed(title) if isinstance(title, str) else ""
         self.title = " ".join(shown.split())[:LONGEST_TITLE]
