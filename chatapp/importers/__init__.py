@@ -2,20 +2,26 @@
 
 A format is a file of this folder with three things; nothing else names it. ``LABEL`` is what people
 call it. ``recognise`` tells whether a file with this sample at its beginning is of this format.
-``read_transcript`` yields the messages of a path in order, and what could not be used; it raises
-OSError without a file, and Unusable where nothing of it can be imported. ``WHERE`` may say where
-people find such files. Where a file holds many conversations, ``read_chat`` reads one of them.
+``read_transcript`` yields the messages of a path in order, and what could not be used. Where files
+hold many conversations, there is a ``read_chat`` for one of them instead. ``WHERE`` may say where
+people find such files.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import cast
 
+from django.utils.translation import gettext_lazy
+
+from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
+from chatapp.transfer.chats import read_chats
 from chatapp.transfer.transcript_files import Sample, take_sample
 
-UNKNOWN = "This is no file of a form that is known here."
+UNKNOWN = gettext_lazy("This is no file of a form that is known here.")
 
 # What others begin with as well is asked last.
 LAST = "messages"
@@ -31,6 +37,14 @@ def list_formats() -> list[str]:
 def load_importer(name: str) -> ModuleType:
     """Return the importer of a format by its name."""
     return import_module(f"{__name__}.{name}")
+
+
+def read_file(form: str, path: Path) -> Iterator[Piece]:
+    """Return what a file holds; raises OSError without one, and Unusable where it can't be used."""
+    found = load_importer(form)
+    if hasattr(found, "read_chat"):
+        return read_chats(path, found.read_chat)
+    return cast(Iterator[Piece], found.read_transcript(path))
 
 
 def recognise(path: Path) -> str | None:

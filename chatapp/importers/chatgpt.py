@@ -1,20 +1,14 @@
-"""Exports of ChatGPT: ``conversations.json``, whole or in parts, and the files that it names.
-
-A conversation is a ``mapping`` of nodes, which has all branches, and system messages and notes of
-tools besides what is shown.
-"""
+"""Exports of ChatGPT: conversations as a ``mapping`` of nodes, some of which it never shows."""
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive, key_of
-from chatapp.transfer.chats import Chat, read_chats, seconds
+from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, text_block
 
@@ -37,30 +31,22 @@ def recognise(sample: Sample) -> bool:
     return any("mapping" in item for item in sample.items)
 
 
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
-
-
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
     if not isinstance(item, dict) or not isinstance(nodes := item.get("mapping"), dict):
         return None
-    times = (seconds(item.get(name)) for name in ("create_time", "update_time"))
-    chat = Chat(item.get("title"), *times)
-    chat.newest = item.get("current_node")
+    times = item.get("create_time"), item.get("update_time")
+    chat = Chat(archive, item.get("title"), *times, newest=item.get("current_node"))
     for name, node in nodes.items():
         message = node.get("message") or {}
         meta = message.get("metadata") or {}
-        role, blocks = _said(chat, node, message, meta, archive)
-        at, model = seconds(message.get("create_time")), meta.get("model_slug")
+        role, blocks = _said(chat, node, message, meta)
+        at, model = message.get("create_time"), meta.get("model_slug")
         chat.add(name, node.get("parent"), role, blocks, at=at, model=model)
     return chat
 
 
-def _said(
-    chat: Chat, node: Mapping[str, Any], message: Any, meta: Mapping[str, Any], archive: Archive
-) -> tuple[str, list[Block]]:
+def _said(chat: Chat, node: Any, message: Any, meta: Any) -> tuple[str, list[Block]]:
     """Return whose message it is, and its blocks: none where it is no part of the talk."""
     content = message.get("content") or {}
     kind, role = content.get("content_type"), (message.get("author") or {}).get("role")
@@ -87,7 +73,7 @@ def _said(
     if kind == "code" and text:
         text = f"```{content.get('language') or ''}\n{text}\n```"
     blocks = [text_block(text)] if text.strip() else []
-    _attach(chat, blocks, content, meta, archive)
+    _attach(chat, blocks, content, meta)
     if role == "tool" and blocks:
         said = blocks if blocks[1:] or not text else text
         blocks = [{"type": "tool_result", "tool_use_id": node.get("parent"), "content": said}]
@@ -101,9 +87,7 @@ def _texts(content: Mapping[str, Any]) -> Iterator[str]:
         yield from (one for one in inner if isinstance(one, str) and one.strip())
 
 
-def _attach(
-    chat: Chat, blocks: list[Block], content: Any, meta: Mapping[str, Any], archive: Archive
-) -> None:
+def _attach(chat: Chat, blocks: list[Block], content: Any, meta: Any) -> None:
     """Add the images of a message's parts and its other files to its blocks."""
     attached = [one for one in listed(meta.get("attachments")) if isinstance(one, dict)]
     names = {key_of(str(one.get("id"))): one.get("name") for one in attached}
@@ -111,8 +95,8 @@ def _attach(
         match part:
             case {"asset_pointer": str(pointer), "content_type": "image_asset_pointer"}:
                 key = key_of(pointer)
-                chat.attach(blocks, archive, names.pop(key, "") or _("Image"), key)
+                chat.attach(blocks, names.pop(key, "") or _("Image"), key)
             case {"content_type": str(kind)} if not isinstance(part.get("text"), str):
                 chat.leave_out(_("It can't be imported: %s.") % kind[:60])
     for key, name in names.items():
-        chat.attach(blocks, archive, name, key)
+        chat.attach(blocks, name, key)

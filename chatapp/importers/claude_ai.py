@@ -1,17 +1,13 @@
 """Exports of Claude.ai: ``conversations.json``, a list of conversations with their messages."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.agent.annotated_blocks import file_block
-from chatapp.composer.attachments import clean_name
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, plain_text, read_chats
+from chatapp.transfer.chats import Chat, plain_text
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, result_text
 
@@ -28,17 +24,13 @@ def recognise(sample: Sample) -> bool:
     return any("chat_messages" in item for item in sample.items)
 
 
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
-
-
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         return None
-    chat = Chat(item.get("name"), item.get("created_at"), item.get("updated_at"))
-    chat.newest = item.get("current_leaf_message_uuid")
+    times = item.get("created_at"), item.get("updated_at")
+    newest = item.get("current_leaf_message_uuid")
+    chat = Chat(archive, item.get("name"), *times, newest=newest)
     above: Any = None
     for place, message in enumerate(item["chat_messages"]):
         role, model = _ROLES.get(message.get("sender"), ""), item.get("model")
@@ -47,7 +39,8 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
             chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
             blocks = []
         for file in [*listed(message.get("attachments")), *listed(message.get("files"))]:
-            _attach(chat, blocks, file, archive)
+            text = file.get("extracted_content")
+            chat.attach(blocks, file.get("file_name"), file.get("file_uuid"), text=text)
         parent = message.get("parent_message_uuid", above)
         above = message.get("uuid") or place
         chat.add(above, parent, role, blocks, at=message.get("created_at"), model=model)
@@ -56,31 +49,20 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
 
 def _blocks(chat: Chat, message: Mapping[str, Any], place: int) -> Iterator[Block]:
     """Yield text, thinking, calls and results; older files have no ids of calls."""
-    parts, called = listed(message.get("content")), 0
-    for part in parts or [{"type": "text", "text": message.get("text")}]:
-        id_ = f"call_{place}_{called}"
+    parts, called = listed(message.get("content")), f"call_{place}"
+    for number, part in enumerate(parts or [{"type": "text", "text": message.get("text")}]):
         match part:
             case {"type": "text" | "thinking" as kind, **said}:
                 if isinstance(text := said.get(kind), str) and text.strip():
                     yield {"type": kind, kind: text}
             case {"type": "tool_use", "name": str(name)}:
-                called += 1
-                id_ = str(part.get("id") or f"call_{place}_{called}")
-                yield {"type": "tool_use", "id": id_, "name": name, "input": part.get("input")}
+                called = str(part.get("id") or f"call_{place}_{number}")
+                yield {"type": "tool_use", "id": called, "name": name, "input": part.get("input")}
             case {"type": "tool_result"}:
                 text = result_text(part.get("content"))
                 failed = {"is_error": True} if part.get("is_error") is True else {}
-                id_ = str(part.get("tool_use_id") or id_)
+                id_ = str(part.get("tool_use_id") or called)
                 yield {"type": "tool_result", "tool_use_id": id_, "content": text} | failed
             case {"type": str(kind)} if kind not in _SILENT:
                 text = str(part.get("text") or "")
                 chat.leave_out(_("It can't be imported: %s.") % kind[:60], text)
-
-
-def _attach(chat: Chat, blocks: list[Block], file: Any, archive: Archive) -> None:
-    match file:
-        case {"extracted_content": str(text)} if text.strip():
-            name = clean_name(str(file.get("file_name") or ""))
-            blocks.append(file_block(name, text, size=len(text)).to_api())
-        case {"file_name": name}:
-            chat.attach(blocks, archive, name, file.get("file_uuid"))

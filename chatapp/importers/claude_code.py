@@ -18,7 +18,6 @@ from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, 
 LABEL = "Claude Code session"
 WHERE = gettext_lazy("~/.claude/projects: a .jsonl file for each session.")
 
-_LONGEST_TITLE = 200
 _FIGURES = {
     "tokens_input": "input_tokens",
     "tokens_output": "output_tokens",
@@ -84,7 +83,7 @@ class Session(Transcript):
             case {"type": "system", "compactMetadata": {**told}}:
                 self._boundary = told
             case {"type": "summary", "summary": str(title)}:
-                self.describe(title=title[:_LONGEST_TITLE])
+                self.describe(title=title)
             case {"type": "user" | "assistant", "message": {**message}}:
                 if said := self.checked(index, message):
                     content, at = said["content"], item.get("timestamp")

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, read_chats
-from chatapp.transfer.transcript_files import Sample, read_whole
+from chatapp.transfer.chats import Chat
+from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, call_block, listed, parts_of, result_block
 
 LABEL = "LibreChat"
@@ -25,27 +23,19 @@ def recognise(sample: Sample) -> bool:
     return bool(_BEGINS.match(sample.head))
 
 
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat, read_whole)
-
-
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
     found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
     if not isinstance(found, list):
         return None
-    chat = Chat(item.get("title"))
-    prompt = (item.get("options") or {}).get("promptPrefix")
-    if isinstance(prompt, str) and prompt.strip():
-        chat.leave_out(_("System prompts are not imported:"), prompt)
+    chat = Chat(archive, item.get("title"), prompt=(item.get("options") or {}).get("promptPrefix"))
     waiting = [(one, one.get("parentMessageId")) for one in reversed(found)]
     while waiting:
         message, parent = waiting.pop()
         id_ = message.get("messageId") or id(message)
         blocks = [*_blocks(chat, message)]
         for file in (*listed(message.get("files")), *listed(message.get("attachments"))):
-            chat.attach(blocks, archive, file.get("filename"), file.get("file_id"))
+            chat.attach(blocks, file.get("filename"), file.get("file_id"))
         role = "user" if message.get("isCreatedByUser") is True else "assistant"
         at, model = message.get("createdAt"), message.get("model")
         chat.add(id_, parent, role, blocks, at=at, model=model)

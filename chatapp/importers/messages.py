@@ -1,7 +1,4 @@
-"""Messages as the Messages API has them, read one by one in bounded memory.
-
-A file is a JSON list of messages or an object with such a list as ``messages``, gzipped or not.
-"""
+"""Messages as the Messages API has them: a list, or an object with ``messages``."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +20,7 @@ def recognise(sample: Sample) -> bool:
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield the file's messages in order, and a Problem for each item that can't be used.
-
-    What comes before a break in the file is kept. Raises OSError when it can't be opened.
-    """
+    """Yield the messages one by one, each as it is read, and at the end the system prompt."""
     beside: dict[str, Any] = {"system": None}
     for found in read_items(path, beside):
         if isinstance(found, Problem):

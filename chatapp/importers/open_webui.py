@@ -6,18 +6,14 @@ What a model thought and which tools it called stands in its text, between tags.
 import html
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.agent.annotated_blocks import file_block
-from chatapp.composer.attachments import clean_name
 from chatapp.providers import request_bytes
-from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat, read_chats, seconds
+from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
 
@@ -25,8 +21,8 @@ LABEL = "Open WebUI"
 WHERE = gettext_lazy("Settings > Data controls > Export chats.")
 
 _DETAILS, _END = '<details type="', "</details>"
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_SUMMARY = re.compile(r"\s*<summary>[^<]*</summary>")
+_ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
+_SUMMARY = re.compile("<summary>[^<]*</summary>")
 
 
 def recognise(sample: Sample) -> bool:
@@ -34,25 +30,18 @@ def recognise(sample: Sample) -> bool:
     return any(_history(item) for item in sample.items)
 
 
-def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield each conversation with its branches as versions."""
-    return read_chats(path, read_chat)
-
-
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
     if not (history := _history(item)):
         return None
     inner = item.get("chat", item)
-    times = (seconds(item.get(name)) for name in ("created_at", "updated_at"))
-    chat = Chat(item.get("title") or inner.get("title"), *times)
-    chat.newest = history.get("currentId")
+    times, newest = (item.get("created_at"), item.get("updated_at")), history.get("currentId")
     prompt = inner.get("system") or (inner.get("params") or {}).get("system")
-    if isinstance(prompt, str) and prompt.strip():
-        chat.leave_out(_("System prompts are not imported:"), prompt)
+    title = item.get("title") or inner.get("title")
+    chat = Chat(archive, title, *times, newest=newest, prompt=prompt)
     for name, message in history["messages"].items():
-        role, blocks = _said(chat, message, archive)
-        at, model = seconds(message.get("timestamp")), message.get("model")
+        role, blocks = _said(chat, message)
+        at, model = message.get("timestamp"), message.get("model")
         chat.add(name, message.get("parentId"), role, blocks, at=at, model=model)
     return chat
 
@@ -67,7 +56,7 @@ def _history(item: Any) -> dict[str, Any]:
     return {}
 
 
-def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str, list[Block]]:
+def _said(chat: Chat, message: Mapping[str, Any]) -> tuple[str, list[Block]]:
     role, content = message.get("role"), message.get("content")
     text = content if isinstance(content, str) else joined_text(content)
     match message.get("error"):
@@ -85,10 +74,9 @@ def _said(chat: Chat, message: Mapping[str, Any], archive: Archive) -> tuple[str
         name = file.get("name") or told.get("filename")
         if file.get("type") == "image" and (found := parts_of([image])):
             blocks += found
-        elif isinstance(inner := (told.get("data") or {}).get("content"), str) and inner:
-            blocks.append(file_block(clean_name(str(name)), inner, size=len(inner)).to_api())
         else:
-            chat.attach(blocks, archive, name, file.get("id"))
+            inner = (told.get("data") or {}).get("content")
+            chat.attach(blocks, name, file.get("id"), text=inner)
     return role, blocks
 
 

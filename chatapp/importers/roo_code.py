@@ -32,12 +32,12 @@ _TAGS = {
 }
 _NAMESPACE = uuid.UUID("7c5b0f9e-2a51-4b7e-8f0e-0d5f6f1d9a11")
 
-_WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>\s*\Z", re.DOTALL)
-_RESULT = re.compile(r"\[(\w+)[^\n]*\] Result:")
+# A file may hold anything: each of these takes no longer than its text is long.
+_WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>(.*)</\1>\s*\Z", re.DOTALL)
+_RESULT = re.compile(r"\[(\w++)[^\n]*\] Result:")
 _OWN = re.compile(r"\s*(?:<environment_details>|\[ERROR\])")
 _DENIED = re.compile(
-    r"The user (?:denied|rejected) [^\n]*feedback:\s*<feedback>\s*(.*?)\s*</feedback>\s*\Z",
-    re.DOTALL,
+    r"The user (?:denied|rejected) (?>[^\n]*?feedback:)\s*<feedback>(.*)</feedback>\s*\Z", re.DOTALL
 )
 # Tools whose results are what the user said, and those whose results it writes itself.
 _ASKING = {"ask_followup_question", "attempt_completion"}
@@ -58,18 +58,18 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     history = path / HISTORY if path.is_dir() else path
     if not history.is_file() or history.name == PAGE:
         raise Unusable(f"“{HISTORY}” is missing: it has what the model was sent.")
-    task = Task()
-    task.take_all(read_items(history))
-    task.hide_before_last_summary()
     page = path / PAGE
-    task.record_all(task.read_page(page) if path.is_dir() and page.is_file() else {})
-    yield from task.pieces()
+    yield from Task(page if path.is_dir() and page.is_file() else None).read(read_items(history))
 
 
 class Task(Transcript):
     """A task: its history message by message, and what its page showed."""
 
     strategy = LABEL
+
+    def __init__(self, page: Path | None = None) -> None:
+        super().__init__()
+        self._page = page
 
     @override
     def take(self, index: int, item: Any, /) -> None:
@@ -93,13 +93,16 @@ class Task(Transcript):
                 case _:
                     yield None
 
-    def hide_before_last_summary(self) -> None:
-        """Hide what stands before the newest summary, tagged or not: it was not sent either."""
+    @override
+    def pieces(self) -> Iterator[Piece]:
         made = [index for index, one in enumerate(self.messages) if "condense_id" in one]
+        # What stands before the newest summary, tagged or not, was not sent either.
         for message in self.messages[: made[-1]] if made else ():
             message.setdefault("condense_parent", self.messages[made[-1]]["condense_id"])
+        self._record_all(self._read_page(self._page) if self._page else {})
+        yield from super().pieces()
 
-    def read_page(self, page: Path) -> dict[str, Mapping[Any, Any]]:
+    def _read_page(self, page: Path) -> dict[str, Mapping[Any, Any]]:
         """Take the title from what the page showed; return what it says of summaries and markers.
 
         That is by their ids, with its time as ``ts``.
@@ -117,13 +120,13 @@ class Task(Transcript):
             match item:
                 case {"say": "text", "text": str(text)} if text.strip() and not place:
                     self.describe(title=" ".join(text.split())[:60])
-                case {"contextCondense": {"condenseId": name, **figures}, **rest} if name:
-                    told.setdefault(_id(name), {**figures, "ts": rest.get("ts")})
-                case {"contextTruncation": {"truncationId": name, **figures}, **rest} if name:
-                    told.setdefault(_id(name), {**figures, "ts": rest.get("ts")})
+                case {"contextCondense": {"condenseId": name, **figures}} | {
+                    "contextTruncation": {"truncationId": name, **figures}
+                } if name:
+                    told.setdefault(_id(name), {**figures, "ts": item.get("ts")})
         return told
 
-    def record_all(self, told: dict[str, Mapping[Any, Any]]) -> None:
+    def _record_all(self, told: dict[str, Mapping[Any, Any]]) -> None:
         """Put each summary and marker on record, with what is told of it by its id."""
         for number, one in enumerate(self.messages, 1):
             if name := one.get("condense_id") or one.get("truncation_id"):
@@ -166,15 +169,15 @@ def _said(text: str, tool: str) -> str | None:
         return ""
     wrapped = _WRAPPED.match(text)
     if not tool or tool in _ASKING:
-        return wrapped[2] if wrapped else "" if tool else None
+        return wrapped[2].strip() if wrapped else "" if tool else None
     denied = _DENIED.match(text) if tool in _CHANGING else None
-    return denied[1] if denied else ""
+    return denied[1].strip() if denied else ""
 
 
 def _said_in_result(text: str, tool: str) -> str:
     if tool in _ASKING:
         wrapped = _WRAPPED.match(text)
-        return wrapped[2] if wrapped else ""
+        return wrapped[2].strip() if wrapped else ""
     if tool not in _CHANGING or not text.startswith("{"):
         return ""
     told = request_bytes.decode_input(text)

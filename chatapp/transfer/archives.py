@@ -1,11 +1,13 @@
 """Archives: the files of an export, packed or not, read where they are and within limits."""
 
+import io
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import override
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -26,14 +28,21 @@ MOST_ATTACHED = 1024**3
 MOST_RATIO = 200
 SMALL = 1024 * 1024
 
-_END = re.compile(rb"PK\x05\x06(?=.{8}(.{4}))", re.DOTALL)
-_BEFORE_END = b"PK\x06\x07"
-# Bytes at the end in which the list's place is told.
-_TAIL = 1 << 17
+# Of files that may hold conversations.
+_ENDINGS = (".json", ".json.gz")
 # Encrypted, in one way or another, or a part of what it is.
 _UNREADABLE = 0x61
 # By this messages name files, whose names begin with it.
 _KEY = re.compile(r"file[-_][0-9A-Za-z]+")
+
+
+class _ShortReads(io.FileIO):
+    """A file that gives no more at once than a list of files may have: it is read as a whole."""
+
+    @override
+    def read(self, size: int | None = -1, /) -> bytes:
+        whole = size is None or not 0 <= size <= MOST_LISTED
+        return super().read(MOST_LISTED if whole else size) or b""
 
 
 class Archive(ExitStack):
@@ -48,8 +57,12 @@ class Archive(ExitStack):
         self.problems: list[tuple[str, str]] = []
         self._left = MOST_ATTACHED
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [one for file in files for one in self._files_of(file)]
-        self.documents = [one for one in found if len(found) == 1 or _is_document(one)]
+        try:
+            found = [one for file in files for one in self._files_of(file)]
+        except Unusable:
+            self.close()
+            raise
+        self.documents = [one for one in found if len(found) == 1 or one.name.endswith(_ENDINGS)]
         self.documents.sort(key=lambda one: (not one.name.startswith("conversation"), str(one)))
         self._files = {key: one for one in found for key in (one.name, key_of(one.name))}
 
@@ -58,10 +71,10 @@ class Archive(ExitStack):
             yield file
             return
         try:
-            _check_list(file)
-            packed = self.enter_context(zipfile.ZipFile(file))
+            raw = self.enter_context(_ShortReads(file))
+            packed = self.enter_context(zipfile.ZipFile(raw))
         except DAMAGED as error:
-            raise Unusable(_("The archive is damaged.")) from error
+            raise Unusable(_("The archive is damaged, or holds too many files.")) from error
         names = Counter(info.filename for info in packed.infolist())
         entries = [one for one in packed.infolist() if not one.is_dir()]
         if len(entries) > MOST_ENTRIES or sum(one.file_size for one in entries) > MOST_UNPACKED:
@@ -93,23 +106,6 @@ def key_of(name: str) -> str:
     """Return by what messages name a file, the name itself where that is not in it."""
     found = _KEY.match(name.rpartition("/")[2])
     return found[0] if found else name
-
-
-def _is_document(file: Document) -> bool:
-    return file.name.endswith((".json", ".json.gz"))
-
-
-def _check_list(file: Path) -> None:
-    """Raise Unusable where the list of files, which is read as a whole, is too long.
-
-    What only far more files need tells of the list elsewhere, and is refused as well.
-    """
-    with file.open("rb") as raw:
-        raw.seek(max(0, file.stat().st_size - _TAIL))
-        tail = raw.read()
-    sizes = [int.from_bytes(found[1], "little") for found in _END.finditer(tail)]
-    if max(sizes, default=0) > MOST_LISTED or _BEFORE_END in tail:
-        raise Unusable(_("The archive holds too many files."))
 
 
 def _wrong_entry(info: zipfile.ZipInfo, names: Counter[str]) -> str:

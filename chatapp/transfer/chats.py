@@ -13,16 +13,20 @@ from typing import Any, override
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+import condense
 from chatapp import errors
+from chatapp.agent.annotated_blocks import file_block
+from chatapp.composer.attachments import clean_name
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.transcript_files import DAMAGED, Document, Item, read_items
-from chatapp.transfer.transcripts import Block, Transcript, dated, text_block
+from chatapp.transfer.transcript_files import DAMAGED, Item, read_list_or_object
+from chatapp.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
 
-LONGEST_TITLE = 200
 # Characters of what is not used that are told.
 LONGEST_EXCERPT = 200
+# Who says what is not said by whoever says the rest of a message.
+_ROLES = {"tool_result": "user"}
 # Messages that are written or hidden for each one of the file, and some besides.
 MOST_STEPS, FEW_STEPS = 20, 1_000
 
@@ -36,6 +40,7 @@ class _Node:
     blocks: list[Block]
     at: Any = None
     model: Any = ""
+    parent: Any = None
     children: "list[_Node]" = field(default_factory=list)
 
 
@@ -44,17 +49,25 @@ _Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
-    """One conversation; ``newest`` is the id of the message at the end of what is shown.
+    """One conversation, with the files of an archive; ``times`` are when it was made and changed.
 
-    A call without a result, and a result without a call, become text.
+    ``newest`` is the id of the message at the end of what is shown. A call without a result, and a
+    result without a call, become text.
     """
 
-    def __init__(self, title: Any, created: Any = None, updated: Any = None) -> None:
+    def __init__(
+        self, archive: Archive, title: Any, *times: Any, newest: Any = None, prompt: Any = None
+    ) -> None:
         super().__init__()
-        self.title = " ".join(title.split())[:LONGEST_TITLE] if isinstance(title, str) else ""
-        self.newest: Any = None
+        created, updated = times or (None, None)
+        self.archive = archive
+        shown = condense.well_formed(title) if isinstance(title, str) else ""
+        self.title = " ".join(shown.split())[:LONGEST_TITLE]
+        self._newest = newest
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
-        self._nodes: dict[Any, tuple[_Node, Any]] = {}
+        if isinstance(prompt, str) and prompt.strip():
+            self._about["system_prompt"] = prompt
+        self._nodes: dict[Any, _Node] = {}
         self._shown: set[_Node] = set()
         self._written: set[_Node] = set()
         self._rewinds: list[dict[str, Any]] = []
@@ -67,19 +80,25 @@ class Chat(Transcript):
         if id_ in self._nodes:
             self.leave_out(_("Another message has the same id."), plain_text(blocks))
         else:
-            node = _Node(role if blocks else "", blocks, at, model)
-            self._nodes[id_] = node, parent
+            self._nodes[id_] = _Node(role if blocks else "", blocks, at, model, parent)
 
     def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
         quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
-        self.refuse(len(self._nodes) + 1, f"{reason}{quoted}")
+        self.refuse(len(self._nodes) + 1, condense.well_formed(f"{reason}{quoted}"))
 
-    def attach(self, blocks: list[Block], archive: Archive, name: Any, *keys: Any) -> None:
-        """Add a file of the archive to a message's blocks, or note why it can't be used."""
+    def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
+        """Add a file to a message's blocks, or note why it can't be used.
+
+        It says this ``text``, or lies in the archive under one of the keys or its name.
+        """
         shown = name if isinstance(name, str) and name else _("File")
+        if isinstance(text, str) and text.strip():
+            size = len(text.encode(errors="replace"))
+            blocks.append(file_block(clean_name(shown), text, size=size).to_api())
+            return
         try:
-            blocks.append(archive.block(shown, *map(str, keys), shown))
+            blocks.append(self.archive.block(shown, *map(str, keys), shown))
         except errors.Refused as error:
             self.leave_out(str(error))
 
@@ -91,7 +110,7 @@ class Chat(Transcript):
                 steps.append(inner)
             else:
                 steps.pop()
-        if any(one.blocks and one not in self._written for one, _parent in self._nodes.values()):
+        if any(one.blocks and one not in self._written for one in self._nodes.values()):
             raise Unusable(_("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
@@ -109,15 +128,13 @@ class Chat(Transcript):
     def _link(self) -> _Node:
         """Put each message behind its parent, the oldest first; return what all of them follow."""
         root = _Node("", [])
-        nowhere = root, None
-        nodes = sorted(self._nodes.values(), key=lambda one: dated(one[0].at, "at").get("at", ""))
-        for node, parent in nodes:
-            self._nodes.get(parent, nowhere)[0].children.append(node)
-        last = nodes[-1] if nodes else nowhere
-        node, parent = self._nodes.get(self.newest, last)
+        nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
+        for node in nodes:
+            self._nodes.get(node.parent, root).children.append(node)
+        node = self._nodes.get(self._newest, [root, *nodes][-1])
         while node not in self._shown:
             self._shown.add(node)
-            node, parent = self._nodes.get(parent, nowhere)
+            node = self._nodes.get(node.parent, root)
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
@@ -182,8 +199,10 @@ class Chat(Transcript):
         said = [(block, node) for node in nodes for block in node.blocks]
         calls = {block["id"] for block, _node in said if block["type"] == "tool_use"}
         answered = calls & {block.get("tool_use_id") for block, _node in said}
-        said = [(one, node) for block, node in said for one in _usable(block, answered)]
-        for role, part in itertools.groupby(said, _role):
+        told = [(one, node) for block, node in said for one in _usable(block, answered)]
+        for role, part in itertools.groupby(
+            told, lambda one: _ROLES.get(one[0]["type"], one[1].role)
+        ):
             blocks, written = zip(*part, strict=True)
             at, model = written[0].at, next((one.model for one in written if one.model), "")
             self.messages.append({"role": role, "content": [*blocks], **dated(at, "created_at")})
@@ -194,11 +213,6 @@ class Chat(Transcript):
         self._steps += steps
         if self._steps > MOST_STEPS * len(self._nodes) + FEW_STEPS:
             raise Unusable(_("It has too many branches."))
-
-
-def _role(said: tuple[Block, _Node]) -> str:
-    block, node = said
-    return "user" if node.role == "user" or block["type"] == "tool_result" else "assistant"
 
 
 def _usable(block: Block, answered: set[Any]) -> list[Block]:
@@ -219,19 +233,10 @@ def plain_text(blocks: Sequence[Block]) -> str:
     return "\n".join(one for one in said if isinstance(one, str))
 
 
-def seconds(at: Any) -> Any:
-    """Return a time in seconds in the milliseconds that others are in."""
-    return at * 1000 if isinstance(at, int | float) else at
-
-
 ReadChat = Callable[[Any, Archive], Chat | None]
 
 
-def read_chats(
-    path: Path,
-    read_chat: ReadChat,
-    read: Callable[[Document], Iterator[Item | Problem]] = read_items,
-) -> Iterator[Piece]:
+def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
 
     It returns None for what is no conversation. Nothing more is read of a document that begins so.
@@ -242,7 +247,7 @@ def read_chats(
         for document in archive.documents:
             title = document.name
             try:
-                for found in read(document):
+                for found in read_list_or_object(document):
                     title, pieces = _read(found, archive, read_chat)
                     yield from (Begin(title or document.name), *pieces)
                     if not title:
@@ -255,10 +260,12 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
     """Return a conversation's title and all of it; the title is empty for what is none."""
     if isinstance(found, Problem):
         return "", [found]
-    title = _("Conversation %s") % found[0]
+    number, item = found
+    called = isinstance(item, dict) and (item.get("title") or item.get("name"))
+    title = condense.well_formed(str(called or _("Conversation %s") % number)[:LONGEST_TITLE])
     try:
-        if not (chat := read_chat(found[1], archive)):
-            return title if found[0] > 1 else "", [Problem(1, _("This is no conversation."))]
+        if not (chat := read_chat(item, archive)):
+            return title if number > 1 else "", [Problem(1, _("This is no conversation."))]
         title = chat.title or title
         return title, [*chat.pieces()]
     except Unusable as error:

@@ -15,11 +15,9 @@ from django.db import DatabaseError, connections
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-import condense
 from chatapp import errors
-from chatapp.context import sizes
 from chatapp.models import Source
-from chatapp.transfer import Begin, Beside, Piece, Problem, record_import
+from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 
 log = logging.getLogger(__name__)
@@ -41,7 +39,6 @@ class Job:
     owner: User
     source: Source
     messages: int = 0
-    storing: bool = False
     imported: list[uuid.UUID] = field(default_factory=list)
     left_out: list[Outcome] = field(default_factory=list)
     unused: int = 0
@@ -136,13 +133,9 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
                 job.refusal = job.left_out[0].refusal if job.unused == 1 else nothing
         except errors.Refused as error:
             job.refusal = str(error)
-        except DatabaseError:
-            log.exception("an import could not be stored")
-            job.refusal = _("The server could not store all of this file.")
         except Exception:
             log.exception("an import failed")
             job.refusal = _("The import failed.")
-            raise
         finally:
             remove(path)
             job.is_over = True
@@ -150,12 +143,7 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
 
 
 def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
-    """Yield the pieces, messages with their tokens, and note how many there are."""
+    """Yield the pieces, and note how many messages there are."""
     for piece in pieces:
-        if not isinstance(piece, Begin | Beside | Problem):
-            job.messages += 1
-            if not {"seq", "tokens"} & piece.keys():
-                said = condense.Message.from_api(piece)
-                piece["tokens"] = condense.count_message(said, sizes.COUNTER)
+        job.messages += isinstance(piece, dict)
         yield piece
-    job.storing = True

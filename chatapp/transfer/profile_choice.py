@@ -13,11 +13,7 @@ ROOMY_WINDOW = 2_000_000
 
 
 def choose_profile(conversation: Conversation) -> None:
-    """Have a profile answer that all of what the model sees fits into.
-
-    The user's default profile comes first, then the others by the size of their windows; where
-    none is large enough, one without a key and with a large window is made.
-    """
+    """Have a profile answer: the default one, the smallest that is large enough, or one made so."""
     owner = conversation.owner
     seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
     preferences = accounts.preferences_of(owner)

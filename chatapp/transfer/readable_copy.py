@@ -6,6 +6,7 @@ server told the model of itself, nor what it thought.
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -207,9 +208,8 @@ def _one_line(text: str) -> str:
 
 def _fenced(text: str) -> str:
     """Return text in a fence that nothing in it can end."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"
 
 

@@ -32,7 +32,7 @@ from chatapp.models.versions import read_versions
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
 from chatapp.transfer.profile_choice import choose_profile
-from chatapp.transfer.record_rows import Column, Rows, read
+from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
 from chatapp.turns import lifecycle
@@ -111,7 +111,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
             case dict():
-                spool.add(MESSAGES, one)
+                spool.add(MESSAGES, with_tokens(one))
     if not spool.counts[MESSAGES]:
         raise errors.Refused(_("The file holds no message that can be used."))
 

@@ -5,6 +5,7 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
@@ -156,6 +157,10 @@ def _draft(_column: Column, value: str) -> str:
     return _checked(value, all(_are_texts((one["type"], one["text"])) for one in blocks))
 
 
+def _cleared(_column: Column, value: Mapping[str, Any]) -> Any:
+    return {name: {str(one): str(said) for one, said in of.items()} for name, of in value.items()}
+
+
 def _texts(_column: Column, value: Any) -> Any:
     return _checked(value, isinstance(value, list) and _are_texts(value))
 
@@ -163,6 +168,7 @@ def _texts(_column: Column, value: Any) -> Any:
 # Of these, pages read what is in them, and a file may hold anything.
 _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "draft": _draft,
+    "cleared": _cleared,
     "scope": _scope,
     "hides": _runs,
     "content": _content,
@@ -226,7 +232,6 @@ class Rows:
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item}
         values = self._values(BY_SECTION[MESSAGES], told, f"Message {seq}")
-        values["cleared"] = _lines(values["cleared"])
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:
@@ -234,8 +239,6 @@ class Rows:
         self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
         values |= message_store.columns_of(said) | {"claimed": has_rules(said.content) or None}
-        if not {"seq", "tokens"} & item.keys():
-            values["tokens"] = condense.count_message(said, sizes.COUNTER)
         return Message(conversation=self.conversation, **values)
 
     def of(self, section: str, items: Iterable[Mapping[str, Any]]) -> Iterator[models.Model]:
@@ -276,23 +279,24 @@ class Rows:
             return None
         if type(number) is not int or number <= 0:
             raise Unusable(f"what it names of {section} is no number.")
-        if section != MESSAGES:
-            if number > self._counts[section]:
-                raise Unusable(f"Item {number} of {section} is named, and missing.")
-            return self._key(number)
-        if number not in self.messages:
-            raise Unusable(f"message {number} is named, and missing.")
-        return self.messages[number]
+        if section == MESSAGES:
+            key: Any = self.messages.get(number)
+        else:
+            key = self._key(number) if number <= self._counts[section] else None
+        if key is None:
+            raise Unusable(f"Item {number} of {section} is named, and missing.")
+        return key
 
     def _key(self, number: int) -> uuid.UUID:
         return uuid.UUID(int=self._base + number)
 
 
-def _lines(cleared: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the lines that stand for results, by the keys of their messages."""
-    try:
-        return {
-            name: {str(one): str(said) for one, said in of.items()} for name, of in cleared.items()
-        }
-    except AttributeError as error:
-        raise Unusable("What stands in place of cleared results is not readable.") from error
+def with_tokens(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of a file that counts no tokens with the number of them."""
+    if {"seq", "tokens"} & item.keys():
+        return item
+    # Rows tell later why something is no message.
+    with suppress(*WRONG):
+        said = condense.Message.from_api(item)
+        item = item | {"tokens": condense.count_message(said, sizes.COUNTER)}
+    return item

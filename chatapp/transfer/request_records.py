@@ -17,12 +17,10 @@ from chatapp.transfer.record_tables import with_names
 MOST_ITEMS = 200_000
 MOST_BYTES = 2 * 1024**3
 
-Parts = dict[str, list[dict[str, Any]]]
-
 
 def write_requests(
     conversation: Conversation, calls: Mapping[int, int], names: Mapping[str, str]
-) -> Parts:
+) -> dict[str, list[dict[str, Any]]]:
     """Return the sections that tell what these calls sent; they have numbers, as messages have.
 
     What was sent of a message that is called otherwise in the file stands there as it was sent.

@@ -86,10 +86,14 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
                 yield _read_line(*found)
 
 
-def read_whole(path: Document) -> Iterator[Item | Problem]:
-    """Yield a file that is one item; it may be nested deeper than a list of items."""
+def read_list_or_object(path: Document) -> Iterator[Item | Problem]:
+    """Yield the items of a list, or a file that is one item, which may be nested deeper."""
     with opened(path) as file:
-        data = file.read(MAX_GAP + 1)
+        begins = file.read(SAMPLED_BYTES)
+        if begins.lstrip().startswith(b"["):
+            yield from read_items(path)
+            return
+        data = begins + file.read(MAX_GAP)
     too_long = Problem(1, f"The file is longer than {MAX_GAP >> 20} MB.")
     yield too_long if len(data) > MAX_GAP else _read_line(1, data)
 

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,12 @@ from chatapp.transfer.transcript_files import Item
 
 Block = dict[str, Any]
 
-_JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+LONGEST_TITLE = 200
+# A number above this is a time in milliseconds, since 1973; below, in seconds, until 5138.
+_MILLISECONDS = 10**11
+# Blocks that the engine reads.
+_READ = {"text", "image", "tool_use", "tool_result"}
+
 # By whether a message is a summary: the kind of its record, and how its tags begin.
 _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}
 
@@ -39,17 +44,13 @@ class Transcript:
         """Add what an item of the file says."""
         raise NotImplementedError
 
-    def take_all(self, found: Iterable[Item | Problem]) -> None:
-        """Add what all items of a file say."""
+    def read(self, found: Iterable[Item | Problem]) -> Iterator[Piece]:
+        """Yield what the items of a file say; nothing is read before the first is asked for."""
         for one in found:
             if isinstance(one, Problem):
                 self.problems.append(one)
             else:
                 self.take(*one)
-
-    def read(self, found: Iterable[Item | Problem]) -> Iterator[Piece]:
-        """Yield what the items of a file say; nothing is read before the first is asked for."""
-        self.take_all(found)
         yield from self.pieces()
 
     def refuse(self, index: int, reason: str) -> None:
@@ -82,6 +83,8 @@ class Transcript:
 
     def describe(self, **about: str) -> None:
         """Note the conversation's title or prompt; the first that is told holds."""
+        if "title" in about:
+            about["title"] = " ".join(about["title"].split())[:LONGEST_TITLE]
         if not any(one.section == "conversation" for one in self.besides):
             self.besides.append(Beside("conversation", about))
 
@@ -145,16 +148,16 @@ def _holds_results(blocks: list[Block]) -> bool:
 
 
 def dated(at: Any, *names: str) -> dict[str, str]:
-    """Return a time, in words or in milliseconds, under these names; nothing for what is none."""
+    """Return a time, in words or as a number, under these names; nothing for what is none."""
     try:
         if isinstance(at, int | float) and not isinstance(at, bool):
-            found = datetime.fromtimestamp(at / 1000, UTC)
+            found = datetime.fromtimestamp(at / 1000 if at > _MILLISECONDS else at, UTC)
         else:
             found = datetime.fromisoformat(at)
     except (TypeError, ValueError, OverflowError, OSError):
         return {}
     in_time = found.tzinfo is not None and 1970 <= found.year < 2200  # noqa: PLR2004 - years
-    return dict.fromkeys(names, found.isoformat()) if in_time else {}
+    return dict.fromkeys(names, found.astimezone(UTC).isoformat()) if in_time else {}
 
 
 def count(value: Any) -> int:
@@ -224,8 +227,8 @@ def _part(part: Any) -> Block | None:
 
 def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
     """Return a message of the Messages API, less blocks that can't be used, and what is wrong."""
-    if reason := _wrong_message(item):
-        return None, [reason]
+    if not isinstance(item, dict) or item.get("role") not in ("user", "assistant"):
+        return None, ["A message is a JSON object whose role is 'user' or 'assistant'."]
     content, reasons = item.get("content"), list[str]()
     if isinstance(content, list):
         reasons = [reason for block in content if (reason := _wrong_block(block))]
@@ -236,55 +239,29 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
             for block in content
             if not _wrong_block(block)
         ]
-        is_empty = all(one["type"] == "text" and not one["text"].strip() for one in content)
+        says = any(one["type"] != "text" or one["text"].strip() for one in content)
     else:
-        is_empty = not (content or "").strip()
-    if is_empty:
+        says = isinstance(content, str) and bool(content.strip())
+    if not says:
         return None, [*reasons, "The message has no content that can be used."]
     pinned = {"pinned": True} if item.get("pinned") is True else {}
     return {"role": item["role"], "content": content, **pinned}, reasons
 
 
-def _wrong_message(item: Any) -> str:
-    if not isinstance(item, dict):
-        return f"A message is a JSON object, not {_name_of(item)}."
-    if "role" not in item and isinstance(item.get("type"), str):
-        return f"An item of type {_quoted(item['type'])} stands alone, not in a message."
-    if item.get("role") not in ("user", "assistant"):
-        return f"A role is 'user' or 'assistant', not {_quoted(item.get('role'))}."
-    content = item.get("content")
-    if not isinstance(content, str | list | None):
-        return f"Content is text or a list of blocks, not {_name_of(content)}."
-    return ""
-
-
 def _wrong_block(block: Any) -> str:
     """Return what is wrong with a block that the engine reads; other types pass as they are."""
     match block:
-        case {"type": "text", "text": str()} | {"type": "image", "source": dict()}:
+        case (
+            {"type": "text", "text": str()}
+            | {"type": "image", "source": dict()}
+            | {"type": "tool_use", "id": str(), "name": str(), "input": _}
+        ):
             return ""
-        case {"type": "tool_use", "id": str(), "name": str(), "input": _}:
+        case {"type": "tool_result", "tool_use_id": str(), **rest}:
+            content = rest.get("content")
+            are_parts = all(isinstance(one, dict) for one in listed(content))
+            if are_parts and isinstance(content, str | list | None):
+                return ""
+        case {"type": str(kind)} if kind not in _READ:
             return ""
-        case {"type": "tool_result", "tool_use_id": str(), **rest} if _is_output(rest):
-            return ""
-        case {"type": "text" | "image" | "tool_use" | "tool_result" as kind}:
-            return f"A {kind} block does not have the form the API gives it."
-        case {"type": str()}:
-            return ""
-    return "A content block is a JSON object with a type."
-
-
-def _is_output(result: Mapping[Any, Any]) -> bool:
-    content = result.get("content")
-    return isinstance(content, str | None) or (
-        isinstance(content, list) and all(isinstance(part, dict) for part in content)
-    )
-
-
-def _quoted(value: Any) -> str:
-    """Return a short form of a value that may be anything."""
-    return repr(value) if len(repr(value)) <= 40 else _name_of(value)  # noqa: PLR2004 - characters
-
-
-def _name_of(value: Any) -> str:
-    return "null" if value is None else _JSON_NAMES.get(type(value), "a number")
+    return "A content block does not have the form that the API gives it."

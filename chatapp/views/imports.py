@@ -2,13 +2,11 @@
 
 import uuid
 import zipfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from django.contrib import messages
 from django.core.files.storage import FileSystemStorage
-from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
@@ -27,6 +25,8 @@ from chatapp.views.common import Request, in_conversation, limited_upload, signe
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20
 MOST_BYTES = 250 * 1024 * 1024
+# Characters, each of up to four bytes, that a file system takes of a name, and some that it adds.
+LONGEST_NAME = 60
 
 
 def _too_much() -> str:
@@ -54,35 +54,31 @@ def _begin(request: Request) -> Job:
         raise errors.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
         raise errors.Refused(_too_much())
-    path = _keep(sent)
+    names = [attachments.clean_name(file.name or "") for file in sent]
+    folder = make_folder()
     try:
-        form = importers.recognise(path)
-        if form is None:
-            text = _("This is no file of a form that is known here.")
-            if path.is_dir():
-                text = _("These files don't belong together. Import them one by one.")
-            elif zipfile.is_zipfile(path):
-                text = _("This ZIP holds no export that is known here. Unpack it, choose a file.")
-            raise errors.Refused(text)
-        name = attachments.clean_name(sent[0].name or "")
-        source = Source(form=form, name=name, digest=digest_of(path))
-        read = importers.load_importer(form).read_transcript
+        # Two of the same name are no files of one folder, and both are kept apart to say so.
+        kept = [
+            FileSystemStorage(folder).save(name[-LONGEST_NAME:].lstrip(".") or "file", file)
+            for name, file in zip(names, sent, strict=True)
+        ]
+        path = folder if len(kept) > 1 else folder / kept[0]
+        if (form := importers.recognise(path)) is None:
+            raise errors.Refused(_why_unknown(path))
+        source = Source(form=form, name=names[0], digest=digest_of(path))
+        read = partial(importers.read_file, form)
         return start_import(owner=request.user, path=path, source=source, read=read)
-    except errors.Refused:
-        remove(path)
+    except BaseException:
+        remove(folder)
         raise
 
 
-def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
-    """Write what was sent to a folder of its own, and return that, or the one file in it."""
-    folder = make_folder()
-    # Two of the same name are no files of one folder, and both are kept apart to say so.
-    storage = FileSystemStorage(folder)
-    names = [
-        storage.save(attachments.clean_name(file.name or "").lstrip(".") or "file", file)
-        for file in sent
-    ]
-    return folder if len(names) > 1 else folder / names[0]
+def _why_unknown(path: Path) -> str:
+    if path.is_dir():
+        return _("These files don't belong together. Import them one by one.")
+    if zipfile.is_zipfile(path):
+        return _("This ZIP holds no export that is known here. Unpack it, choose a file.")
+    return str(importers.UNKNOWN)
 
 
 @signed_in("GET")

@@ -7,7 +7,7 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp import errors
-from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
+from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
@@ -49,9 +49,9 @@ class Command(BaseCommand):
         except errors.Refused as reason:
             raise CommandError(str(reason)) from reason
         if form is None:
-            raise CommandError(UNKNOWN)
+            raise CommandError(str(UNKNOWN))
         source = Source(form=form, name=file.name, digest=digest_of(file))
-        pieces, owner = load_importer(form).read_transcript(file), find_user(user)
+        pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
         for one in load_conversations(pieces, owner=owner, source=source, title=title or ""):
             self._report(one.source)
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             else:
                 self._tell(one.source, one.source.conversation)
         if all(refusals):
-            raise CommandError(refusals[0] if refusals else UNKNOWN)
+            raise CommandError(refusals[0] if refusals else str(UNKNOWN))
 
     def _tell(self, source: Source, made: Conversation) -> None:
         self.stdout.write(

@@ -138,7 +138,7 @@ LIBRE = {
                  {"type": "tool_call", "tool_call": {
                      "id": "c1", "name": "look", "args": '{"a": "word05"}', "output": "word06"}},
                  {"type": "text", "text": {"value": "word07"}},
-                 {"type": "error", "error": "word08"}], "children": []},
+                 {"type": "error", "error": "word08 \ud800"}], "children": []},
             {"messageId": "3", "isCreatedByUser": False, "text": "word09", "createdAt": ISO,
              "children": [{"messageId": "4", "isCreatedByUser": True, "text": "word10",
                            "createdAt": ISO, "children": []}]}]}]}  # fmt: skip
@@ -196,6 +196,7 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     name, told, data = EXPORTS[form]
     page = browser.get(send(browser, (name, data))["Location"], follow=True).text
     made = first_of(alice)
+    page += browser.get(reverse("source", args=[made.pk])).text
     seen, versions, models = SEEN[form]
     assert [*results_and_words(made)] == seen
     assert sorted(one.count for one in read_versions(made.pk).values()) == versions
@@ -249,13 +250,13 @@ def test_several_conversations_are_listed_with_what_is_missing(
         assert f'href="{reverse("chat", args=[one.pk])}"' in page
     assert "word18 empty" in page
     assert "user.json" in page
-    assert "The file holds no messages." in page
+    assert "This is no conversation." in page
     other = Client()
     other.force_login(bob)
-    assert "word00" not in other.get(sent["Location"]).text
+    assert "word18" not in other.get(sent["Location"]).text
     files = [("a.json", CLAUDE[:1]), ("b.json", CLAUDE[:1])]
     assert "2 conversations imported" in browser.get(send(browser, *files)["Location"]).text
-    alone = browser.get(send(browser, ("a.json", LIBRE))["Location"])
+    alone = browser.get(send(browser, ("a.json", CLAUDE[:1]))["Location"])
     made = Conversation.objects.latest("source__imported_at")
     assert alone["Location"] == reverse("chat", args=[made.pk])
 
@@ -274,7 +275,10 @@ CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
 
 @pytest.mark.parametrize(
     ("mapping", "said"),
-    [(LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")],
+    [
+        *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
+        ({"a": 5}, '<li dir="auto">x <span class="hint">It is not built as it should be.'),
+    ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
     browser: Client, mapping: dict[str, Any], said: str

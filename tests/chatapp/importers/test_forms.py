@@ -135,7 +135,7 @@ def load(path: Path, owner: User) -> Conversation:
     form = importers.recognise(path)
     assert form
     source = Source(form=form, name=path.name)
-    pieces = importers.load_importer(form).read_transcript(path)
+    pieces = importers.read_file(form, path)
     return load_conversation(pieces, owner=owner, source=source)
 
 
@@ -365,7 +365,7 @@ def test_no_value_anywhere_breaks_an_import(
     whole = lines(items) if form in {"claude_code", "codex"} else json.dumps(items).encode()
     path = write(tmp_path, "a", json.dumps(items[0]).encode() if form == "librechat" else whole)
     importers.recognise(path)
-    pieces = importers.load_importer(form).read_transcript(path)
+    pieces = importers.read_file(form, path)
     outcomes = [*load_conversations(pieces, owner=alice, source=Source(form=form))]
     assert all(one.source.messages or one.refusal for one in outcomes)
 

@@ -15,11 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chatapp import errors
-from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, Review
 from chatapp.transfer import FORMAT
 from tests.chatapp.audited import problems
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.transfer.lives import Life, read, write
 
 VALUES: tuple[Any, ...] = (
@@ -95,7 +93,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
 @pytest.mark.parametrize(
     ("section", "item", "told"),
     [
-        ("messages", {"turn": 7}, "Item 7 of turns is named, and missing."),
+        ("messages", {"turn": 3}, "Item 3 of turns is named, and missing."),
         ("messages", {"position": 9}, "Message 1 stands where it can't."),
         ("messages", {"seq": 2}, "Message 2 stands where it can't."),
         ("messages", {"hides": [[1, 1]]}, "Message 1 stands where it can't."),
@@ -166,14 +164,3 @@ def test_a_review_that_no_turn_waits_for_is_withdrawn(
     address = reverse("answer_review", args=[made.pk, review.pk])
     assert browser.post(address, {"decision": "accept", "summary": "x"}).status_code < 500
     assert not problems(made)
-
-
-@pytest.mark.django_db
-def test_what_is_named_has_to_be_there(alice: User, tmp_path: Path) -> None:
-    """The first row behind the last one of its section is none."""
-    conversation = conversations.start_conversation(owner=alice)
-    end(ask(conversation), "Because.")
-    record = json.loads(write(conversation))
-    record["messages"][1]["turn"] = 2
-    with pytest.raises(errors.Refused, match=r"Item 2 of turns is named, and missing\."):
-        read(json.dumps(record).encode(), alice, tmp_path)

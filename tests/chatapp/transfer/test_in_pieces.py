@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp import errors
@@ -26,6 +27,7 @@ from chatapp.transfer import FORMAT, import_jobs
 from chatapp.transfer.import_spool import ITEMS
 from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
+from tests.sessions import session
 
 MESSAGES = 2 * ITEMS
 
@@ -107,6 +109,15 @@ def test_what_is_refused_at_the_end_leaves_nothing(
     assert onlooker.shown == {0}
     for model in (Conversation, Message, Source, AuditEntry):
         assert not model.objects.exists()
+
+
+def test_an_import_takes_as_many_statements_as_it_has_batches_and_records(
+    alice: User, tmp_path: Path
+) -> None:
+    """Not one for each message."""
+    with CaptureQueriesContext(connection) as found:
+        read(session(100, 2), alice, tmp_path, "claude_code")
+    assert len(found) < 100
 
 
 def ended_process() -> str:

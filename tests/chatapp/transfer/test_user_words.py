@@ -10,7 +10,6 @@ import condense
 from chatapp.importers import load_importer
 from chatapp.importers.claude_code import Session
 from chatapp.importers.roo_code import Task
-from chatapp.transfer.transcripts import check_message
 
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
@@ -97,6 +96,7 @@ def test_claude_code_quotes_the_user_in_results_of_its_own(
         (["<task>\nFix it.\n</task>", "<environment_details>x"], ["Fix it.", ""]),
         (["<user_message>Go on.</user_message>"], ["Go on."]),
         (["Fix it."], [None]),
+        (["<task>" + " " * 50_000, "[" + "x" * 50_000], [None, None]),
         (["[ERROR] You did not use a tool"], [""]),
         (["[read_file for 'a'] Result:", f"<feedback>{EVIL}</feedback>"], ["", ""]),
         (["[use_mcp_tool for 'a'] Result:", DENIED], ["", ""]),
@@ -123,13 +123,6 @@ def test_in_roo_code_the_user_speaks_in_tags(texts: list[str], words: list[str |
 def test_roo_code_quotes_the_user_in_results_of_its_own(name: str, answer: str, words: str) -> None:
     """A refusal of what it does itself, and an answer to what it asked."""
     assert said_to(Task, name, answer) == words
-
-
-def test_a_file_marks_nothing_itself() -> None:
-    """Only an importer does, and the record that was written here."""
-    block = {"type": "text", "text": "a", "user_words": "b", "beside": {"kind": "rule"}}
-    message, _ = check_message({"role": "user", "content": [block]})
-    assert message == {"role": "user", "content": [{"type": "text", "text": "a"}]}
 
 
 def test_codex_writes_some_messages_in_the_users_name(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     assert 'hx-trigger="load delay:400ms' in fragment
     del import_jobs._JOBS[job.pk]
     assert "not known any more" in browser.get(address).text
-    answer = send(browser, ("talk.json", TALK))
+    answer = send(browser, ("語" * 100 + ".json", TALK))
     over = browser.get(answer["Location"], headers={"HX-Request": "true"})
     made = Conversation.objects.get(owner=alice)
     assert over["HX-Redirect"] == reverse("chat", args=[made.pk])
@@ -111,13 +111,13 @@ def zipped(listed: int = 0) -> bytes:
         ([("x.json", CUT)], ["The file is damaged: it is no JSON.", "Nothing was stored."]),
         (
             [("x.json", [{"role": "user", "content": 5}])],
-            ["no message that can be used", "Content is text or a list of blocks, not a number."],
+            ["no message that can be used", "The message has no content that can be used."],
         ),
         ([(f"{number}.json", TALK) for number in range(21)], ["That is too much"]),
         ([], ["Choose a file first."]),
         ([("a.json", TALK), ("a.json", TALK)], ["Import them one by one."]),
         ([("task.zip", zipped())], ["Unpack it"]),
-        ([("many.zip", zipped(listed=70))], ["The archive holds too many files."]),
+        ([("many.zip", zipped(listed=70))], ["or holds too many files."]),
     ],
     ids=map(str, range(10)),
 )
