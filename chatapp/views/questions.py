@@ -88,7 +88,7 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     recalls = preferences_of(request.user).auto_recall
     own = ConversationForm(sent, instance=conversation, recalls=recalls)
     folder = request.POST.get("workspace", conversation.workspace).strip().strip("/")
-    if sent is not None and all([one.is_valid() for one in (form, prompt, own)]):
+    if sent is not None and all(one.is_valid() for one in (form, prompt, own)):
         try:
             workspaces.choose_workspace(conversation=conversation, folder=folder)
         except errors.Refused as refusal:
