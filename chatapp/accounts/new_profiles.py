@@ -95,8 +95,10 @@ def _complete(profile: Profile, listed: ListedModel | None) -> None:
     if not profile.context_window:
         profile.context_window = SAFE_WINDOW
         profile.max_output = profile.max_output or SAFE_OUTPUT
-    profile.context_window = max(profile.context_window, LEAST_WINDOW)
-    profile.max_output = profile.max_output or condense.output_limit(profile.context_window)
+    profile.context_window = window = max(profile.context_window, LEAST_WINDOW)
+    # Some servers say the window twice; its form takes no profile whose output fills it.
+    if not 0 < profile.max_output < window:
+        profile.max_output = condense.output_limit(window)
 
 
 def _usual_model(profile: Profile, listed: Sequence[ListedModel]) -> str:

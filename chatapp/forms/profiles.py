@@ -50,16 +50,15 @@ def provider_traits() -> dict[str, dict[str, Any]]:
     traits = {}
     for spec in provider_specs().values():
         takes = {"effort": spec.takes_effort, "temperature": spec.takes_temperature}
-        servers = [
-            {"label": one.label, "url": one.url, "needsKey": not one.is_local}
-            for one in spec.presets
-        ]
         traits[spec.name] = {
             "needsKey": spec.needs_key,
             "serverKey": bool(server_key(spec)),
             "url": spec.url,
             "takes": [name for name, taken in takes.items() if taken],
-            "servers": servers,
+            "servers": [
+                {"label": one.label, "url": one.url, "needsKey": not one.is_local}
+                for one in spec.presets
+            ],
         }
     return traits
 
@@ -169,18 +168,8 @@ class ProfileForm(ThresholdChoice):
     class Meta:
         model = Profile
         fields = (
-            "name",
-            "provider",
-            "model",
-            "base_url",
-            "context_window",
-            "max_output",
-            "text_only",
-            "effort",
-            "temperature",
-            "summaries_by",
-            "system_prompt",
-            *PRICES,
+            *("name", "provider", "model", "base_url", "context_window", "max_output"),
+            *("text_only", "effort", "temperature", "summaries_by", "system_prompt", *PRICES),
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "base_url": AddressInput(),
