@@ -123,11 +123,7 @@ def test_one_that_later_ones_stand_on_is_undone_with_them_and_redone_at_once(
     before, page = visible(conversation), reverse("chat", args=[conversation.pk])
     assert reverse("undo_preview", args=[conversation.pk, first.pk]) in browser.get(page).text
     status, said = preview(browser, first)
-    assert (status, "the 2 later condensations" in said, "of at most" in said) == (
-        200,
-        True,
-        True,
-    )
+    assert (status, "the 2 later condensations" in said, "of at most" in said) == (200, True, True)
     assert 'name="later" value="2"' in said
     assert visible(conversation) == before
     assert {press(browser, first, "undo", 2) for _twice in range(2)} == {(204, "")}

@@ -287,12 +287,7 @@ def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Cl
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"thresholds": "4"},
-        {"strategies": ["no"]},
-        {"writer": "99999999"},
-    ],
+    "fields", [{"thresholds": "4"}, {"strategies": ["no"]}, {"writer": "99999999"}]
 )
 def test_what_cannot_be_tried_is_said(
     conversation: Conversation, browser: Client, fields: dict[str, Any]
