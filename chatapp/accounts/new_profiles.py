@@ -44,7 +44,9 @@ def connect(profile: Profile) -> Outcome:
         return Outcome(problem=report.failure)
     usual = _usual_model(profile, report.models)
     choice = Outcome(asks_model=not usual, models=() if usual else report.models)
-    profile.model = profile.model or usual
+    if not profile.model or (report.models and not report.find_model(profile.model)):
+        # What was chosen at another address is none of this one's.
+        profile.model = usual
     if not profile.model:
         return choice
     _complete(profile, report.find_model(profile.model))

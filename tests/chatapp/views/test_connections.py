@@ -113,7 +113,7 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     # Whoever leaves the end of the address away is understood.
     sent = {"to": "elsewhere", "address": anthropic_standin.url}
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
-    assert 'value="mystery"' in connect(browser, **sent, key="sk-right")
+    assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
     page = connect(browser, **sent, key="sk-right", model="mystery")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
