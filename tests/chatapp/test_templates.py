@@ -17,7 +17,7 @@ SHOWN = {
         Decimal("12.346"): "$12.35", Decimal("1234.5"): "$1,234.50", None: NOTHING,
     },
     figures.duration: {
-        0: "0.0 s", 0.03: "< 0.1 s", 8.42: "8.4 s", 59.97: "1 min 0 s", 72: "1 min 12 s",
+        0: "0 s", 0.03: "< 0.1 s", 8.42: "8.4 s", 59.97: "1 min 0 s", 72: "1 min 12 s",
         timedelta(hours=2, minutes=5): "2 h 5 min", None: NOTHING,
     },
     figures.tokens: {171_808: "171,808", None: NOTHING},

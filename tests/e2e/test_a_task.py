@@ -73,8 +73,8 @@ def everything_is_taken_back_and_restored(chat: Chat, place: Path) -> None:
     """Rewind to the request with its files, see what they were, and undo that."""
     chat.act(chat.rows("You").first, "Rewind to before this")
     dialog = chat.page.get_by_role("dialog")
-    dialog.get_by_role("radio", name="Messages and files: 4 files are what they were").check()
-    dialog.get_by_text("What would change in the files").click()
+    dialog.get_by_role("radio", name="Messages and 4 files").check()
+    dialog.get_by_text("Show the changes").click()
     expect(dialog.get_by_text("+echo Helo, $1")).to_be_visible()
     dialog.get_by_role("button", name="Rewind", exact=True).click()
     expect(chat.rows("Rewound")).to_be_visible()

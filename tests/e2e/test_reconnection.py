@@ -56,13 +56,14 @@ def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
     chat.button("What must be kept?").click()
     focus = page.get_by_role("textbox", name="What must be kept?")
     focus.fill("the password")
-    chat.button("Condense, keeping this").click()
+    keep = page.locator("#keep").get_by_role("button", name="Condense")
+    keep.click()
     said = page.get_by_text("The context was not condensed.")
     expect(said).to_contain_text("Try again once the connection is back.")
     expect(focus).to_have_value("the password")
     line.dead = False
     expect(said).to_contain_text("The connection is back.")
-    chat.button("Condense, keeping this").click()
+    keep.click()
     assert gate.wait_until_reached()
     expect(said).to_be_hidden()
     assert "the password" in texts(standin.requests[1].body)[-1]
@@ -217,7 +218,7 @@ def test_a_turn_that_ends_while_nobody_looks_is_told_in_a_notification(
 ) -> None:
     """Where somebody wants that: not what another tab shows, and only until they look."""
     own_page.context.grant_permissions(["notifications"])
-    own_page.goto("/settings/")
+    own_page.goto("/settings/general/")
     own_page.get_by_role("checkbox", name="Notify me").check()
     own_page.wait_for_function("() => localStorage.notify === 'on'")
     chat, told = open_chat(page=own_page), partial(own_page.evaluate, TOLD_BESIDE)

@@ -87,7 +87,7 @@ def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     assert pins(conversation) == [1, 2]
 
 
-def test_what_is_no_part_of_the_conversation_or_unseen_by_the_model_can_t_be_pinned(
+def test_what_is_no_part_of_the_conversation_or_hidden_from_the_model_can_t_be_pinned(
     conversation: Conversation, say: Say
 ) -> None:
     """Nothing that is not there, that was rewound, or that the engine wrote."""

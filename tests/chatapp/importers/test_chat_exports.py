@@ -252,7 +252,7 @@ def test_several_conversations_are_listed_with_what_is_missing(
     assert "The file holds no messages." in page
     other = Client()
     other.force_login(bob)
-    assert "word" not in other.get(sent["Location"]).text
+    assert "word00" not in other.get(sent["Location"]).text
     files = [("a.json", CLAUDE[:1]), ("b.json", CLAUDE[:1])]
     assert "2 conversations imported" in browser.get(send(browser, *files)["Location"]).text
     alone = browser.get(send(browser, ("a.json", LIBRE))["Location"])

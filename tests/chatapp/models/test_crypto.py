@@ -23,7 +23,6 @@ def test_the_text_does_not_show() -> None:
     assert "secret" not in token
     assert token != encrypt("sk-secret")
     assert token.isascii()
-    token = encrypt("sk-secret")
     for place in (0, 10, 30, len(token) - 5):
         letter = "A" if token[place] != "A" else "B"
         with pytest.raises(DecryptionFailed):

@@ -154,9 +154,9 @@ def test_a_search_stops_when_its_time_is_up_or_it_has_read_enough(
 ) -> None:
     """Or when it has read enough; it says how far it came."""
     (folder / "a").write_text("x\n")
-    monkeypatch.setattr(search_files, "MAX_SECONDS", -1.0)
-    assert "[Stopped after 0 files were searched." in run(folder, "x")
-    monkeypatch.undo()
+    with monkeypatch.context() as hurried:
+        hurried.setattr(search_files, "MAX_SECONDS", -1.0)
+        assert "[Stopped after 0 files were searched." in run(folder, "x")
     for name in "abc":
         (folder / name).write_text("x" * 100)
     monkeypatch.setattr(search_files, "MAX_BYTES", 150)

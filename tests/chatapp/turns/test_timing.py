@@ -114,7 +114,7 @@ async def test_not_now_puts_it_off_by_one_turn(
     await shown(page, due="put off by one turn")
     await page.ask("And now?")
     assert await purposes(conversation) == ["chat", "chat"]
-    assert "Condenses before the model is asked next." in page.frames[-1]["due"]
+    assert "Will condense before your next message." in page.frames[-1]["due"]
     anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
     await page.ask("Go on.")
     assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]

@@ -90,7 +90,7 @@ def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
     assert [one["measured"] for one in (now, aside)] == [Decimal("0.625"), Decimal("0.25")]
     assert (outside["outside"], outside["unpriced"]) == (True, 1)
     assert "$0<" not in page.text
-    for words in ("Active", "Set aside: answered again", "Outside of turns", "$0.62", "1 call<"):
+    for words in ("Active", "Hidden: answered again", "Outside turns", "$0.62", "1 call<"):
         assert words in page.text
 
 

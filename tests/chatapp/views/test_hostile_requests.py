@@ -62,7 +62,7 @@ BODIES = {
 }
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
 # What is there for everybody, and what names something by its number.
-FOR_ALL = {"/sign-in/", "/healthz", "/readyz"}
+FOR_ALL = {"/sign-in/", "/healthz", "/readyz", "/manifest.webmanifest"}
 NUMBERED = re.compile(r"/\d+/")
 # They would take away what the other addresses are about.
 LAST = {"delete", "delete_profile", "sign_out"}

@@ -141,7 +141,7 @@ def test_a_name_is_no_part_of_a_longer_one() -> None:
 
 
 def test_the_kind_with_the_worst_score_comes_first() -> None:
-    """A name counts as kept; a fact that was put back is, and nothing else changes."""
+    """A name counts as kept; a fact that was put back is kept, and nothing else changes."""
     found = receipt(session().messages, "Never touch the public API! See parser.py.")
     scores = [tally.score for tally in found.tallies.values()]
     assert scores == sorted(scores)

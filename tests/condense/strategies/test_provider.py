@@ -29,7 +29,6 @@ async def test_the_block_stands_first_and_unchanged() -> None:
     assert (made.kind, made.strategy, made.summary) == ("condensed", "provider", "What was said.")
     assert made.message.text.startswith("What was said.\n")
     assert made.prompt
-    made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     (flat,) = flatten([made.message], supports_images=True)
     assert flat.blocks[0] == condense.TextBlock("What was said.")
     assert condense.without_compaction(flat) is flat

@@ -66,15 +66,17 @@ async def test_a_flood_ends_the_connection_and_says_so(user: User) -> None:
     assert (await user.call("add", a=2, b=2)).text == "4"
 
 
-async def test_a_server_repeats_no_secret_to_the_model_and_says_what_it_died_of(
-    local: User,
-) -> None:
-    """It has its own, nothing of ours; one that dies says why, and is started anew."""
+async def test_the_server_repeats_no_secret_to_the_model(local: User) -> None:
+    """It has its own, nothing of ours, and no list of processes has either."""
     outcome = await local.call("variables")
     assert "SECRET_KEY" not in outcome.text
     assert "'TOKEN'" in outcome.text
     assert HIDDEN in outcome.text
     assert SECRET not in outcome.text
+
+
+async def test_a_server_that_dies_says_what_it_died_of(local: User) -> None:
+    """And the next call starts it anew."""
     outcome = await local.call("die")
     assert outcome.is_error
     assert "ended with exit code 3. It said last: out of cheese" in outcome.text

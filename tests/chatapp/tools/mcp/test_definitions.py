@@ -66,7 +66,7 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
 
 
 def test_a_description_is_cut_and_neither_it_nor_a_schema_holds_a_secret() -> None:
-    """Nor has a schema, wherever; a tool with an argument named so is left out."""
+    """It is somebody else's text, and said to be; a tool with an argument named so is left out."""
     told = only(Tool("a", "\x1b[31mred\x1b[0m sesame-1 " + "x" * 10_000))
     assert told
     assert told.description.startswith(f"red {HIDDEN} x")
