@@ -44,7 +44,9 @@ def connect(profile: Profile) -> Outcome:
         return Outcome(problem=report.failure)
     usual = _usual_model(profile, report.models)
     choice = Outcome(asks_model=not usual, models=() if usual else report.models)
-    profile.model = profile.model or usual
+    if not profile.model or (report.models and not report.find_model(profile.model)):
+        # What was chosen at another address is none of this one's.
+        profile.model = usual
     if not profile.model:
         return choice
     _complete(profile, report.find_model(profile.model))
@@ -95,8 +97,10 @@ def _complete(profile: Profile, listed: ListedModel | None) -> None:
     if not profile.context_window:
         profile.context_window = SAFE_WINDOW
         profile.max_output = profile.max_output or SAFE_OUTPUT
-    profile.context_window = max(profile.context_window, LEAST_WINDOW)
-    profile.max_output = profile.max_output or condense.output_limit(profile.context_window)
+    profile.context_window = window = max(profile.context_window, LEAST_WINDOW)
+    # Some servers say the window twice; its form takes no profile whose output fills it.
+    if not 0 < profile.max_output < window:
+        profile.max_output = condense.output_limit(window)
 
 
 def _usual_model(profile: Profile, listed: Sequence[ListedModel]) -> str:

@@ -7,7 +7,6 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from chatapp.accounts.credentials import GuessLimit
 from chatapp.composer.slash_commands import RESERVED
@@ -30,25 +29,12 @@ class SignInForm(AuthenticationForm):
         return super().get_invalid_login_error()
 
 
-class TokenForm(ModelForm[ApiToken]):
-    """What a token is called, so that it is known which one to revoke, and its scope."""
-
-    class Meta:
-        model = ApiToken
-        fields = ("name", "scope")
+# What a token is called, so that it is known which one to revoke, and its scope.
+TokenForm = forms.modelform_factory(ApiToken, fields=("name", "scope"))
 
 
 class CommandForm(ModelForm[SavedCommand]):
     """A name and the text that it is short for."""
-
-    class Meta:
-        model = SavedCommand
-        fields = ("name", "text")
-        labels = {"name": gettext_lazy("Name"), "text": gettext_lazy("Text")}  # noqa: RUF012 - as Django has it
-        widgets = {  # noqa: RUF012 - as Django has it
-            "name": forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
-            "text": forms.Textarea(attrs={"rows": 5}),
-        }
 
     def clean_name(self) -> str:
         """Return a name that nothing built in has."""
@@ -58,26 +44,22 @@ class CommandForm(ModelForm[SavedCommand]):
         return name
 
 
-class PromptForm(ModelForm[CondensingPrompt]):
-    """A name and the text that asks for summaries."""
-
-    class Meta:
-        model = CondensingPrompt
-        fields = ("name", "text")
-        labels = CommandForm.Meta.labels
-        widgets = {"text": forms.Textarea(attrs={"rows": 8, "spellcheck": "false"})}  # noqa: RUF012 - as Django has it
-
-
 type SavedTexts = "forms.BaseInlineFormSet[Any, User, Any]"
 
 
 def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
     """Return the forms of all that the owner saved under a name, by their prefix."""
-    kinds: dict[str, Any] = {"commands": CommandForm, "prompts": PromptForm}
+    typed = forms.TextInput({"autocapitalize": "none", "spellcheck": "false"})
+    text = forms.Textarea({"rows": 8, "spellcheck": "false"})
+    kinds: dict[str, tuple[Any, ...]] = {
+        "commands": (SavedCommand, CommandForm, {"name": typed, "text": text}),
+        "prompts": (CondensingPrompt, ModelForm, {"text": text}),
+    }
+    limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True}
     made: dict[str, SavedTexts] = {}
-    for prefix, form in kinds.items():
+    for prefix, (model, form, widgets) in kinds.items():
         formset = forms.inlineformset_factory(
-            User, form.Meta.model, form=form, extra=0, max_num=MOST, validate_max=True
+            User, model, form, fields=("name", "text"), widgets=widgets, **limits
         )
         sent = data if data and f"{prefix}-TOTAL_FORMS" in data else None
         made[prefix] = formset(sent, instance=owner, prefix=prefix)

@@ -1,4 +1,4 @@
-"""Conversation forms: title, spending limit, tools and prompt, and places to rewind to."""
+"""Conversation forms: spending limit, tools and prompt, and places to rewind to."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -19,19 +19,6 @@ ACCESS = {
     "execute": _("runs commands"),
     "network": _("calls other servers"),
 }
-
-
-class NewConversationForm(forms.Form):
-    """What a conversation starts with; how long that may be is the service's to say."""
-
-    prompt = forms.CharField(required=False)
-    samples = forms.BooleanField(required=False)
-
-
-class RenameForm(forms.Form):
-    """A conversation's title; an empty one lets the conversation name itself."""
-
-    title = forms.CharField(required=False, max_length=200)
 
 
 class RewindForm(forms.Form):

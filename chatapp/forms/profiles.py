@@ -50,16 +50,15 @@ def provider_traits() -> dict[str, dict[str, Any]]:
     traits = {}
     for spec in provider_specs().values():
         takes = {"effort": spec.takes_effort, "temperature": spec.takes_temperature}
-        servers = [
-            {"label": one.label, "url": one.url, "needsKey": not one.is_local}
-            for one in spec.presets
-        ]
         traits[spec.name] = {
             "needsKey": spec.needs_key,
             "serverKey": bool(server_key(spec)),
             "url": spec.url,
             "takes": [name for name, taken in takes.items() if taken],
-            "servers": servers,
+            "servers": [
+                {"label": one.label, "url": one.url, "needsKey": not one.is_local}
+                for one in spec.presets
+            ],
         }
     return traits
 
@@ -169,18 +168,8 @@ class ProfileForm(ThresholdChoice):
     class Meta:
         model = Profile
         fields = (
-            "name",
-            "provider",
-            "model",
-            "base_url",
-            "context_window",
-            "max_output",
-            "text_only",
-            "effort",
-            "temperature",
-            "summaries_by",
-            "system_prompt",
-            *PRICES,
+            *("name", "provider", "model", "base_url", "context_window", "max_output"),
+            *("text_only", "effort", "temperature", "summaries_by", "system_prompt", *PRICES),
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "base_url": AddressInput(),
@@ -261,33 +250,27 @@ class ProfileForm(ThresholdChoice):
         return cleaned
 
     def unsaved(self) -> Profile | None:
-        """Return a profile to be tried as the form says, None where it does not say enough.
+        """Return the profile as the form says, to be tried and not saved; None without a model.
 
-        It is not to be saved: what is missing or wrong besides is made up.
+        What is missing or wrong besides is as it was, or made up.
         """
-        self.full_clean()
-        given = self.cleaned_data
-        if not (given.get("provider") and given.get("model")) or "base_url" in self.errors:
+        if {"provider", "model", "base_url"} & self.errors.keys():
             return None
-        profile = Profile(
-            owner=self.instance.owner,
-            encrypted_key=self.instance.encrypted_key,
-            provider=given["provider"],
-            model=given["model"],
-            base_url=given["base_url"],
-            context_window=given.get("context_window") or SAFE_WINDOW,
-            max_output=TRIED_OUTPUT,
-            effort=given.get("effort", ""),
-            temperature=given.get("temperature"),
-        )
-        if given.get("key") or given.get("remove_key"):
-            profile.set_key(given.get("key", ""))
+        profile = self.instance
+        profile.context_window = profile.context_window or SAFE_WINDOW
+        profile.max_output = TRIED_OUTPUT
+        # Whether it sees any is to be found out.
+        profile.text_only = False
+        self._set_key()
         return profile
 
+    def _set_key(self) -> None:
+        """Give the profile the new key, or none where that was asked for."""
+        given = self.cleaned_data
+        if given.get("key") or given.get("remove_key"):
+            self.instance.set_key(given.get("key", ""))
+
     def save(self, commit: bool = True) -> Profile:
-        """Store the profile, with the new key or without one where that was asked for."""
-        if key := self.cleaned_data["key"]:
-            self.instance.set_key(key)
-        elif self.cleaned_data["remove_key"]:
-            self.instance.set_key("")
+        """Store the profile with its key."""
+        self._set_key()
         return super().save(commit)

@@ -1,5 +1,7 @@
 """Preferences: how one user wants condensing and the agent to work; their prompts and commands."""
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.core.validators import (
     MaxLengthValidator,
@@ -15,8 +17,21 @@ from chatapp.command_syntax import LONGEST_TEXT, NAME
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000
+
+
+def _number(
+    label: "_StrPromise", default: int, bounds: tuple[int, int], hint: "_StrPromise | str" = ""
+) -> "models.PositiveSmallIntegerField[int, int]":
+    """Return a column for a whole number from the first of the bounds to the second."""
+    checks = [MinValueValidator(bounds[0]), MaxValueValidator(bounds[1])]
+    return models.PositiveSmallIntegerField(
+        label, default=default, validators=checks, help_text=hint
+    )
 
 
 class Preferences(models.Model):
@@ -44,13 +59,8 @@ class Preferences(models.Model):
         default=True,
         help_text=_("Off: you condense by hand. A full window hides its oldest messages."),
     )
-    threshold = models.PositiveSmallIntegerField(
-        _("threshold (%)"),
-        default=condense.MAX_THRESHOLD,
-        validators=[
-            MinValueValidator(condense.MIN_THRESHOLD),
-            MaxValueValidator(condense.MAX_THRESHOLD),
-        ],
+    threshold = _number(
+        _("threshold (%)"), condense.MAX_THRESHOLD, (condense.MIN_THRESHOLD, condense.MAX_THRESHOLD)
     )
     adaptive = models.BooleanField(
         _("adapt the threshold to the conversation"),
@@ -59,23 +69,16 @@ class Preferences(models.Model):
     )
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("method"), max_length=200, blank=True)
-    messages_kept = models.PositiveSmallIntegerField(
-        _("messages to keep"),
-        default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
-    )
+    messages_kept = _number(_("messages to keep"), 3, (1, 100))
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
-    last_messages = models.PositiveSmallIntegerField(
-        _("last messages to keep"),
-        default=20,
-        validators=[MinValueValidator(1), MaxValueValidator(1_000)],
-        help_text=_("For the method “Last messages”."),
+    last_messages = _number(
+        _("last messages to keep"), 20, (1, 1_000), _("For the method “Last messages”.")
     )
-    truncated_percent = models.PositiveSmallIntegerField(
+    truncated_percent = _number(
         _("oldest share to hide (%)"),
-        default=50,
-        validators=[MinValueValidator(10), MaxValueValidator(90)],
-        help_text=_("When no summary helps. More is hidden if it must be."),
+        50,
+        (10, 90),
+        _("When no summary helps. More is hidden if it must be."),
     )
     stop_when_full = models.BooleanField(
         _("stop with an error instead of truncating"),
@@ -104,11 +107,7 @@ class Preferences(models.Model):
         default=Drafting.FREE,
         help_text=_("The summary is ready when it is needed, so you don't wait."),
     )
-    draft_share = models.PositiveSmallIntegerField(
-        _("start drafting at (% of the threshold)"),
-        default=80,
-        validators=[MinValueValidator(30), MaxValueValidator(95)],
-    )
+    draft_share = _number(_("start drafting at (% of the threshold)"), 80, (30, 95))
     condense_idle = models.BooleanField(
         _("condense when you pause"),
         default=False,
@@ -124,27 +123,20 @@ class Preferences(models.Model):
         default=False,
         help_text=_("Accept, change or discard it. The turn waits for you."),
     )
-    review_seconds = models.PositiveSmallIntegerField(
-        _("apply without me after (seconds)"),
-        default=300,
-        validators=[MinValueValidator(10), MaxValueValidator(30_000)],
-    )
+    review_seconds = _number(_("apply without me after (seconds)"), 300, (10, 30_000))
     auto_recall = models.BooleanField(
         _("recall automatically"),
         default=True,
         help_text=_("Hidden passages that fit your message go to the model with it."),
     )
-    recall_tokens = models.PositiveSmallIntegerField(
+    recall_tokens = _number(
         _("tokens to recall"),
-        default=condense.MOST_TOKENS,
-        validators=[MinValueValidator(100), MaxValueValidator(20_000)],
-        help_text=_("For each message, and never more than 2 % of the window."),
+        condense.MOST_TOKENS,
+        (100, 20_000),
+        _("For each message, and never more than 2 % of the window."),
     )
-    step_limit = models.PositiveSmallIntegerField(
-        _("steps per turn"),
-        default=50,
-        validators=[MinValueValidator(1), MaxValueValidator(1_000)],
-        help_text=_("Stops a runaway task after this many model calls."),
+    step_limit = _number(
+        _("steps per turn"), 50, (1, 1_000), _("Stops a runaway task after this many model calls.")
     )
     month_budget = fields.spending_limit(
         _("budget per month (USD)"),

@@ -1,5 +1,6 @@
-"""Calls to the model: the next request, what one sent, and what all of them cost."""
+"""Records of a conversation: the next request, what calls sent and cost, and the chain."""
 
+import json
 import math
 from datetime import timedelta
 from typing import Any
@@ -15,14 +16,17 @@ from chatapp.inspector.next_request import read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
-from chatapp.models import Conversation, ModelCall
+from chatapp.maintenance import audit_check
+from chatapp.models import Conversation, ModelCall, Source
 from chatapp.models.spending import spending_of
+from chatapp.transcript import audit_entries
 from chatapp.views.common import (
     Request,
     download,
     in_conversation,
     show_in_inspector,
     signed_in,
+    wants_page,
     zone_of,
 )
 
@@ -124,3 +128,36 @@ def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         name: sum(row[name] for row in rows)
         for name in ("calls", "measured", "estimated", "unpriced")
     }
+
+
+@in_conversation("GET")
+def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
+    """Say whether a conversation's chain holds, and list its entries."""
+    source = Source.objects.filter(conversation=conversation).defer("chains", "problems").first()
+    context = {
+        "conversation": conversation,
+        "verdict": audit_check.verify(conversation),
+        "lines": audit_entries.audit_lines(conversation),
+        "source": source,
+    }
+    return show_in_inspector(request, "audit", "audits/_record.html", context)
+
+
+@signed_in("GET")
+def show_audits(request: Request) -> HttpResponse:
+    """Say whether the chains of all the user's conversations hold."""
+    mine = Conversation.objects.owned_by(request.user).present()
+    verdicts = [audit_check.verify(conversation) for conversation in mine]
+    context = {
+        "count": len(verdicts),
+        "entries": sum(verdict.entries for verdict in verdicts),
+        "broken": [verdict for verdict in verdicts if not verdict.holds],
+    }
+    return render(request, f"audits/{'all' if wants_page(request) else '_all'}.html", context)
+
+
+@in_conversation("GET")
+def download_audit(_request: Request, own: Conversation) -> HttpResponse:
+    """Send the chain with what it stands for, for others to check."""
+    text = json.dumps(audit_check.export(own), ensure_ascii=False, indent=1)
+    return download(text, f"record-{own.pk}.json", "application/json")

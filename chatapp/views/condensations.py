@@ -37,6 +37,10 @@ from chatapp.views.common import (
 PAGE = 30
 # Of what one condensation hid; the page that compares has the others.
 HIDDEN_LISTED = 200
+TABLES = {
+    "csv": (condensation_list.attempts_as_csv, "text/csv; charset=utf-8"),
+    "json": (condensation_list.attempts_as_json, "application/json"),
+}
 
 
 @signed_in("GET")
@@ -47,14 +51,11 @@ def show_condensations(request: Request) -> HttpResponse:
     found = filters.narrow(mine)
     outcome, sort = (filters.chosen.get(name, "") for name in ("outcome", "sort"))
     listed = found.with_outcome(outcome).sorted_by(sort)
-    if (form := request.GET.get("as")) in {"csv", "json"}:
+    if (form := request.GET.get("as")) in TABLES:
         # All that the list shows, however many pages it has.
         rows = listed.select_related("conversation").only(*condensation_list.TABLE_COLUMNS)
-        if form == "csv":
-            text = condensation_list.attempts_as_csv(rows.iterator())
-            return download(text, "condensations.csv", "text/csv; charset=utf-8")
-        text = condensation_list.attempts_as_json(rows.iterator())
-        return download(text, "condensations.json", "application/json")
+        write, kind = TABLES[form]
+        return download(write(rows.iterator()), f"condensations.{form}", kind)
     context = list_attempts(listed, sort, request.GET.get("after", ""))
     context |= {"filters": filters, "outcome": outcome}
     if not wants_page(request):

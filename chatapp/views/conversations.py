@@ -19,7 +19,7 @@ from chatapp.composer.attachments import find_attachments
 from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
-from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.models import Conversation
 from chatapp.transcript import labels, message_parts
@@ -80,30 +80,26 @@ def create_conversation(request: Request) -> HttpResponse:
     Without the field it begins with nothing; a field that nothing was typed into is refused. What
     is refused stays on the page.
     """
-    form = NewConversationForm(request.POST)
-    if not form.is_valid():
-        return refuse(request, _("That message contains something that can't be sent."))
+    prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
     try:
-        return _begin(request, form)
+        return _begin(request, prompt, attached)
     except errors.Refused as refusal:
         messages.error(request, str(refusal))
-        attached = request.POST.getlist("attachments")
-        return _home(request, form.cleaned_data["prompt"], attached, status=REFUSED)
+        return _home(request, prompt, attached, status=REFUSED)
 
 
-def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
-    prompt, sent = form.cleaned_data["prompt"], request.POST.getlist("attachments")
-    attachments = [one for text in sent if (one := as_uuid(text))]
+def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpResponse:
+    attachments = [one for text in attached if (one := as_uuid(text))]
     profile = accounts.preferences_of(request.user).default_profile
     chosen = read_number(request.POST.get("profile", ""))
     if chosen and (profile is None or profile.pk != chosen):
         profile = request.user.profiles.filter(pk=chosen).first() or profile
     find_attachments(request.user, attachments, profile)
-    if "prompt" in form.data:
+    if "prompt" in request.POST:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
         raise errors.Refused(_("This command is for a conversation. Start one first."))
-    workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
+    workspace = workspaces.SAMPLES if request.POST.get("samples") else ""
     conversation = conversations.start_conversation(
         owner=request.user, profile=profile, workspace=workspace
     )
@@ -128,10 +124,7 @@ def rename_conversation(request: Request, conversation: Conversation) -> HttpRes
         of_header = request.htmx.target == "title"
         template = "chat/_title.html" if of_header else "conversations/_rename.html"
         return render(request, template, {"conversation": conversation})
-    form = RenameForm(request.POST)
-    if not form.is_valid():
-        return refuse(request, _("A title has at most 200 characters."))
-    title = form.cleaned_data["title"]
+    title = request.POST.get("title", "")
     conversations.rename_conversation(conversation=conversation, title=title)
     actions.announce_title(conversation)
     return done(request, event="list-changed", to=reverse("chat", args=[conversation.pk]))

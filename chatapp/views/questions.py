@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from chatapp import approvals
+from chatapp import approvals, errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation import summary_reviews
@@ -18,7 +18,7 @@ from chatapp.models import Conversation, Question, Review
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
-from chatapp.views.common import Request, done, in_conversation, refuse
+from chatapp.views.common import REFUSED, Request, done, in_conversation
 
 
 @in_conversation("POST")
@@ -87,31 +87,29 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     prompt = SystemPromptForm(sent, own=conversation.system_prompt, inherited=inherited)
     recalls = preferences_of(request.user).auto_recall
     own = ConversationForm(sent, instance=conversation, recalls=recalls)
-    if sent is None:
-        context = {
-            "conversation": conversation,
-            "form": form,
-            "prompt": prompt,
-            "own": own,
-            "effective": system_of(conversation, profile) if profile else "",
-            "project_file": PROJECT_FILE,
-        }
-        return render(request, "chat/policies.html", context)
-    if not form.is_valid():
-        return refuse(request, _("There is no such choice for a tool."))
-    if not prompt.is_valid():
-        return refuse(request, _("This system prompt is too long."))
-    if not own.is_valid():
-        return refuse(request, _("A budget is an amount of at least $0.01, or empty."))
-    if (folder := request.POST.get("workspace")) is not None:
-        folder = folder.strip().strip("/")
-        workspaces.choose_workspace(conversation=conversation, folder=folder)
-    conversations.decide(
-        conversation=conversation,
-        policies=form.policies(),
-        system=prompt.prompt(),
-        **own.cleaned_data,
-    )
-    actions.announce_change(conversation.pk)
-    messages.success(request, _("Saved. It takes effect with the next turn."))
-    return redirect("chat", conversation.pk)
+    folder = request.POST.get("workspace", conversation.workspace).strip().strip("/")
+    if sent is not None and all(one.is_valid() for one in (form, prompt, own)):
+        try:
+            workspaces.choose_workspace(conversation=conversation, folder=folder)
+        except errors.Refused as refusal:
+            prompt.add_error(None, str(refusal))
+        else:
+            conversations.decide(
+                conversation=conversation,
+                policies=form.policies(),
+                system=prompt.prompt(),
+                **own.cleaned_data,
+            )
+            actions.announce_change(conversation.pk)
+            messages.success(request, _("Saved. It takes effect with the next turn."))
+            return redirect("chat", conversation.pk)
+    context = {
+        "conversation": conversation,
+        "form": form,
+        "prompt": prompt,
+        "own": own,
+        "workspace": folder,
+        "effective": system_of(conversation, profile) if profile else "",
+        "project_file": PROJECT_FILE,
+    }
+    return render(request, "chat/policies.html", context, status=200 if sent is None else REFUSED)

@@ -54,16 +54,11 @@ class SentSettings:
             profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
         return cls(form, profiles, forms_of_saved(sent, user))
 
-    @property
-    def chosen(self) -> list[ProfileChoice]:
-        """The profiles that something was sent for."""
-        return [one for one in self.profiles if one.is_bound]
-
     def wrong_sections(self) -> list[str]:
         """Return where something can't be saved; all is checked, so that all is said at once."""
         places = {name: one for one in LABELS for name in SECTIONS.get(one, ())}
         places["condensing_prompt"] = "prompts"
-        fields = [*self.form.errors, *chain(*[one.errors for one in self.chosen])]
+        fields = chain(self.form.errors, *[one.errors for one in self.profiles])
         texts = [one for one in self.saved.values() if one.is_bound and not one.is_valid()]
         return [*[places.get(one, "context") for one in fields], *["prompts" for _one in texts]]
 
@@ -105,7 +100,8 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
 def save(request: Request, page: SentSettings) -> None:
     """Save all of it, and say what can't be saved any more."""
     page.form.save()
-    for one in page.chosen:
+    chosen = [one for one in page.profiles if one.is_bound]
+    for one in chosen:
         named = one.instance.condensing_prompt_id
         changed = {"threshold": one.instance.threshold, "condensing_prompt": named}
         request.user.profiles.filter(pk=one.instance.pk).update(**changed)
@@ -114,8 +110,7 @@ def save(request: Request, page: SentSettings) -> None:
         if saved.is_bound:
             saved.save()
     messages.success(request, gettext("Settings saved."))
-    sent = {*filter(CHOICE.fullmatch, request.POST)}
-    if sent - {one.add_prefix("mode") for one in page.chosen}:
+    if len([*filter(CHOICE.fullmatch, request.POST)]) > len(chosen):
         text = gettext("A profile was removed in another tab. It has no threshold to save.")
         messages.info(request, text)
 

@@ -1,6 +1,8 @@
-"""Shares: links to read a conversation, and the page that they lead to."""
+"""Shares and exports: links to read a conversation, the page they lead to, and files of it."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.core.cache import caches
@@ -9,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.csp import CSP
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
@@ -17,8 +20,9 @@ from chatapp.accounts.credentials import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
 from chatapp.number_formats import reader_locale
-from chatapp.transfer.readable_copy import policy, write_html, write_page
-from chatapp.views.common import Request, in_conversation
+from chatapp.transfer.readable_copy import policy, write_html, write_markdown, write_page
+from chatapp.transfer.record_export import write_record
+from chatapp.views.common import Request, download, in_conversation
 
 # How often one link is opened within a minute, by everybody.
 MOST_VIEWS = 60
@@ -28,6 +32,14 @@ KEPT = 300
 TOO_MANY = 429
 # What nobody may do with the page, beside what it may load.
 CLOSED = ("frame-ancestors", "base-uri", "form-action")
+# Characters of a file's name.
+LONGEST_NAME = 60
+# All that is on record, a copy to be read, and one that is a page and needs nothing else.
+FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
+    "json": (write_record, "application/json"),
+    "md": (write_markdown, "text/markdown; charset=utf-8"),
+    "html": (write_html, "text/html; charset=utf-8"),
+}
 
 
 @in_conversation("GET", "POST")
@@ -76,3 +88,11 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     answer["Referrer-Policy"] = "no-referrer"
     return answer
+
+
+@in_conversation("GET")
+def export_conversation(_request: Request, own: Conversation, form: str) -> HttpResponse:
+    """Return the conversation as a file."""
+    write, kind = FORMS[form]
+    name = slugify(str(own))[:LONGEST_NAME] or "conversation"
+    return download(write(own), f"{name}.{form}", kind)

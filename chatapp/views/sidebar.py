@@ -1,8 +1,8 @@
-"""The sidebar: the list of conversations, page by page, its folders, and search in all of it."""
+"""The sidebar: the list of conversations by page, its folders, search in all, and the palette."""
 
 import functools
 from datetime import datetime, tzinfo
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
@@ -30,11 +30,14 @@ from chatapp.views.common import (
     signed_in,
     zone_of,
 )
+from chatapp.views.settings import LABELS
 
 PAGE = 40
 ARCHIVE = "archive"
 # What is pinned is to be seen at a glance.
 MOST_PINNED = 100
+# In the palette, of what is found in titles and in messages.
+MOST_OFFERED = 8
 _WEEK = 7  # days
 CHANGED = "list-changed"
 MOVE = "move"
@@ -143,6 +146,21 @@ def search(request: Request) -> HttpResponse:
     current = Conversation.objects.owned_by(request.user).filter(pk__in=[pk]).first()
     found = search_conversations(request, text, current=current)
     return render(request, "search/_results.html", found | {"current": pk, "announced": True})
+
+
+@signed_in("GET")
+def show_palette(request: Request) -> HttpResponse:
+    """Return what the palette offers, of which the page drops what does not fit what is typed."""
+    text = request.GET.get("q", "").strip()
+    found = search_conversations(request, text) if text else list_conversations(request)
+    context = {
+        "text": text,
+        "listed": list(chain.from_iterable(day.items for day in found["days"]))[:MOST_OFFERED],
+        "found": found.get("found", [])[:MOST_OFFERED],
+        "current": as_uuid(request.GET.get("current", "")),
+        "sections": LABELS,
+    }
+    return render(request, "search/_choices.html", context)
 
 
 @signed_in("GET")

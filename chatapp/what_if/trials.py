@@ -4,20 +4,24 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any, override
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent.ports import CallOpening, Nobody, ReplyReader
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
+from chatapp.condensation.draft_log import DraftJournal
 from chatapp.condensation.threshold import bill, predict
-from chatapp.context.sizes import COUNTER
+from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import TurnSettings
+from chatapp.context.turn_context import TurnContext, TurnSettings
+from chatapp.models import Turn, message_store
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.what_if.baseline import Baseline, read_written
-from chatapp.what_if.summary_writers import TrialJournal, Unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +168,43 @@ def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Va
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]
     return SoFar(variant, followed, sum(known, Decimal(0)) if len(known) == len(costs) else None)
+
+
+class TrialJournal(DraftJournal):
+    """A journal of calls that belong to no turn and to no attempt, and leave no message."""
+
+    def __init__(self, terms: TurnSettings) -> None:
+        run = TurnContext(
+            conversation=terms.conversation,
+            profile=terms.profile,
+            preferences=terms.preferences,
+            turn=Turn(),
+        )
+        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
+        self.requests.learn(message_store.effective_rows(terms.conversation.pk))
+
+    @override
+    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
+        return super()._open_call(replace(opening, attempt_id=""), columns)
+
+    @override
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
+        """Keep nothing: half a summary is none."""
+
+
+class Unasked:
+    """Knows how a model would be asked, for a prediction."""
+
+    def __init__(self, terms: TurnSettings) -> None:
+        apart = terms.writer != terms.profile
+        self.supports_images = terms.writer.sees_images
+        self.caches_prompts = terms.writer.spec.caches_prompts and not apart
+        self.budget = (
+            condense.Budget(terms.writer.context_window, terms.writer.output_limit)
+            if apart
+            else None
+        )
+
+    def stream(self, request: condense.SummaryRequest) -> Any:
+        """Raise: nobody is asked."""
+        raise NotImplementedError

@@ -4,28 +4,39 @@ const box = document.getElementById("palette-box");
 const list = document.getElementById("palette-choices");
 const KEYS = { ArrowDown: 1, ArrowUp: -1 };
 
+const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
+
 function choose(chosen) {
   document.getElementById("palette-choice")?.removeAttribute("id");
-  for (const one of list.querySelectorAll("[role=option]")) one.ariaSelected = String(one === chosen);
+  for (const one of options()) one.ariaSelected = String(one === chosen);
   if (!chosen) return box.removeAttribute("aria-activedescendant");
   chosen.id = "palette-choice";
   box.setAttribute("aria-activedescendant", chosen.id);
   chosen.scrollIntoView({ block: "nearest" });
 }
 
-/** What this page can't do is not offered. The first one is chosen. */
+function canPress(choice) {
+  const button = document.querySelector(choice);
+  return button?.checkVisibility() && button.ariaDisabled !== "true";
+}
+
+/** What was not typed, or can't be done on this page, is not offered. The first one is chosen. */
 function settle() {
-  for (const one of list.querySelectorAll("[data-press]")) {
-    const button = document.querySelector(one.dataset.press);
-    if (!button?.checkVisibility() || button.ariaDisabled === "true") one.remove();
+  const words = box.value.toLowerCase().split(/\s+/);
+  for (const one of list.querySelectorAll("[data-filtered] [role=option]")) {
+    const { textContent: label, dataset } = one;
+    const fits = words.every((word) => label.toLowerCase().includes(word));
+    if (!fits || (dataset.press && !canPress(dataset.press))) one.remove();
   }
   for (const group of list.querySelectorAll("[role=group]:not(:has([role=option]))")) group.remove();
-  choose(list.querySelector("[role=option]"));
+  for (const one of options()) one.tabIndex = -1;
+  list.querySelector("[aria-disabled]")?.toggleAttribute("hidden", options().length > 0);
+  choose(options()[0]);
 }
 
 box.addEventListener("keydown", (event) => {
   if (event.isComposing) return;
-  const all = [...list.querySelectorAll("[role=option]")];
+  const all = options();
   const now = all.findIndex((one) => one.ariaSelected === "true");
   if (event.key === "Enter") all[now]?.click();
   else if (KEYS[event.key] && all.length) choose(all[(now + KEYS[event.key] + all.length) % all.length]);
@@ -34,7 +45,7 @@ box.addEventListener("keydown", (event) => {
 });
 
 list.addEventListener("click", ({ target }) => {
-  const chosen = target.closest("[role=option]");
+  const chosen = target.closest("[role=option]:not([aria-disabled])");
   if (!chosen) return;
   palette.close();
   if (chosen.dataset.press) document.querySelector(chosen.dataset.press).click();

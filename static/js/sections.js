@@ -39,5 +39,4 @@ export function startSections(form) {
   session.set(OPEN, null);
   form.addEventListener("submit", () => session.set(OPEN, advanced.open ? "yes" : null));
   for (const one of form.querySelectorAll("[data-opens-if-chosen]:has(:checked), details:has(.errorlist)")) one.open = true;
-  form.querySelector(".errorlist")?.scrollIntoView({ block: "center" });
 }

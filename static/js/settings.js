@@ -100,3 +100,4 @@ showEffects();
 offerTexts();
 chooseTheme();
 startSections(form);
+form.querySelector(".errorlist")?.scrollIntoView({ block: "center" });

@@ -44,9 +44,16 @@ def preferences_form(owner: User, **changes: Any) -> PreferencesForm:
     return PreferencesForm(sent | changes, instance=preferences_of(owner))
 
 
-def test_a_profile_inherits_unless_it_has_a_value_of_its_own(alice: User) -> None:
-    """Both ways lead to what is stored, and back: the number that was there is not in the way."""
-    assert saved(profile_form(alice)).threshold == INHERIT
+def test_a_profile_inherits_unless_it_has_a_value_of_its_own(alice: User, bob: User) -> None:
+    """Both ways lead to what is stored, and back: the number that was there is not in the way.
+
+    Its name is its owner's only one; Bob may have a profile of the same name.
+    """
+    profile = saved(profile_form(alice))
+    assert profile.threshold == INHERIT
+    assert list(profile_form(alice).errors) == ["name"]
+    assert profile_form(alice, profile).is_valid()
+    assert profile_form(bob).is_valid()
     own = saved(profile_form(alice, name="Own", mode="own", own_threshold=70))
     assert own.threshold == 70
     assert saved(profile_form(alice, own, name="Own", own_threshold=70)).threshold == INHERIT
@@ -95,20 +102,15 @@ def test_a_key_is_stored_never_shown_and_stays_unless_it_is_removed(alice: User)
     assert not saved(profile_form(alice, profile, remove_key="on")).has_key
 
 
-def test_names_of_profiles_are_unique_per_owner(alice: User, bob: User) -> None:
-    """Bob may have a profile of the same name."""
+def test_a_stored_profile_is_shown_as_a_person_would_type_it(alice: User) -> None:
+    """$5, not $5.000000, and no password of an address, whatever way it came there."""
     profile = saved(profile_form(alice))
-    assert list(profile_form(alice).errors) == ["name"]
-    assert profile_form(alice, profile).is_valid()
-    assert profile_form(bob).is_valid()
-
-
-def test_prices_are_shown_without_trailing_zeros(alice: User) -> None:
-    """$5, not $5.000000."""
-    profile = saved(profile_form(alice))
+    Profile.objects.update(base_url="http://user:pw@x.org/v1")
     profile.refresh_from_db()
     form = ProfileForm(instance=profile)
     assert [field.value() for field in form.prices()] == ["5", "25", "0.5", "6.25"]
+    shown = str(form["base_url"])
+    assert ("http://x.org/v1" in shown, "pw" in shown) == (True, False)
 
 
 def test_a_condensing_prompt_is_stored_unless_it_is_the_default(alice: User) -> None:
@@ -149,13 +151,3 @@ def test_an_address_that_may_not_be_called_is_refused(
     form = profile_form(alice, base_url=url)
     assert list(form.errors) == ["base_url"]
     assert "pw" not in str(form["base_url"])
-
-
-def test_a_password_stored_in_an_address_is_not_shown(alice: User) -> None:
-    """Whatever way it came there."""
-    profile = saved(profile_form(alice))
-    Profile.objects.update(base_url="http://user:pw@x.org/v1")
-    profile.refresh_from_db()
-    shown = str(ProfileForm(instance=profile)["base_url"])
-    assert "http://x.org/v1" in shown
-    assert "pw" not in shown

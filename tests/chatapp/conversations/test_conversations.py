@@ -36,7 +36,10 @@ def test_the_owner_is_made_once(db: None) -> None:
 
 
 def test_a_key_that_comes_adds_claude_as_the_default(alice: User, settings: LazySettings) -> None:
-    """Beside the Offline profile, with a number where the name is taken; no key is stored."""
+    """Beside the Offline profile, with a number where the name is taken; no key is stored.
+
+    It is made once: where it is removed it stays so.
+    """
     accounts.preferences_of(alice)
     Profile.objects.update(name="Claude")
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
@@ -44,6 +47,9 @@ def test_a_key_that_comes_adds_claude_as_the_default(alice: User, settings: Lazy
     assert default is not None
     assert (default.name, default.has_key) == ("Claude 2", False)
     assert {profile.name for profile in alice.profiles.all()} == {"Claude", "Claude 2"}
+    alice.profiles.all().delete()
+    assert accounts.preferences_of(alice).default_profile is None
+    assert not alice.profiles.exists()
 
 
 def test_a_key_that_comes_later_does_not_replace_a_chosen_model(
@@ -59,15 +65,6 @@ def test_a_key_that_comes_later_does_not_replace_a_chosen_model(
     mine.delete()
     accounts.preferences_of(alice)
     assert [profile.name for profile in alice.profiles.all()] == ["Offline"]
-
-
-def test_a_removed_profile_stays_removed(alice: User, settings: LazySettings) -> None:
-    """Each provider's first profile is made once."""
-    settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    accounts.preferences_of(alice)
-    alice.profiles.all().delete()
-    assert accounts.preferences_of(alice).default_profile is None
-    assert not alice.profiles.exists()
 
 
 def test_preferences_are_read_without_a_transaction(

@@ -56,7 +56,10 @@ def carrying(conversation: Conversation, *hidden: Message) -> Message:
 def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     conversation: Conversation, say: Say
 ) -> None:
-    """Asked for twice, it is done once; each change is an entry of the chain, without a text."""
+    """Asked for twice, it is done once; each change is an entry of the chain, without a text.
+
+    Nothing is while a turn runs: the agent knows the pins that there were when it began.
+    """
     say("user", RULE)
     say("assistant", "Noted.")
     for _ in range(2):
@@ -76,6 +79,12 @@ def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     ]
     assert problems(conversation) == []
     assert not any("8080" in one.payload for one in entries(conversation))
+    say("user", "Go on.")
+    Turn.objects.create(conversation=conversation)
+    for change, seq in ((pin_message, 3), (unpin_message, 1)):
+        with pytest.raises(errors.Refused, match="A turn is running"):
+            change(conversation=conversation, seq=seq)
+    assert pins(conversation) == [1, 2]
 
 
 def test_what_is_no_part_of_the_conversation_or_hidden_from_the_model_can_t_be_pinned(
@@ -97,19 +106,6 @@ def test_what_is_no_part_of_the_conversation_or_hidden_from_the_model_can_t_be_p
     assert not Pin.objects.exists()
     assert not Message.objects.filter(pinned=True).exists()
     assert entries(conversation) == recorded
-
-
-def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
-    """The agent knows the pins that there were when it began."""
-    say("user", RULE)
-    pin_message(conversation=conversation, seq=1)
-    say("assistant", "Noted.")
-    Turn.objects.create(conversation=conversation)
-    with pytest.raises(errors.Refused, match="A turn is running"):
-        pin_message(conversation=conversation, seq=2)
-    with pytest.raises(errors.Refused, match="A turn is running"):
-        unpin_message(conversation=conversation, seq=1)
-    assert pins(conversation) == [1]
 
 
 def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.search.queries import (
-    EXCERPT,
-    Query,
-    excerpt,
-    fold,
-    searchable_text,
-    visible_text,
-)
+from chatapp.search.queries import EXCERPT, Query, excerpt, fold, searchable_text, visible_text
 
 
 def found_in(text: str, words: str) -> list[str]:

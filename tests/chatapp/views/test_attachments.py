@@ -118,8 +118,10 @@ def test_nothing_in_a_file_ends_it(put: Put, talk: Conversation, browser: Client
     assert shown["Content-Disposition"].startswith("attachment")
 
 
-def test_a_pdf_waits_as_its_text_with_the_number_of_its_pages(put: Put) -> None:
-    """Page by page, as the tool reads it."""
+def test_a_pdf_waits_as_its_text_with_the_number_of_its_pages(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page, as the tool reads it; somebody may have made one that takes too long."""
     data = make_pdf("First words", "Second words")
     answer = put("a.pdf", data).content.decode()
     block = waiting().engine
@@ -128,6 +130,8 @@ def test_a_pdf_waits_as_its_text_with_the_number_of_its_pages(put: Put) -> None:
     assert condense.beside_of(block)["pages"] == 2
     assert "2 pages" in answer
     assert f"{waiting().tokens} tokens" in answer
+    monkeypatch.setattr(documents, "PATIENCE", -1)
+    assert "takes too long to read" in put("a.pdf", data).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -178,12 +182,6 @@ def test_what_the_model_of_a_conversation_could_not_read_is_refused(
         assert put(name, data, to=talk).status_code == HTTPStatus.OK
     Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
     assert "Claude 0 can't see images." in put("a.png", make_png()).content.decode()
-
-
-def test_a_pdf_that_takes_too_long_is_refused(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody may have made it so on purpose."""
-    monkeypatch.setattr(documents, "PATIENCE", -1)
-    assert "takes too long to read" in put("a.pdf", make_pdf("One", "Two")).content.decode()
 
 
 @pytest.mark.parametrize(

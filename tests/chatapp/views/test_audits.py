@@ -15,32 +15,29 @@ HTMX = {"HX-Request": "true"}
 
 
 def test_a_tab_says_whether_the_record_holds(browser: Client, conversation: Conversation) -> None:
-    """Where it is asked to; opening the chat follows no chain."""
+    """Where it is asked to; opening the chat follows no chain.
+
+    It lists in words what was done, the latest first, and since when; others can check the file.
+    """
     live_through(conversation)
     address = reverse("audit", args=[conversation.pk])
     with statements() as sent:
         page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert f'href="{address}"' in page
     assert not [one for one in sent if "auditentry" in one]
-    assert "Record intact" in browser.get(address, headers=HTMX).text
+    page = browser.get(address, headers=HTMX).text
+    for words in ("Record intact", "Question: answered: run_command", "Condensation: undone"):
+        assert words in page
+    assert page.index("Rewind: edited") < page.index("Rewind: rewound, taken back")
+    assert ("On record since" in page, "12 entries" in page) == (True, True)
+    answer = browser.get(reverse("download_audit", args=[conversation.pk]))
+    assert "attachment" in answer["Content-Disposition"]
+    assert json.loads(answer.content)["conversation"] == str(conversation.pk)
     with taken_back():
         raw(AuditEntry).filter(number=3).delete()
         item = browser.get(address, headers=HTMX).text
         assert "Record damaged" in item
         assert "Entry 3 is missing." in item
-
-
-def test_the_page_lists_what_was_done_and_since_when(
-    browser: Client, conversation: Conversation
-) -> None:
-    """The latest first, in words."""
-    live_through(conversation)
-    page = browser.get(reverse("audit", args=[conversation.pk])).text
-    assert page.index("Rewind: edited") < page.index("Rewind: rewound, taken back")
-    assert "Question: answered: run_command" in page
-    assert "Condensation: undone" in page
-    assert "On record since" in page
-    assert "12 entries" in page
 
 
 def test_the_page_of_a_record_that_was_tampered_with_opens(
@@ -77,11 +74,3 @@ def test_all_conversations_are_checked_from_the_condensations(
         assert "Entries 10 to 12 are missing." in page
         assert "Bob" not in page
     theirs.delete()
-
-
-def test_the_download_can_be_checked_by_others(browser: Client, conversation: Conversation) -> None:
-    """It is a file with the chain."""
-    live_through(conversation)
-    answer = browser.get(reverse("download_audit", args=[conversation.pk]))
-    assert "attachment" in answer["Content-Disposition"]
-    assert json.loads(answer.content)["conversation"] == str(conversation.pk)

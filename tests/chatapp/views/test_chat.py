@@ -94,14 +94,16 @@ def test_a_change_needs_a_post(browser: Client, conversation: Conversation) -> N
 def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     browser: Client, conversation: Conversation, alice: User
 ) -> None:
-    """A folder that is not there is refused, and nothing changes."""
+    """A folder that is not there is refused: nothing changes, and nothing typed is lost."""
     own = f"users/{alice.pk}/project"
     (Path(settings.WORKSPACES_ROOT) / own).mkdir(parents=True)
     address = reverse("tool_policies", args=[conversation.pk])
     page = browser.post(address, {"workspace": "project/"}, follow=True)
-    assert "What you chose holds from the next turn on." in page.content.decode()
-    page = browser.post(address, {"workspace": "../etc"}, follow=True)
-    assert "You have no workspace folder ../etc" in page.content.decode()
+    assert "It takes effect with the next turn." in page.content.decode()
+    page = browser.post(address, {"workspace": "../etc", "system_prompt": "Typed."})
+    assert page.status_code == 422
+    for kept in ("You have no workspace folder ../etc", 'value="../etc"', "Typed."):
+        assert kept in page.content.decode()
     conversation.refresh_from_db()
     assert conversation.workspace == own
 

@@ -53,7 +53,10 @@ def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
 def test_a_summary_is_told_with_its_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
-    """How many summaries of its conversation stand behind one another, and what is new in it."""
+    """How many summaries of its conversation stand behind one another, and what is new in it.
+
+    One that is written again from all originals begins anew; the next one goes on from it.
+    """
     other = conversations.start_conversation(owner=conversation.owner)
     for _ in range(5):
         message_store.append_message(other.pk, condense.Message("user", "Elsewhere"), tokens=1)
@@ -72,16 +75,8 @@ def test_a_summary_is_told_with_its_generation(
     assert "Generation 3" in page
     assert "<ins>+ Part 2 is done.</ins>" in page
     assert "Against the summary before" not in page_of(browser, attempts[0])
-
-
-def test_a_summary_written_again_from_all_originals_begins_anew(
-    conversation: Conversation, say: Say
-) -> None:
-    """No summary stands between it and what was said; the next one goes on from it."""
-    attempts = three(conversation, say)
     Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
-    depths = [originals.read_descent(one).generation for one in attempts]
-    assert depths == [1, 1, 2]
+    assert [originals.read_descent(one).generation for one in attempts] == [1, 1, 2]
 
 
 def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(
@@ -100,16 +95,12 @@ def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(
 def test_a_truncation_has_no_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
-    """It hides without a summary, and says so."""
+    """It hides without a summary, and says so; what came to nothing has a page all the same."""
     made = truncated(conversation, say("user", "Begin"), "Hidden.")
     attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
     page = page_of(browser, attempt)
     words = ("Nothing stands in place of the hidden messages.", "Begin", "Generation")
     assert [one in page for one in words] == [True, True, False]
-
-
-def test_what_came_to_nothing_hides_nothing(conversation: Conversation, browser: Client) -> None:
-    """There is a page all the same, and no error."""
     attempt = put_on_record(conversation, at_seq=0, status="failed")
     assert "hides nothing now" in page_of(browser, attempt)
 

@@ -130,8 +130,13 @@ def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     assert "No answer. Nothing was changed." in later
 
 
-def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conversation) -> None:
-    """Neither in its line nor in the totals; that nothing was changed goes without saying."""
+def test_too_little_to_clear_is_no_failure(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Neither in its line nor in the totals; that nothing was changed goes without saying.
+
+    It leads to what was made instead, where something was: the chat has no row of its own for it.
+    """
     attempt(conversation, status="declined", kind="cleared", strategy="clear", error="Too little.")
     (line,) = lines(browser)
     assert line.startswith("Not enough to clear")
@@ -140,12 +145,6 @@ def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conver
     assert not lines(browser, outcome="failed")
     assert lines(browser, outcome="declined") == [line]
     assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
-
-
-def test_too_little_to_clear_leads_to_what_was_made_instead(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """The chat has no row of its own for it."""
     say("user", "Where is the cut?")
     say("assistant", "At the colon.")
     too_little = {"status": "failed", "kind": "cleared", "fell_back_to": "fresh_start"}
@@ -192,9 +191,9 @@ def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
 
 
 def test_a_rewind_goes_to_before_a_condensation(
-    browser: Client, conversation: Conversation, say: Say
+    browser: Client, conversation: Conversation, say: Say, bob: User
 ) -> None:
-    """One that left nothing is refused in words."""
+    """One that left nothing is refused in words, and another conversation's is not found."""
     say("user", "Where is the cut?")
     record = attempt(conversation, message=summarise(conversation))
     browser.post(reverse("rewind_condensation", args=[conversation.pk, record.pk]))
@@ -202,12 +201,6 @@ def test_a_rewind_goes_to_before_a_condensation(
     failed = attempt(conversation, status="failed")
     address = reverse("rewind_condensation", args=[conversation.pk, failed.pk])
     assert browser.post(address, headers={"HX-Request": "true"}).status_code == 422
-
-
-def test_a_condensation_of_another_conversation_is_not_found(
-    browser: Client, conversation: Conversation, bob: User
-) -> None:
-    """Its number does not help."""
     foreign = attempt(conversations.start_conversation(owner=bob))
     for pk in (foreign.pk, uuid.uuid4()):
         address = reverse("undo_condensation", args=[conversation.pk, pk])

@@ -51,7 +51,8 @@ def form(standin: Standin, **changes: Any) -> dict[str, Any]:
     return {**sent, "name": "", "context_window": "", **changes}
 
 
-MODELS = [{"id": "small", "max_model_len": 16_384}, {"id": "mystery"}, {"id": "<b>"}]
+SMALL = {"id": "small", "max_model_len": 16_384, "max_output_tokens": 16_384}
+MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,7 +113,7 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     # Whoever leaves the end of the address away is understood.
     sent = {"to": "elsewhere", "address": anthropic_standin.url}
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
-    assert 'value="mystery"' in connect(browser, **sent, key="sk-right")
+    assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
     page = connect(browser, **sent, key="sk-right", model="mystery")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
@@ -146,6 +147,7 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert f"{window} tokens" in page
     profile = Profile.objects.get(name="N")
     assert profile.read_key() == anthropic_standin.key
+    assert profile.max_output < profile.context_window
     assert ("a safe guess" in page) == profile.has_safe_limits == (model == "mystery")
     assert accounts.preferences_of(owner).default_profile == profile
     bob = Client()

@@ -213,7 +213,10 @@ def test_what_the_server_shares_is_not_written_by_its_users(bob: User) -> None:
 def test_the_whole_output_of_a_command_is_kept_for_people_too(
     conversation: Conversation, browser: Client
 ) -> None:
-    """By its name, in this conversation only; no name leads elsewhere."""
+    """By its name, in this conversation only; no name leads elsewhere.
+
+    A card leads there where the result has both ends only, and a command gave it.
+    """
     outputs = outputs_of(conversation.pk)
     outputs.mkdir(parents=True)
     (outputs / f"{'a' * 16}.txt").write_bytes(b"all of it")
@@ -222,17 +225,12 @@ def test_the_whole_output_of_a_command_is_kept_for_people_too(
     for name in ("b" * 16, "..", "%2e%2e%2fsecret-key"):
         other = browser.get(f"/c/{conversation.pk}/outputs/{name}/", headers={"HX-Request": "true"})
         assert other.status_code in {404, 422}
-
-
-def test_a_card_leads_to_the_whole_output(conversation: Conversation, browser: Client) -> None:
-    """Where the result has both ends only, and a command gave it."""
     text = f"[9 bytes are left out here. All 9 can be read with read_output, name {'a' * 16}.]"
     for name in ("run_command", "read_file"):
         call = condense.ToolUseBlock(name, name, {"command": "x"})
         result = condense.ToolResultBlock(name, text)
-        for message in (
-            condense.Message("assistant", (call,)), condense.Message("user", (result,))
-        ):  # fmt: skip
+        for role, block in (("assistant", call), ("user", result)):
+            message = condense.Message(role, (block,))
             message_store.append_message(conversation.pk, message, tokens=1)
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
-    assert page.count(f"/outputs/{'a' * 16}/") == 1
+    assert page.count(address) == 1

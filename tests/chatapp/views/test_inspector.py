@@ -154,7 +154,10 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     session: Session, browser: Client
 ) -> None:
-    """Not one that was made later; the next request names it too, and leads to it."""
+    """Not one that was made later; the next request names it too, and leads to it.
+
+    Without a profile there is no next request, and the page says so.
+    """
     for role in ("user", "assistant", "user"):
         session.say(role, condense.TextBlock("Go on"))
     before = answered(session)
@@ -165,15 +168,9 @@ def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
     page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
     assert "2 messages hidden" in page
     assert f"#condensation-{attempt.pk}" in page
-
-
-def test_without_a_profile_there_is_no_next_request(session: Session, browser: Client) -> None:
-    """The page says so."""
-    session.say("user", condense.TextBlock("Begin"))
-    conversation = session.conversation
-    Conversation.objects.filter(pk=conversation.pk).update(profile=None)
-    assert read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
-    assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
+    Conversation.objects.filter(pk=session.conversation.pk).update(profile=None)
+    address = reverse("inspector", args=[session.conversation.pk])
+    assert "This conversation has no profile." in browser.get(address).text
 
 
 def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session) -> None:
@@ -247,8 +244,11 @@ def test_only_what_the_engine_wrote_is_taken_apart_in_a_past_call(
 
 
 def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:
-    """The page says so and shows the hash; the file has the bytes."""
-    session.say("user", condense.TextBlock("Begin"))
+    """The page says so and shows the hash; the file has the bytes.
+
+    Whoever changed a message in the database is found out. No other conversation has the call.
+    """
+    session.say("user", condense.TextBlock("Begin at the beginning"))
     sent = session.send()
     call = ModelCall.objects.latest("pk")
     page = browser.get(call_address(call)).content.decode()
@@ -258,17 +258,13 @@ def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client
     assert answer.content == sent.body
     assert answer["Content-Type"] == "application/json"
     assert answer["Content-Disposition"].startswith("attachment")
-
-
-def test_a_request_whose_parts_were_changed_is_called_so(session: Session, browser: Client) -> None:
-    """Whoever changed a message in the database is found out."""
-    session.say("user", condense.TextBlock("Begin at the beginning"))
-    call = answered(session)
     rows = Message.objects.filter(conversation=session.conversation)
     content = rows.get().content
     rows.update(content=[{"type": "text", "text": "Begin at the end, please"}])
     page = browser.get(call_address(call)).content.decode()
     rows.update(content=content)
+    own = Conversation.objects.create(owner=session.conversation.owner)
+    assert browser.get(reverse("call", args=[own.pk, call.pk])).status_code == 404
     assert "Does not match its hash" in page
     assert "Matches its hash" not in page
 
@@ -276,23 +272,15 @@ def test_a_request_whose_parts_were_changed_is_called_so(session: Session, brows
 def test_a_request_that_is_lost_or_was_never_kept_is_no_error(
     session: Session, browser: Client
 ) -> None:
-    """Imported conversations have calls without requests."""
+    """Imported conversations have none; one in a format of another day is there as its bytes."""
     call = ModelCall.objects.create(
         conversation=session.conversation, purpose="chat", profile_name="p", model="m"
     )
     assert "is not on record" in browser.get(call_address(call)).content.decode()
     assert browser.get(call_address(call, "call_request")).status_code == 404
-
-
-def test_a_request_nobody_can_read_is_still_there(session: Session, browser: Client) -> None:
-    """A format of another day: no cards, the bytes all the same."""
     session.say("user", condense.TextBlock("Begin"))
-    sent = session.send()
-    call = ModelCall.objects.latest("pk")
-    strange = with_head(sent, b"strange<")
-    session.record(strange)
-    call = ModelCall.objects.latest("pk")
-    page = browser.get(call_address(call)).content.decode()
+    session.record(with_head(session.send(), b"strange<"))
+    page = browser.get(call_address(ModelCall.objects.latest("pk"))).content.decode()
     assert "can't be told apart" in page
     assert "Matches its hash" in page
 
@@ -418,15 +406,6 @@ def test_the_chart_marks_where_the_context_was_condensed(session: Session, brows
     page = browser.get(reverse("history", args=[session.conversation.pk])).content.decode()
     assert page.count("<tr>") == 4
     assert call_address(first) in page
-
-
-def test_a_call_is_not_found_in_another_conversation(session: Session, browser: Client) -> None:
-    """Not even in one of the same owner."""
-    session.say("user", condense.TextBlock("Begin"))
-    call = answered(session)
-    own = Conversation.objects.create(owner=session.conversation.owner)
-    assert browser.get(call_address(call)).status_code == 200
-    assert browser.get(reverse("call", args=[own.pk, call.pk])).status_code == 404
 
 
 def test_a_long_conversation_opens_with_as_few_statements_as_a_short_one(

@@ -77,25 +77,22 @@ def test_condensations_are_undone_and_redone_one_below_the_other(
 def test_a_condensation_in_the_same_place_keeps_an_older_one_from_being_redone(
     browser: Client, conversation: Conversation, first: Condensation
 ) -> None:
-    """Until that one is undone: either can stand for the originals then."""
+    """Until that one is undone: either can stand for the originals then.
+
+    What was pinned since keeps it as well, for the summary does not carry that.
+    """
     press(browser, first, "undo")
+    pins.pin_message(conversation=conversation, seq=2)
+    status, said = press(browser, first, "redo")
+    assert (status, "would not see message 2 word for word" in said) == (422, True)
+    assert visible(conversation) == [1, 2, 3, 4, 6, 7]
+    pins.unpin_message(conversation=conversation, seq=2)
     other = condense_on_record(conversation)
     assert press(browser, first, "redo")[0] == 422
     press(browser, other, "undo")
     assert press(browser, first, "redo") == (204, "")
     assert visible(conversation) == [5, 6, 7]
     assert press(browser, other, "redo")[0] == 422
-
-
-def test_what_was_pinned_since_keeps_its_undo(
-    browser: Client, conversation: Conversation, first: Condensation
-) -> None:
-    """The summary does not carry it."""
-    press(browser, first, "undo")
-    pins.pin_message(conversation=conversation, seq=2)
-    status, said = press(browser, first, "redo")
-    assert (status, "would not see message 2 word for word" in said) == (422, True)
-    assert visible(conversation) == [1, 2, 3, 4, 6, 7]
 
 
 @pytest.fixture
@@ -123,11 +120,7 @@ def test_one_that_later_ones_stand_on_is_undone_with_them_and_redone_at_once(
     before, page = visible(conversation), reverse("chat", args=[conversation.pk])
     assert reverse("undo_preview", args=[conversation.pk, first.pk]) in browser.get(page).text
     status, said = preview(browser, first)
-    assert (status, "the 2 later condensations" in said, "of at most" in said) == (
-        200,
-        True,
-        True,
-    )
+    assert (status, "the 2 later condensations" in said, "of at most" in said) == (200, True, True)
     assert 'name="later" value="2"' in said
     assert visible(conversation) == before
     assert {press(browser, first, "undo", 2) for _twice in range(2)} == {(204, "")}
@@ -142,24 +135,21 @@ def test_one_that_later_ones_stand_on_is_undone_with_them_and_redone_at_once(
     assert problems(conversation) == []
 
 
-def test_no_more_is_undone_than_was_confirmed(
-    browser: Client, conversation: Conversation, stacked: list[Condensation]
-) -> None:
-    """One that came since the question was asked is not taken along unasked."""
-    condense_on_record(conversation)
-    before = visible(conversation)
-    status, said = press(browser, stacked[0], "undo", 2)
-    assert (status, "Reload" in said) == (422, True)
-    assert visible(conversation) == before
-
-
 def test_what_would_not_fit_even_then_is_refused_with_the_numbers(
     browser: Client, conversation: Conversation, stacked: list[Condensation]
 ) -> None:
-    """Before the question is asked, and when it is answered; the later ones stay as well."""
+    """Before the question is asked, and when it is answered; the later ones stay as well.
+
+    One that came since the question was asked is not taken along unasked.
+    """
     Message.objects.filter(conversation=conversation, seq__lte=4).update(tokens=1_000_000)
     before = visible(conversation)
     for status, said in (preview(browser, stacked[0]), press(browser, stacked[0], "undo", 2)):
         assert (status, "don't fit: about" in said) == (422, True)
     assert visible(conversation) == before
     assert {one.status for one in Condensation.objects.all()} == {"succeeded"}
+    condense_on_record(conversation)
+    before = visible(conversation)
+    status, said = press(browser, stacked[0], "undo", 2)
+    assert (status, "Reload" in said) == (422, True)
+    assert visible(conversation) == before

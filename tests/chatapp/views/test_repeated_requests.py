@@ -13,13 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.conversations.rewind import rewind_conversation
-from chatapp.models import (
-    Conversation,
-    Message,
-    Rewind,
-    Turn,
-    hidden_messages,
-)
+from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages
 from chatapp.turns import condensation_turns, lifecycle, turn_retries
 from tests.chatapp.audited import talk as speak
 from tests.chatapp.conftest import Say, summarise

@@ -4,7 +4,6 @@ import re
 import uuid
 from html import unescape
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -55,7 +54,7 @@ def test_messages_are_found_beside_every_page(
 def test_hidden_messages_are_found_and_say_why_they_are(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """In words: by a condensation, by a truncation, or rewound; a summary says what it is."""
+    """By a condensation, a truncation or a rewind, or for another version; a summary is named."""
     say("user", "compass one")
     summary = summarise(conversation)
     say("assistant", "compass two")
@@ -64,7 +63,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     marker = condense.Message(role="user", content="cut", tags=tags)
     cut = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
-    hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
+    set_aside = hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
     message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     assert sorted(facts(search(browser, "compass"))) == [
@@ -74,30 +73,14 @@ def test_hidden_messages_are_found_and_say_why_they_are(
         "You · rewound",
     ]
     assert facts(search(browser, "what was said")) == ["Summary"]
+    Rewind.objects.filter(pk=set_aside.pk).change(cause=Rewind.Cause.EDITED)
+    assert facts(search(browser, "compass three")) == ["You · another version"]
     # The summary of a part is one, whatever the tag is called that it hides by.
     put_on_record(conversation, at_seq=3, message=cut, kind="condensed")
     assert "Agent · hidden by a condensation" in facts(search(browser, "compass two"))
     hidden_messages.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
-
-
-@pytest.mark.parametrize(
-    ("cause", "words"),
-    [
-        (Rewind.Cause.REWOUND, "rewound"),
-        (Rewind.Cause.EDITED, "another version"),
-    ],
-)
-def test_what_was_set_aside_says_why(
-    browser: Client, conversation: Conversation, say: Say, cause: Rewind.Cause, words: str
-) -> None:
-    """Going back is not the only reason: there may be another version now."""
-    say("user", "compass")
-    Rewind.objects.filter(pk=hidden_messages.rewind(conversation.pk, first_hidden_seq=1).pk).change(
-        cause=cause
-    )
-    assert facts(search(browser, "compass")) == [f"You · {words}"]
 
 
 def test_one_conversation_does_not_take_all_the_room(

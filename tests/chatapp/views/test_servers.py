@@ -158,8 +158,10 @@ def test_another_address_begins_anew(browser: Client, server: McpServer) -> None
     assert not server.has_secrets
 
 
-def test_a_server_of_someone_else_is_neither_seen_nor_used(server: McpServer, bob: User) -> None:
-    """Not even by its name."""
+def test_a_server_of_someone_else_is_neither_seen_nor_used(
+    browser: Client, server: McpServer, bob: User
+) -> None:
+    """Not even by its name; whose it is removes it with its secrets, after a question."""
     client = Client()
     client.force_login(bob)
     assert "tools" not in client.get(reverse("mcp_servers")).content.decode().split("<ul", 1)[1]
@@ -168,10 +170,6 @@ def test_a_server_of_someone_else_is_neither_seen_nor_used(server: McpServer, bo
     )
     names = [spec.name for spec in toolbox.offered(None, other)]
     assert "tools__add" not in names
-
-
-def test_a_server_is_removed_with_its_secrets(browser: Client, server: McpServer) -> None:
-    """After a question."""
     address = reverse("delete_mcp_server", args=[server.pk])
     assert "and the secrets stored with it" in browser.get(address).content.decode()
     assert browser.post(address).status_code == 302

@@ -72,15 +72,28 @@ def test_conversations_are_listed_by_day(browser: Client, alice: User) -> None:
 def test_the_next_page_goes_on_in_the_day_where_the_last_one_ended(
     browser: Client, alice: User
 ) -> None:
-    """No heading comes twice, and no conversation is left out."""
-    for number in range(45):
-        converse(alice, f"Talk {number}", days=0 if number >= 3 else 20)
-    first = titles(browser)
-    page = browser.get(reverse("search"), headers=HTMX).text
-    after = unquote(page.partition("after=")[2].partition("&")[0])
-    second = titles(browser, after=after)
+    """No heading comes twice, and no conversation is left out; a folder has pages as well.
+
+    An index has what is listed and nothing else.
+    """
+    made = [converse(alice, f"Talk {n}", days=0 if n >= 3 else 20)[0] for n in range(45)]
+
+    def pages(**asked: str) -> tuple[list[str], list[str]]:
+        page = browser.get(reverse("search"), asked, headers=HTMX).text
+        assert all(f"{name}={value}" in page for name, value in asked.items())
+        after = unquote(page.partition("after=")[2].partition("&")[0])
+        return titles(browser, **asked), titles(browser, **asked, after=after)
+
+    first, second = pages()
     assert first == ["# Today", *(f"Talk {number}" for number in range(44, 4, -1))]
     assert second == ["Talk 4", "Talk 3", "# Earlier", "Talk 2", "Talk 1", "Talk 0"]
+    conversations.move_conversation(conversation=made[0], folder=None, named="Work")
+    folder = Folder.objects.get()
+    Conversation.objects.update(folder=folder)
+    first, second = pages(folder=str(folder.pk))
+    assert first + second == [f"Talk {number}" for number in range(44, -1, -1)]
+    listed = Conversation.objects.owned_by(alice).present().loose()
+    assert "conversation_shelf" in listed.explain()
 
 
 @pytest.mark.parametrize(
@@ -189,18 +202,3 @@ def test_nobody_puts_anything_on_another_s_folder(browser: Client, alice: User, 
     assert "Secret" not in browser.get(reverse("move", args=[hers.pk])).text
     put(browser, hers, "move", named="Secret")
     assert Folder.objects.count() == 2
-
-
-def test_the_pages_of_a_folder_follow_each_other(browser: Client, alice: User) -> None:
-    """By an index that has what is listed and nothing else."""
-    made = converse(alice, *[f"Talk {number}" for number in range(45)])
-    conversations.move_conversation(conversation=made[0], folder=None, named="Work")
-    asked = {"folder": str(Folder.objects.get().pk)}
-    Conversation.objects.update(folder=asked["folder"])
-    page = browser.get(reverse("search"), asked, headers=HTMX).text
-    assert f"folder={asked['folder']}" in page
-    after = unquote(page.partition("after=")[2].partition("&")[0])
-    seen = titles(browser, **asked) + titles(browser, **asked, after=after)
-    assert seen == [f"Talk {number}" for number in range(44, -1, -1)]
-    listed = Conversation.objects.owned_by(alice).present().loose()
-    assert "conversation_shelf" in listed.explain()

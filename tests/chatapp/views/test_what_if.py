@@ -197,12 +197,17 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
 def test_a_prompt_stands_beside_the_one_in_force_where_a_model_reads_it(
     conversation: Conversation, browser: Client
 ) -> None:
-    """What asks no model is the same with either."""
+    """What asks no model is the same with either; a free one is confirmed to be that."""
     talk(conversation)
     both = ["ledger", "fresh_start"]
     answer = compare(browser, conversation, strategies=both, prompt="In one line.")
     found = [(card.tried.variant.strategy, card.entered) for card in answer.context["cards"]]
     assert found == [("ledger", False), ("fresh_start", False), ("fresh_start", True)]
+    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "0"}
+    answer = compare(browser, conversation, **fields)
+    assert answer.status_code == 200
+    assert answer.context["card"].tried.reduction.summary
+    assert ModelCall.objects.get().cost == 0
 
 
 def test_a_price_that_nobody_knows_has_to_be_confirmed_as_such(
@@ -218,18 +223,6 @@ def test_a_price_that_nobody_knows_has_to_be_confirmed_as_such(
     answer = compare(browser, claude, predicted="unknown", **fields)
     assert answer.context["card"].tried.reduction.summary
     assert ModelCall.objects.get().cost is None
-
-
-def test_a_model_that_costs_nothing_is_asked_for_nothing(
-    conversation: Conversation, browser: Client
-) -> None:
-    """What is confirmed is that it is free."""
-    talk(conversation)
-    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "0"}
-    answer = compare(browser, conversation, **fields)
-    assert answer.status_code == 200
-    assert answer.context["card"].tried.reduction.summary
-    assert ModelCall.objects.get().cost == 0
 
 
 def test_what_asks_no_model_is_offered_first(conversation: Conversation, browser: Client) -> None:
@@ -287,12 +280,7 @@ def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Cl
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"thresholds": "4"},
-        {"strategies": ["no"]},
-        {"writer": "99999999"},
-    ],
+    "fields", [{"thresholds": "4"}, {"strategies": ["no"]}, {"writer": "99999999"}]
 )
 def test_what_cannot_be_tried_is_said(
     conversation: Conversation, browser: Client, fields: dict[str, Any]
