@@ -21,9 +21,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import row_builder, row_pages
-from chatapp.transcript.message_parts import NotePart, ToolCard
+from chatapp.transcript.message_parts import NotePart, ThoughtPart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
-from chatapp.transcript.message_parts import ThoughtPart
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
