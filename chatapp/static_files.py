@@ -18,7 +18,8 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-SHEET = "css/site.css"
+# Of every page, and of those beside the chat.
+SHEETS = ("css/site.css", "css/beside.css")
 _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
 
 # Holds each module that several pages need; where one begins, such as ``chat.js``, has its own.
@@ -55,7 +56,7 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
         """Put into one file what a page would ask for one by one, and give all their new names."""
         if dry_run:
             return
-        made = {SHEET: _join_sheets(paths), **_join_modules(paths)}
+        made = {sheet: _join_sheets(paths, sheet) for sheet in SHEETS} | _join_modules(paths)
         for name, text in made.items():
             self.delete(name)
             self.save(name, ContentFile(text))
@@ -76,14 +77,14 @@ def _read(paths: Paths, path: str) -> str:
         return str(file.read().decode())
 
 
-def _join_sheets(paths: Paths) -> str:
-    """Return the stylesheet with each sheet that it imports in that one's place, minified."""
+def _join_sheets(paths: Paths, name: str) -> str:
+    """Return a stylesheet with each sheet that it imports in that one's place, minified."""
 
     def put_in(found: re.Match[str]) -> str:
         sheet = _read(paths, f"css/{found['name']}")
         return f"@media{found['media']} {{\n{sheet}}}\n" if found["media"] else sheet
 
-    return str(cssmin(_IMPORT.sub(put_in, _read(paths, SHEET))))
+    return str(cssmin(_IMPORT.sub(put_in, _read(paths, name))))
 
 
 def _is_module(name: str) -> bool:

@@ -7,12 +7,15 @@ two tags that nothing in it can end.
 """
 
 import html
+import re
 from collections.abc import Iterable, Iterator
 
 import condense
 
 FILE, IMAGE, COMMAND = "file", "image", "command"
 RULE, QUOTE = "rule", "quote"
+
+_TAGGED = re.compile(r"<([\w-]+)[^\n]*>\n(.*)\n</\1>", re.DOTALL)
 
 
 def environment_block(text: str) -> condense.TextBlock:
@@ -81,8 +84,8 @@ def is_claimed(block: condense.Block) -> bool:
 
 def stands_for(block: condense.Block) -> str:
     """Return whether a block is a RULE or a QUOTE that was pinned, "" where it is neither."""
-    kind = condense.beside_of(block).get("kind")
-    return str(kind) if kind in (RULE, QUOTE) else ""
+    kind = kind_of(block)
+    return kind if kind in (RULE, QUOTE) else ""
 
 
 def stands_alone(message: condense.Message) -> bool:
@@ -90,25 +93,18 @@ def stands_alone(message: condense.Message) -> bool:
     return len(message.blocks) == 1 and bool(stands_for(message.blocks[0]))
 
 
-def is_file(block: condense.Block) -> bool:
-    """Whether a block is a file as the model reads it."""
-    return condense.beside_of(block).get("kind") == FILE
-
-
-def is_environment(block: condense.Block) -> bool:
-    """Whether a block tells what was so when its message was sent."""
-    return condense.beside_of(block).get("kind") == condense.ENVIRONMENT
-
-
-def is_recalled(block: condense.Block) -> bool:
-    """Whether a block has passages of hidden messages."""
-    return condense.beside_of(block).get("kind") == condense.RECALLED
+def kind_of(block: condense.Block) -> str:
+    """Return what stands beside somebody's words, such as a FILE; "" for the words themselves."""
+    kind = condense.beside_of(block).get("kind")
+    return kind if isinstance(kind, str) else ""
 
 
 def text_of(block: condense.Block) -> str:
     """Return what a file or the surroundings say, without the tags around it; else nothing."""
     said = block.text if isinstance(block, condense.TextBlock) else ""
-    return said.partition("\n")[2].rpartition("\n")[0]
+    # What an imported file only calls so has no tags, and is shown whole.
+    tagged = _TAGGED.fullmatch(said)
+    return tagged[2] if tagged else said
 
 
 def attached(message: condense.Message) -> Iterator[condense.Block]:
@@ -118,7 +114,7 @@ def attached(message: condense.Message) -> Iterator[condense.Block]:
     """
     for block in message.blocks:
         is_mentioned = "mention" in condense.beside_of(block)
-        if not is_mentioned and (is_file(block) or isinstance(block, condense.ImageBlock)):
+        if not is_mentioned and (kind_of(block) == FILE or isinstance(block, condense.ImageBlock)):
             yield block
 
 

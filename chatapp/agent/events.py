@@ -108,18 +108,17 @@ class ReplyCompleted:
         return self.stop_reason == "max_tokens"
 
 
-StreamEvent = (
-    SentRequest
-    | CallDescribed
-    | TextStreamed
+# What a provider yields and watchers are told alike.
+ReplyEvent = (
+    TextStreamed
     | ThinkingStarted
     | ThinkingStreamed
     | ThinkingEnded
-    | OutputStreamed
     | ToolUseStarted
-    | UsageReported
     | RetryScheduled
-    | ReplyCompleted
+)
+StreamEvent = (
+    ReplyEvent | SentRequest | CallDescribed | OutputStreamed | UsageReported | ReplyCompleted
 )
 
 
@@ -263,12 +262,7 @@ class CondensingEnded:
 
 
 TurnEvent = (
-    TextStreamed
-    | ThinkingStarted
-    | ThinkingStreamed
-    | ThinkingEnded
-    | ToolUseStarted
-    | RetryScheduled
+    ReplyEvent
     | StepStarted
     | MessageAppended
     | ContextChanged

@@ -18,14 +18,6 @@ from chatapp.agent.tool_runner import ToolRunner
 FORCED_TRIES = 3
 
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
-_SHOWN = (
-    events.TextStreamed
-    | events.ThinkingStarted
-    | events.ThinkingStreamed
-    | events.ThinkingEnded
-    | events.ToolUseStarted
-    | events.RetryScheduled
-)
 
 
 class AgentLoop(ABC):
@@ -126,7 +118,7 @@ class AgentLoop(ABC):
         call = StreamedCall(self.provider, request, self.journal, sent=self._history, step=step)
         try:
             async for event in call.listen():
-                if isinstance(event, _SHOWN):
+                if isinstance(event, events.ReplyEvent):
                     self.audience.publish(event)
         except BaseException as error:
             how, reason = BROKEN_OFF, str(error) or type(error).__name__

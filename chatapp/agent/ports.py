@@ -42,7 +42,8 @@ class PartialReply:
     @property
     def content(self) -> tuple[condense.Block, ...]:
         """What the model may be sent of it: neither half a call, nor thinking without its end."""
-        said = "".join([one["text"] for one in self.blocks if one["type"] == "text"]).strip()
+        texts = [one["text"].strip() for one in self.blocks if one["type"] == "text"]
+        said = "\n\n".join(filter(None, texts))
         return (condense.TextBlock(said),) if said else ()
 
     @property

@@ -51,11 +51,12 @@ def basis_of(terms: TurnSettings) -> Basis:
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
     own = (terms.conversation.system_prompt, profile.system_prompt, terms.configuration.prompt)
     strategy = (wanted.strategy, wanted.messages_kept, wanted.keep_first)
+    beside = (wanted.attach_ledger, wanted.attach_files, wanted.check_summaries)
     return {
         "profile": tuple(
             (one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)
         ),
-        "prompt": (*own, *strategy, wanted.attach_ledger),
+        "prompt": (*own, *strategy, *beside),
         "pins": tuple(pins.values_list("pk", flat=True)),
     }
 

@@ -60,7 +60,7 @@ class ContextController:
         self.provider = provider
         self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
         self.weigh = journal.scale.weigh
-        self.focus = self.run.focus
+        self.focus = self.run.wish.focus
         self._parts: Condensing | None = None
         self._leaving = False
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
@@ -171,7 +171,7 @@ class ContextController:
         self.focus, reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
             await self.condense_now(wish.scope)
-        self.focus, reviewer.by_hand = self.run.focus, self.run.reviews
+        self.focus, reviewer.by_hand = self.run.wish.focus, self.run.wish.review
         self.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 

@@ -37,7 +37,7 @@ class SummaryReviewer:
         self.audience = journal.saver.audience
         self._taken_up: Review | None = None
         # Whether one by hand is to be reviewed.
-        self.by_hand = self.run.reviews
+        self.by_hand = self.run.wish.review
         self._shows_all = False
         self._told = 0.0
         self._news = asyncio.Event()

@@ -21,11 +21,7 @@ from chatapp.number_formats import number
 CONDENSES = _("Condenses at {at} tokens ({percent} %)")
 TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
 # Whose a threshold is, by the source that its resolver gave; an operator's may give any.
-SOURCES = {
-    "profile": _("Profile"),
-    "global": _("Settings"),
-    "adaptive": _("Adapted"),
-}
+SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
 
 
 def source_label(source: str) -> str:
@@ -61,10 +57,8 @@ class CondensingPoint:
 
     def __str__(self) -> str:
         """Say it, with numbers as the reader writes them."""
-        return str(CONDENSES if self.automatic else TRUNCATES).format(
-            at=number(self.at),
-            percent=number(self.percent),
-        )
+        said = str(CONDENSES if self.automatic else TRUNCATES)
+        return said.format(at=number(self.at), percent=number(self.percent))
 
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.

@@ -48,6 +48,9 @@ class CondenseRequest:
     while_idle: bool = False
 
 
+NO_WISH = CondenseRequest(uuid.UUID(int=0))
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """A message up to which one may condense: how many that are, and about how many tokens.

@@ -15,7 +15,7 @@ from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import compose_system
-from chatapp.context.condense_requests import CondenseRequest, Scope
+from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
@@ -158,19 +158,14 @@ class CondenseRequests:
 class TurnContext(TurnSettings):
     """What a turn works with; what is changed meanwhile comes too late, but for spending limits.
 
-    ``question`` is the message that began it, unless that took the place of another.
-    ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
-    that is not all; with ``reviews`` a person looks at it before it applies. Nobody asked
-    just now for one made ``while_idle``. ``wishes`` are what people ask for while it goes on.
+    ``question`` is the message that began it, unless that took the place of another; ``wish`` is
+    what began one that only condenses. ``wishes`` are what people ask for while it goes on.
     ``zone`` is the time zone of whoever said something last, "" where nobody knows.
     """
 
     turn: Turn
     question: condense.Message | None = None
-    focus: str = ""
-    reviews: bool = False
-    scope: Scope | None = None
-    while_idle: bool = False
+    wish: CondenseRequest = NO_WISH
     zone: str = ""
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
@@ -187,7 +182,7 @@ def read_run(
     *,
     turn: Turn,
     question: condense.Message | None = None,
-    wish: CondenseRequest | None = None,
+    wish: CondenseRequest = NO_WISH,
 ) -> TurnContext:
     """Return what a run works with; raise Refused where it can't."""
     fresh = message_store.read_conversation(conversation.pk)
@@ -195,21 +190,13 @@ def read_run(
         raise errors.Refused(_("This conversation was deleted."))
     if fresh.profile is None:
         raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
-    run = TurnContext(
+    return TurnContext(
         conversation=fresh,
         profile=fresh.profile,
         preferences=preferences_of(fresh.owner),
         turn=turn,
         question=question,
-    )
-    if wish is None:
-        return run
-    return replace(
-        run,
-        focus=wish.focus,
-        reviews=wish.review,
-        scope=wish.scope,
-        while_idle=wish.while_idle,
+        wish=wish,
     )
 
 

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.agent.annotated_blocks import is_recalled, stands_for
+from chatapp.agent.annotated_blocks import kind_of, stands_for
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # Of a card with more, the last ones are listed.
@@ -89,7 +89,7 @@ def recalled_ranks(blocks: Iterable[condense.Block]) -> dict[str, list[int]]:
     """Return how well each passage fits that some blocks recall, 1 the best, by their texts."""
     found = {}
     for block in blocks:
-        if isinstance(block, condense.TextBlock) and is_recalled(block):
+        if isinstance(block, condense.TextBlock) and kind_of(block) == condense.RECALLED:
             match condense.beside_of(block).get("passages"):
                 case [*passages] if all(isinstance(one, Mapping) for one in passages):
                     ranks = [one.get("rank") for one in passages]

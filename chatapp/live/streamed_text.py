@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from chatapp.agent import async_tasks
 from chatapp.live import outgoing_frames
 from chatapp.markdown import MarkdownStream, render_markdown
-from chatapp.transcript.thoughts import ThoughtPart
+from chatapp.transcript.message_parts import ThoughtPart
 
 # A share of the pause: what comes once in each is sent when it comes, not a moment later.
 ALMOST = 0.9
@@ -148,7 +148,8 @@ class StreamedReply:
 
     async def render_unsaved(self) -> tuple[str, str]:
         """Return (element id, HTML) of an article that keeps the text, which nothing else has."""
-        id_, source = f"unsaved-{uuid.uuid4().hex}", "".join([one.source for one in self.texts])
+        source = "\n\n".join([one.source for one in self.texts])
+        id_ = f"unsaved-{uuid.uuid4().hex}"
         html = await asyncio.to_thread(render_markdown, source)
         context = {"id": id_, "html": html, "source": source}
         return id_, render_to_string("chat/_unsaved.html", context)

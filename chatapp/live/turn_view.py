@@ -181,9 +181,10 @@ class TurnView:
         part = self.streaming.parts[-1] if self.streaming else None
         if part and not part.is_over:
             part.end(seconds)
-            self.watchers.send(await part.read())
-            if part.thought and self.watchers:
-                self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
+            if self.watchers:
+                self.watchers.send(await part.read())
+                if part.thought:
+                    self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
 
     @show.register
     async def _(self, _event: events.StepStarted) -> None:
@@ -220,16 +221,12 @@ class TurnView:
 
     @show.register
     async def _(self, _event: events.PersonAsked) -> None:
-        self.waits = True
+        self._set_waiting(_("Waiting for you."), waits=True)
         await self._show_row()
-        self._show_status(_("Waiting for you."))
-        self.on_wait()
 
     @show.register
     async def _(self, _event: events.PersonAnswered) -> None:
-        self.waits = False
-        self._show_status(_("Going on…"))
-        self.on_wait()
+        self._set_waiting(_("Going on…"), waits=False)
         await self._show_row()
 
     @show.register
@@ -308,19 +305,21 @@ class TurnView:
         # After a restart the attempt began in another process.
         self.condensing = self.condensing or CondensingStatus(await reading(_trigger_of)(event.id))
         self.condensing.review = event.id
-        await self._set_waiting(_("Waiting for you."), waits=True)
+        self._set_waiting(_("Waiting for you."), waits=True)
+        await self.show_panel()
 
     @show.register
     async def _(self, _event: events.ReviewAnswered) -> None:
         if self.condensing:
             self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
-        await self._set_waiting(_("Condensing context…"), waits=False)
+        self._set_waiting(_("Condensing context…"), waits=False)
+        await self.show_panel()
 
-    async def _set_waiting(self, status: str, *, waits: bool) -> None:
+    def _set_waiting(self, status: str, *, waits: bool) -> None:
+        """Show whether a turn waits for a person."""
         self.waits = waits
         self._show_status(status)
         self.on_wait()
-        await self.show_panel()
 
     @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:

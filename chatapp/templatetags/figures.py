@@ -17,6 +17,7 @@ from chatapp.models import Condensation
 from chatapp.number_formats import money, number
 
 register = template.Library()
+register.filter("number", number)
 
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
@@ -79,12 +80,6 @@ def size(characters: int) -> str:
         count = number(characters)
         return ngettext("%s character", "%s characters", characters) % count
     return _("%s k characters") % number(characters / KILO, 1)
-
-
-@register.filter
-def rate(per_second: float) -> str:
-    """Return a speed with one decimal."""
-    return number(per_second, 1)
 
 
 @register.filter

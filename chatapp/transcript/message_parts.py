@@ -17,7 +17,6 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
-from chatapp.transcript.thoughts import ThoughtPart
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
@@ -27,6 +26,8 @@ LONG_RESULT = 4_000
 MOST = 2**53
 
 RUN_COMMAND = "run_command"
+# What stands beside words and is no part of the message.
+_UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
@@ -97,8 +98,27 @@ class TextPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtPart:
+    """What the model thought, "" where the provider tells nothing of it, for so many ``seconds``.
+
+    One that goes on does so ``since`` (Unix seconds), and is the element ``id`` of the page.
+    """
+
+    text: str = ""
+    seconds: int | None = None
+    since: float | None = None
+    id: str = ""
+    kind: ClassVar[str] = "thought"
+
+    @property
+    def html(self) -> str:
+        """Safe HTML of the text, made when it is shown: a card is drawn without its row."""
+        return render_markdown(self.text)
+
+
+@dataclass(frozen=True, slots=True)
 class NotePart:
-    """A block with no rendering of its own (a document), named in words."""
+    """A block with no rendering of its own, named in words."""
 
     label: str
     text: str = ""
@@ -139,10 +159,9 @@ class ToolCard:
     """One tool call with its result.
 
     ``state`` is "waiting" for its turn, "asked", "running", "done", "failed", "denied" by a person,
-    or "unanswered"; one that runs does so since
-    ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
-    counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
-    why the model sees only a line of the result.
+    or "unanswered"; one that runs does so since ``since`` (Unix seconds), and one that ran took
+    ``seconds``, unless it was imported. ``size`` counts the result's characters, of which
+    ``result`` may have the first only; ``cleared`` says why the model sees only a line of it, and
     ``whole`` names an output that was cut in the middle.
     """
 
@@ -214,9 +233,7 @@ def parts_of(
                 yield _thought(data.get("thinking"), data.get(condense.BESIDE))
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock() if block.extra and (
-                blocks.is_environment(block) or blocks.is_recalled(block)
-            ):
+            case condense.TextBlock() if blocks.kind_of(block) in _UNSAID:
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None

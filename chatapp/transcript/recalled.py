@@ -40,7 +40,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     found = [
         condense.split_recalled(block.text)
         for block in message.blocks
-        if isinstance(block, condense.TextBlock) and block.extra and blocks.is_recalled(block)
+        if isinstance(block, condense.TextBlock) and blocks.kind_of(block) == condense.RECALLED
     ]
     if not found:
         return None

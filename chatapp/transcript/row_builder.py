@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 import condense
-from chatapp.agent.annotated_blocks import attached, is_environment, stands_alone, text_of
+from chatapp.agent.annotated_blocks import attached, kind_of, stands_alone, text_of
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -180,7 +180,9 @@ class Builder:
             role=message.role,
             parts=parts,
             recalled=recalled_part(engine),
-            around="\n".join(map(text_of, filter(is_environment, engine.blocks))),
+            around="\n".join(
+                [text_of(one) for one in engine.blocks if kind_of(one) == condense.ENVIRONMENT]
+            ),
             call=call,
             missed=labels.cache_miss(call) if call and call.cache_miss else "",
             turn=cost,

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, is_recalled, text_of
+from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, kind_of, text_of
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.number_formats import number
@@ -32,7 +32,8 @@ from chatapp.transcript import message_parts
 from chatapp.transcript.recalled import RecalledPart, recalled_part
 
 # What is shown apart from the words, where it has no name of its own.
-_CALLED: dict[object, Promise] = {
+_LEFT_OUT = (condense.ENVIRONMENT, condense.RECALLED)
+_CALLED: dict[str, Promise] = {
     FILE: _lazy("File"),
     RULE: _lazy("Your rule"),
     QUOTE: _lazy("Passage"),
@@ -155,11 +156,9 @@ def _entry(
 def _part(block: condense.Block, *, tools: bool) -> Part | None:
     name = str(condense.beside_of(block).get("name", ""))
     match block:
-        case condense.TextBlock(text) if (
-            is_environment(block) or is_recalled(block) or not text.strip()
-        ):
+        case condense.TextBlock(text) if kind_of(block) in _LEFT_OUT or not text.strip():
             return None
-        case condense.TextBlock() if called := _CALLED.get(condense.beside_of(block).get("kind")):
+        case condense.TextBlock() if called := _CALLED.get(kind_of(block)):
             return Part("file", text_of(block), name or str(called))
         case condense.TextBlock(text):
             return Part("text", text)

@@ -170,8 +170,8 @@ class TurnTask:
                 # All is answered: a stop comes too late for the turn.
                 await loop.controller.draft_ahead()
             return None
-        made = await loop.controller.condense_now(self.run.scope)
-        if made is None or made.kind != "cleared" or self.run.scope:
+        made = await loop.controller.condense_now(self.run.wish.scope)
+        if made is None or made.kind != "cleared" or self.run.wish.scope:
             return None
         # Its row stands where the output was, perhaps far above what is on the screen.
         return _(

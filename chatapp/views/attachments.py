@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.accounts import accounts
-from chatapp.agent.annotated_blocks import is_file, names_of, text_of
+from chatapp.agent.annotated_blocks import FILE, kind_of, names_of, text_of
 from chatapp.composer.attachments import attach_file
 from chatapp.models import Attachment, Conversation
 from chatapp.number_formats import number
@@ -92,7 +92,7 @@ def served(block: condense.Block) -> HttpResponse:
     if image:
         kind, data = image
         answer = HttpResponse(data, content_type=kind)
-    elif isinstance(block, condense.TextBlock) and is_file(block):
+    elif isinstance(block, condense.TextBlock) and kind_of(block) == FILE:
         name = f"{names_of([block])}.txt"
         answer = download(text_of(block), name, "text/plain; charset=utf-8")
     else:

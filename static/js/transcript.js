@@ -116,7 +116,8 @@ export class Transcript {
       this.#scroll.keep(() => element?.remove());
       return;
     }
-    element.removeAttribute("id");
+    // The next reply may begin before this one is gone.
+    for (const one of [element, ...element.querySelectorAll(`[id^="${PART}"]`)]) one.removeAttribute("id");
     element.dataset.finished = "";
     element.setAttribute("aria-busy", "false");
     setTimeout(() => this.#scroll.keep(() => element.remove()), LINGER);

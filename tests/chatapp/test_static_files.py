@@ -35,10 +35,10 @@ def collected(files: Path, settings: Settings) -> Settings:
     return settings
 
 
-def test_every_sheet_is_part_of_the_one_stylesheet() -> None:
+def test_every_sheet_is_part_of_the_one_of_all_pages() -> None:
     """One that is not named there would be shown nowhere."""
     named = re.findall(r'^@import url\("(.+)"\)', (SHEETS / "site.css").read_text(), re.MULTILINE)
-    there = {path.name for path in SHEETS.glob("*.css")} - {"site.css"}
+    there = {path.name for path in SHEETS.glob("*.css")} - {"site.css", "beside.css"}
     assert (set(named), len(named)) == (there, len(there))
 
 
@@ -62,9 +62,10 @@ def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings) 
 
 
 def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: LazySettings) -> None:
-    """In their order; what is for paper stays so. It is the only one that a page asks for."""
+    """In their order; what is for paper stays so. Beside the chat a page asks for one more."""
     page = Client().get("/sign-in/").text
-    assert page.count('rel="stylesheet"') == page.count(static("css/site.css")) == 1
+    assert page.count(static("css/site.css")) == page.count(static("css/beside.css")) == 1
+    assert page.count('rel="stylesheet"') == 2
     sheet = b"".join(Client().get(static("css/site.css"))).decode()
     assert "@import" not in sheet
     parts = {path.name: cssmin(path.read_text()) for path in SHEETS.glob("*.css")}

@@ -11,8 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import StreamedReply
 from chatapp.markdown import render_markdown
-from chatapp.transcript.message_parts import Part, TextPart
-from chatapp.transcript.thoughts import ThoughtPart
+from chatapp.transcript.message_parts import Part, TextPart, ThoughtPart
 from tests.e2e.chat import scroll
 from tests.e2e.line import Line, begin, card, message
 

@@ -16,6 +16,7 @@ from chatapp.agent import events
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.draft_log import DraftLog
 from chatapp.context import sizes
+from chatapp.context.condense_requests import NO_WISH
 from chatapp.models import Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
@@ -93,7 +94,7 @@ async def test_attempts_are_counted_as_the_record_names_them(
     assert isinstance(log.audience, RecordingAudience)
     assert len(log.audience.of(events.CondensingFellBack)) == 1
     assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
-    log = await log_in(AttemptLog, conversation, while_idle=True)
+    log = await log_in(AttemptLog, conversation, wish=replace(NO_WISH, while_idle=True))
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     assert await counted(before) == {
         ("ahead", "condensed", "unused"): 1,

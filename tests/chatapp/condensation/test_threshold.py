@@ -16,8 +16,6 @@ from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 
-SENTENCE = "Condenses at 10,400 tokens (65 %)"
-
 
 def budget(threshold: float = 100) -> condense.Budget:
     """A window of 16,000 tokens with 1,600 of headroom and 4,000 for the reply's sake."""
@@ -28,23 +26,17 @@ def test_where_a_request_would_be_too_long_decides_unless_the_threshold_is_lower
     """The number is what is allowed, not the one after it."""
     whole = CondensingPoint.of_budget(budget(), automatic=True)
     assert whole.at == int(budget().allowed)
-    assert CondensingPoint.of_budget(budget(30), automatic=True).at == 4_800
-    assert str(CondensingPoint.of_budget(budget(30), automatic=True)) == (
-        "Condenses at 4,800 tokens (30 %)"
-    )
+    lower = CondensingPoint.of_budget(budget(30), automatic=True)
+    assert (lower.at, str(lower)) == (4_800, "Condenses at 4,800 tokens (30 %)")
 
 
-def test_without_automatic_condensing_the_sentence_says_what_happens_instead() -> None:
-    """Only what no longer fits is hidden then, whatever the threshold."""
+def test_the_sentence_says_what_happens_instead_and_what_held_when_an_attempt_was_made() -> None:
+    """Without automatic condensing only what no longer fits is hidden, whatever the threshold."""
     said = str(CondensingPoint.of_budget(budget(30), automatic=False))
     assert said.startswith(f"Truncates at {int(budget().allowed):,} tokens")
     assert said.endswith("automatic condensing is off")
-
-
-def test_an_attempt_says_what_held_when_it_was_made() -> None:
-    """Its record keeps window, threshold and what was allowed."""
     attempt = Condensation(context_window=16_000, threshold=100.0, allowed=10_400)
-    assert str(CondensingPoint.of_attempt(attempt)) == SENTENCE
+    assert str(CondensingPoint.of_attempt(attempt)) == "Condenses at 10,400 tokens (65 %)"
 
 
 def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(

@@ -1,5 +1,7 @@
+import pytest
+
 import condense
-from chatapp.live.context_bar import forecast
+from chatapp.live.context_bar import Forecast, forecast
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 
 
@@ -10,27 +12,23 @@ def say(role: condense.Role, *blocks: condense.Block, tags: Tags | None = None) 
 
 CALL = ToolUseBlock("call", "read_file", {"path": "a.md"})
 RESULT = ToolResultBlock("call", "Text.")
-SUMMARY = Tags(condense_id="made")
+HISTORY = [say("user"), say("assistant", CALL), say("user", RESULT), say("assistant"), say("user")]
+MADE = say("user", tags=Tags(condense_id="made"))
+NONE = "There is nothing to condense yet: the model has not answered anything."
 
 
-def test_what_the_model_has_read_is_counted_as_people_see_it() -> None:
-    """Results of tools are no messages; what was only just sent stays visible."""
-    history = [say("user"), say("assistant", CALL), say("user", RESULT), say("assistant")]
-    found = forecast([*history, say("user")])
-    assert (found.words, found.nothing) == ("3 messages, 1 tool result", "")
-
-
-def test_before_anything_was_answered_there_is_nothing_to_condense() -> None:
-    """And the reason is said in words, for the button that does nothing."""
-    for history in ([], [say("user")]):
-        found = forecast(history)
-        assert not found.words
-        assert found.nothing.startswith("There is nothing to condense yet")
-
-
-def test_a_summary_alone_is_not_condensed_again() -> None:
-    """Until something was said after it; the summary is hidden with it."""
-    summary = say("user", tags=SUMMARY)
-    assert forecast([summary]).nothing == "Nothing new to condense yet."
-    found = forecast([summary, say("user"), say("assistant")])
-    assert (found.words, found.nothing) == ("2 messages, 1 condensation", "")
+@pytest.mark.parametrize(
+    ("history", "words", "nothing"),
+    [
+        (HISTORY, "3 messages, 1 tool result", ""),
+        ([], "", NONE),
+        ([say("user")], "", NONE),
+        ([MADE], "", "Nothing new to condense yet."),
+        ([MADE, say("user"), say("assistant")], "2 messages, 1 condensation", ""),
+    ],
+)
+def test_what_the_model_has_read_is_counted_as_people_see_it(
+    history: list[Message], words: str, nothing: str
+) -> None:
+    """Results of tools are no messages, and what was only just sent stays; or it says why."""
+    assert forecast(history) == Forecast(words, nothing)

@@ -174,22 +174,14 @@ def test_a_code_block_is_closed_at_its_fence() -> None:
 
 
 def test_the_open_part_shows_whole_words() -> None:
-    """A word appears when it is complete."""
+    """Chinese has no spaces to wait for, and nobody waits for the end of a base64 text."""
     markdown = MarkdownStream()
     shown = []
     for character in "Hello wor1d, you all. ":
         markdown.feed(character)
         shown.append(re.sub("<.*?>", "", markdown.open_html()).strip())
     assert set(shown) == {"", "Hello", "Hello wor1d,", "Hello wor1d, you", "Hello wor1d, you all."}
-
-
-def test_scripts_without_spaces_are_shown_as_they_come() -> None:
-    """Chinese has no spaces to wait for."""
     assert fed("漢字 漢").open_html() == "<p>漢字 漢</p>\n"
-
-
-def test_an_endless_word_is_shown_in_parts() -> None:
-    """Nobody waits for the end of a base64 text."""
     assert len(fed("x" * 5000).open_html()) > 4000
 
 

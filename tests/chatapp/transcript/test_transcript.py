@@ -21,9 +21,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import row_builder, row_pages
-from chatapp.transcript.message_parts import NotePart, ToolCard
+from chatapp.transcript.message_parts import NotePart, ThoughtPart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
-from chatapp.transcript.thoughts import ThoughtPart
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
@@ -159,10 +158,13 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
     took = {"thinking": "Hm.", condense.BESIDE: {"seconds": 12}}
     thinking = condense.OpaqueBlock({"type": "thinking", **took})
-    append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
+    around = condense.TextBlock("Now.", {condense.BESIDE: {"kind": condense.ENVIRONMENT}})
+    odd = condense.OpaqueBlock({"type": "x_y"})
+    append(conversation, "assistant", image, thinking, odd, around)
     (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
     assert row.parts == (NotePart("Image"), ThoughtPart("Hm.", 12), NotePart("X y"))
+    assert row.around == "Now."
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(

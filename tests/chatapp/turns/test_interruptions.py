@@ -135,10 +135,8 @@ def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversat
     assert len(call.draft) > written
     thought, words, half = shown(conversation)
     assert (thought, words) == (("", THOUGHT["text"]), ("", ""))
-    assert half == (
-        "The model was still writing a call of read_file. It never ran.",
-        HALF_A_CALL["text"],
-    )
+    label = "The model was still writing a call of read_file. It never ran."
+    assert half == (label, HALF_A_CALL["text"])
 
 
 @pytest.mark.parametrize("block", [THOUGHT, HALF_A_CALL])
