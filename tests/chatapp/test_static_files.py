@@ -116,6 +116,15 @@ def test_a_page_loads_what_it_needs_beside_what_all_do(collected: LazySettings) 
     assert {"suggestions.js", "toast.js"} <= modules_in(read("site.js"))
 
 
+def test_a_conversations_page_loads_little(collected: LazySettings) -> None:
+    """In bytes, compressed, besides the conversation itself."""
+    names = ("first_paint.js", "site.js", "chat.js")
+    files = (*(f"js/{name}" for name in names), "django_htmx/htmx-2.min.js", "css/site.css")
+    paths = [static(name).removeprefix("/static/") for name in (*files, "icons.svg")]
+    sizes = [Path(collected.STATIC_ROOT, f"{path}.br").stat().st_size for path in paths]
+    assert sum(sizes) <= 60_000, dict(zip(files, sizes, strict=False))
+
+
 def test_nothing_is_collected_twice(collected: LazySettings) -> None:
     """A start with nothing new writes nothing."""
     manifest = Path(collected.STATIC_ROOT) / "staticfiles.json"
