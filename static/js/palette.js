@@ -20,12 +20,12 @@ function settle() {
     if (!button?.checkVisibility() || button.ariaDisabled === "true") one.remove();
   }
   for (const group of list.querySelectorAll("[role=group]:not(:has([role=option]))")) group.remove();
-  choose(list.querySelector("[role=option]"));
+  choose(list.querySelector("[role=option]:not([aria-disabled])"));
 }
 
 box.addEventListener("keydown", (event) => {
   if (event.isComposing) return;
-  const all = [...list.querySelectorAll("[role=option]")];
+  const all = [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
   const now = all.findIndex((one) => one.ariaSelected === "true");
   if (event.key === "Enter") all[now]?.click();
   else if (KEYS[event.key] && all.length) choose(all[(now + KEYS[event.key] + all.length) % all.length]);
