@@ -41,7 +41,7 @@ class WhatIfForm(forms.Form):
     """Settings to compare with those in force."""
 
     strategies = forms.MultipleChoiceField(
-        label=_("Strategies"), choices=tried_strategies, widget=forms.CheckboxSelectMultiple
+        label=_("Methods"), choices=tried_strategies, widget=forms.CheckboxSelectMultiple
     )
     thresholds = forms.CharField(
         label=_("Thresholds (%)"), max_length=40, help_text=_("Up to four, as in “60, 80”.")

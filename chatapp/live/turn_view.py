@@ -221,8 +221,9 @@ class TurnView:
 
     @show.register
     async def _(self, _event: events.PersonAsked) -> None:
-        self._set_waiting(_("Waiting for you."), waits=True)
+        # First the question, then that it waits: who hears of it finds it on the page.
         await self._show_row()
+        self._set_waiting(_("Waiting for you."), waits=True)
 
     @show.register
     async def _(self, _event: events.PersonAnswered) -> None:

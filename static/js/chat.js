@@ -83,13 +83,13 @@ const show = {
     const isOver = composer.turn && !frame.turn;
     if (isOver) refreshInspector();
     composer.show(frame.text, frame.turn);
+    if (frame.turn) refreshTitle();
     if (isOver) showTour(scroll);
     showWaiting(frame.waits);
   },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
     queue.accepted(nonce);
-    refreshTitle();
   },
   noted: (frame) => toast(frame.text),
   refused({ reason, nonce, unclear }) {

@@ -42,8 +42,9 @@ export function refreshList() {
 export function startSidebar() {
   document.body.addEventListener("list-changed", refreshList);
   show();
-  // What was found and is shown now stays in sight in its list.
-  document.querySelector(".hit[aria-current]")?.scrollIntoView({ block: "nearest" });
+  // What is shown now stays in sight in its list: what was found, or the conversation.
+  const shown = document.querySelector(".hit[aria-current]") ?? document.querySelector(".conversation.is-current");
+  shown?.scrollIntoView({ block: "nearest" });
   narrow.addEventListener("change", show);
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-sidebar-toggle]")) toggle();

@@ -6,6 +6,8 @@ import { refreshList } from "./sidebar.js";
 export async function refreshTitle({ named = false } = {}) {
   const heading = document.getElementById("title");
   if (heading.dataset.untitled === undefined && !named) return;
+  // More news may come before the answer.
+  delete heading.dataset.untitled;
   await window.htmx.ajax("GET", heading.getAttribute("hx-get"), { target: "#title", swap: "outerHTML" });
   refreshList();
   nameTab(document.getElementById("title").textContent);
