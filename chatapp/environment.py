@@ -98,6 +98,38 @@ def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
     return networks
 
 
+def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
+    """Return Django's settings of the PostgreSQL database at an address, by default others.
+
+    A thread takes a connection out of a pool for each piece of work; one that broke is replaced.
+    """
+    address = read_text(name, "")
+    if not address:
+        return default
+    try:
+        # Comes with the extra "scale".
+        from psycopg import ProgrammingError  # noqa: PLC0415 - only where it is used
+        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+    except ImportError as error:
+        raise BadEnvironment(f"{name} needs `pip install palimpsest[scale]`.") from error
+    wrong = f"{name} must be an address such as postgresql://user:password@host/database."
+    if not address.startswith(("postgresql://", "postgres://")):
+        raise BadEnvironment(wrong)
+    try:
+        given = conninfo_to_dict(address)
+    except ProgrammingError:
+        # Its text, and its cause's, may hold the password.
+        raise BadEnvironment(wrong) from None
+    keys = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
+    return {
+        "ENGINE": "chatapp.postgresql",
+        **{key: given.pop(part, "") for key, part in keys.items()},
+        "PORT": given.pop("port", ""),
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**given, "pool": {"min_size": 1, "max_size": 40, "timeout": 10}},
+    }
+
+
 def read_folder(name: str, default: Path) -> Path:
     """Return an absolute folder path; `~` and relative paths are resolved."""
     return Path(read_text(name, str(default))).expanduser().absolute()

@@ -8,6 +8,7 @@ from chatapp.environment import (
     LOCAL_HOSTS,
     BadEnvironment,
     make_folder,
+    read_database,
     read_flag,
     read_folder,
     read_list,
@@ -175,17 +176,16 @@ TEMPLATES = [
 ]
 
 # One file; IMMEDIATE takes the write lock at the start, so that writers queue and never fail.
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": DATA_DIR / "palimpsest.sqlite3",
-        "OPTIONS": {
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-            "timeout": 20,
-            "transaction_mode": "IMMEDIATE",
-        },
+SQLITE = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "palimpsest.sqlite3",
+    "OPTIONS": {
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
     },
 }
+DATABASES = {"default": read_database("DATABASE_URL", SQLITE)}
 
 # Counts of wrong passwords and of views are small and many; a shared page may be megabytes.
 CACHES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from django.core.cache import cache
-from django.db import connections
+from django.db import connection, connections
 from django.db.models.signals import post_migrate
 from pytest_django import Settings
 
@@ -104,6 +104,8 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
     In memory, Django's way to share it has a reader fail where somebody writes.
     """
+    if connection.vendor != "sqlite":
+        return
     name = tmp_path_factory.mktemp("database") / "test.sqlite3"
     connections.settings["default"]["TEST"]["NAME"] = str(name)
 

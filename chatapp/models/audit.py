@@ -143,7 +143,7 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
     def change(self, **columns: Any) -> int:
         """Change these records, each with an entry in its conversation's chain; return how many."""
         with transaction.atomic():
-            rows = list(self.with_conversation().select_for_update())
+            rows = list(self.with_conversation().select_for_update(of=("self",)))
             models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
             for row in rows:
                 for name, value in columns.items():

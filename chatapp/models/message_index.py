@@ -1,15 +1,18 @@
 """The index of what messages say: it finds those that have the words somebody looks for.
 
-Triggers keep it (see the migration that makes it), with a function that each connection is taught.
+``index_languages`` says it in the languages of both databases.
 """
 
+import json
 import logging
 import uuid
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import batched
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -19,34 +22,37 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import execute
 from chatapp.models.errors import IndexDamaged
-from chatapp.search.queries import Query, searchable_text
+from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
+from chatapp.search.queries import Query, searchable_text, visible_text
 
 log = logging.getLogger(__name__)
 
 # So many of the newest messages that have the words are compared by how much they are about them.
 COMPARED = 1_000
+# Messages that are read at once where the index is made anew.
+BATCH = 500
 
 _FIND = """
     SELECT id, conversation_id FROM (
-        SELECT m.id, m.conversation_id, bm25(chatapp_message_index) AS badness
-        FROM chatapp_message_index
-        JOIN chatapp_message m ON m.id = chatapp_message_index.rowid
+        SELECT m.id, m.conversation_id, {fit}
+        FROM chatapp_message_index i
+        JOIN chatapp_message m ON m.id = i.rowid
         JOIN chatapp_conversation c ON c.id = m.conversation_id
-        WHERE chatapp_message_index MATCH %s AND c.owner_id = %s AND c.deleted_at IS NULL
-        ORDER BY chatapp_message_index.rowid DESC LIMIT %s
-    ) ORDER BY badness, id DESC LIMIT %s
+        WHERE {match} AND c.owner_id = %(owner)s AND c.deleted_at IS NULL
+        ORDER BY i.rowid DESC LIMIT %(compared)s
+    ) AS newest ORDER BY {badness}, id DESC LIMIT %(limit)s
 """
-# CROSS JOIN has the index asked first and once, not for each message of the conversation.
+# CROSS JOIN has SQLite ask the index first and once, not for each message of the conversation.
 _FIND_IN = """
     SELECT m.position, m.seq
-    FROM chatapp_message_index
-    CROSS JOIN chatapp_message m ON m.id = chatapp_message_index.rowid
-    WHERE chatapp_message_index MATCH %s AND chatapp_message_index.rowid
-        BETWEEN (SELECT min(id) FROM chatapp_message WHERE conversation_id = %s)
-        AND (SELECT max(id) FROM chatapp_message WHERE conversation_id = %s)
-    AND m.conversation_id = %s
-    ORDER BY m.position, m.seq LIMIT %s
+    FROM chatapp_message_index i {join} chatapp_message m ON m.id = i.rowid
+    WHERE {match} AND i.rowid
+        BETWEEN (SELECT min(id) FROM chatapp_message WHERE conversation_id = %(chat)s)
+        AND (SELECT max(id) FROM chatapp_message WHERE conversation_id = %(chat)s)
+    AND m.conversation_id = %(chat)s
+    ORDER BY m.position, m.seq LIMIT %(limit)s
 """
 
 
@@ -59,7 +65,7 @@ _LAST = """
             WHERE conversation_id = %s AND condense_id IS NOT NULL
             UNION ALL SELECT position FROM chatapp_message
             WHERE conversation_id = %s AND truncation_id IS NOT NULL
-        )
+        ) AS made
     ), seq) ORDER BY seq DESC LIMIT 1
 """
 _FIRST = "SELECT id, seq FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1"
@@ -67,42 +73,25 @@ _FIRST = "SELECT id, seq FROM chatapp_message WHERE conversation_id = %s ORDER B
 _LIST = """
     SELECT {place}, rowid FROM (
         SELECT i.rowid FROM chatapp_message_index i {among}
-        WHERE chatapp_message_index MATCH %s AND i.rowid BETWEEN %s AND %s
+        WHERE {match} AND i.rowid BETWEEN %s AND %s
         ORDER BY i.rowid DESC LIMIT %s
-    )
+    ) AS found
 """
 # Whether a word as it is written is in more messages than are wanted.
 _PROBE = """
     SELECT {place} FROM (
-        SELECT rowid FROM chatapp_message_index
-        WHERE chatapp_message_index MATCH %s AND rowid BETWEEN %s AND %s
+        SELECT rowid FROM chatapp_message_index i WHERE {match} AND rowid BETWEEN %s AND %s
         ORDER BY rowid DESC LIMIT 1 OFFSET {most}
-    )
+    ) AS found
 """
-# The index of conversations says which of the messages are theirs, without a look at these.
-_AMONG = """
-    CROSS JOIN chatapp_message m INDEXED BY chatapp_message_conversation_id_751b6c97
-    ON m.conversation_id = '{key}' AND m.id = i.rowid
+_FIND_UNKNOWN = """
+    SELECT m.id FROM chatapp_message m LEFT JOIN {entries}
+    WHERE {missing} AND m.clear_id IS NULL AND (m.truncation_id IS NULL OR {is_part}) LIMIT %s
 """
-# Nobody sees the text of a marker, but where it has the summary of a part.
-_IS_FOUND = """m.clear_id IS NULL
-    AND (m.truncation_id IS NULL OR instr(m.content, '"## Conversation Summary\\n'))
-"""
-_FIND_UNKNOWN = f"""
-    SELECT m.id FROM chatapp_message m
-    LEFT JOIN chatapp_message_index_docsize d ON d.id = m.id
-    WHERE d.id IS NULL AND {_IS_FOUND} LIMIT %s
-"""  # noqa: S608 - a condition of our own
-_CHECK = "INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('integrity-check')"
-# FTS5 opens no index without this record, not even to empty it.
-_LAY_OUT = """
-    INSERT OR REPLACE INTO chatapp_message_index_data (id, block) VALUES (10, x'00000000000000')
-"""
-_EMPTY = "INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('delete-all')"
-_FILL = f"""
-    INSERT INTO chatapp_message_index (rowid, text)
-    SELECT m.id, searchable_text(m.content) FROM chatapp_message m WHERE {_IS_FOUND}
-"""  # noqa: S608 - likewise
+
+
+def _language() -> IndexLanguage:
+    return LANGUAGES[connection.vendor]
 
 
 @receiver(connection_created)
@@ -119,8 +108,8 @@ def find_messages(owner: User, query: Query, *, limit: int) -> list[tuple[int, u
 
     Raises IndexDamaged.
     """
-    rows = _select(_FIND, query, owner.pk, COMPARED, limit)
-    return [(message, uuid.UUID(conversation)) for message, conversation in rows]
+    rows = _select(_FIND, query, owner=owner.pk, compared=COMPARED, limit=limit)
+    return [(message, uuid.UUID(str(conversation))) for message, conversation in rows]
 
 
 def find_places(conversation: Conversation, query: Query, *, limit: int) -> list[tuple[int, int]]:
@@ -128,7 +117,7 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
 
     Raises IndexDamaged.
     """
-    rows = _select(_FIND_IN, query, *[conversation.pk.hex] * 3, limit)
+    rows = _select(_FIND_IN, query, chat=conversation.pk.hex, limit=limit)
     return [(position, seq) for position, seq in rows]
 
 
@@ -149,8 +138,10 @@ def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
     """
     key = conversation_id.hex
     with _reading() as cursor:
-        last = cursor.execute(_LAST, [key, until, key, key]).fetchone()
-        first = cursor.execute(_FIRST, [key]).fetchone()
+        cursor.execute(_LAST, [key, until, key, key])
+        last = cursor.fetchone()
+        cursor.execute(_FIRST, [key])
+        first = cursor.fetchone()
     if first is None or last is None:
         return None
     return Span(conversation_id, first[0], last[0], last[0] - first[0] == last[1] - first[1])
@@ -161,11 +152,12 @@ def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozens
 
     All that begins like a word is collected before the first of it is found. Raises IndexDamaged.
     """
-    stems = [term for term in terms if term.word]
-    probes = [_PROBE.format(place=place, most=most) for place in range(len(stems))]
+    language, stems = _language(), [term for term in terms if term.word]
+    match = language.matches("%s")
+    probes = [_PROBE.format(place=at, match=match, most=most) for at in range(len(stems))]
     parameters: list[int | str] = []
     for term in stems:
-        parameters += (f'"{term.word}"', span.first, span.last)
+        parameters += (language.said(term.word, False), span.first, span.last)
     if not stems:
         return frozenset()
     with _reading() as cursor:
@@ -182,11 +174,13 @@ def look_up(
     as it is written. Raises IndexDamaged.
     """
     found: list[list[int]] = [[] for _ in wanted]
-    among = "" if span.alone else _AMONG.format(key=span.conversation_id.hex)
-    lists = [_LIST.format(place=place, among=among) for place in range(len(wanted))]
+    language, match = _language(), _language().matches("%s")
+    among = "" if span.alone else language.among.format(key=span.conversation_id.hex)
+    lists = [_LIST.format(place=at, among=among, match=match) for at in range(len(wanted))]
     parameters: list[int | str] = []
     for terms in wanted:
-        parameters += (_expression(terms, usual), span.first, span.last, most)
+        forms = [[(term.word, False)] if term in usual else term.forms for term in terms]
+        parameters += (language.expression(forms), span.first, span.last, most)
     with _reading() as cursor:
         cursor.execute(" UNION ALL ".join(lists), parameters)
         for place, number in cursor.fetchall():
@@ -194,21 +188,9 @@ def look_up(
     return found
 
 
-def _expression(terms: condense.Terms, usual: Container[condense.Term]) -> str:
-    """Return what finds messages with all of these terms, in the language of SQLite's FTS5."""
-    said = []
-    for term in terms:
-        wanted = [(term.word, False)] if term in usual else term.forms
-        forms = [f'"{condense.space_out(form).strip()}"{"*" * goes_on}' for form, goes_on in wanted]
-        said.append(f"({' OR '.join(forms)})")
-    return " AND ".join(said)
-
-
 def find_unknown(*, limit: int) -> list[int]:
     """Return messages that should be in the index and are not."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND_UNKNOWN, [limit])
-        return [number for (number,) in cursor.fetchall()]
+    return [number for (number,) in execute(_FIND_UNKNOWN.format(**_language().unknown), limit)]
 
 
 def is_sound() -> bool:
@@ -217,8 +199,8 @@ def is_sound() -> bool:
     Raises OperationalError where it can't be read at all.
     """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(_CHECK)
+        for statement in _language().check:
+            execute(statement)
     except OperationalError:
         raise
     except DatabaseError:
@@ -226,19 +208,42 @@ def is_sound() -> bool:
     return True
 
 
+def add(rows: Iterable[Any]) -> None:
+    """Have messages found that were just stored or changed, where no trigger does it."""
+    language = _language()
+    if not language.insert:
+        return
+    words = [
+        (one.pk, vector(visible_text(one.content)))
+        for one in rows
+        if one.clear_id is None
+        if one.truncation_id is None or PART in json.dumps(one.content)
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(language.insert, words)
+
+
 @transaction.atomic
 def rebuild() -> None:
     """Make the index anew of the messages that are stored."""
-    with connection.cursor() as cursor:
-        for statement in (_LAY_OUT, _EMPTY, _FILL):
-            cursor.execute(statement)
+    for statement in _language().rebuild:
+        execute(statement)
+    if _language().insert:
+        messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=BATCH)
+        for rows in batched(messages, BATCH, strict=False):
+            add(rows)
 
 
-def _select(statement: str, query: Query, *parameters: int | str) -> list[tuple[Any, ...]]:
+def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]]:
     if not query:
         return []
+    language = _language()
+    *whole, last = [" ".join(phrase) for phrase in query.phrases]
+    asked = language.expression([*([(one, False)] for one in whole), [(last, True)]])
+    parts = {name: getattr(language, name) for name in ("fit", "badness", "join")}
     with _reading() as cursor:
-        cursor.execute(statement, [query.expression, *parameters])
+        match = language.matches("%(asked)s")
+        cursor.execute(statement.format(match=match, **parts), {"asked": asked, **values})
         return list(cursor.fetchall())
 
 

@@ -18,7 +18,15 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
-from chatapp.models import CondensingPrompt, Conversation, Message, ModelCall, Profile, Turn
+from chatapp.models import (
+    CondensingPrompt,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    Turn,
+    message_index,
+)
 from chatapp.models.database import execute, insert, select
 
 _TAG_NAMES = (
@@ -119,9 +127,10 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
 
 def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
     """Return the rows of what the model sees, in reading order."""
-    # Written as in the index of what is visible, which is used for nothing else.
+    # Written as in the index of what is visible, which SQLite uses for nothing else.
+    visible = "hidden = 0" if connection.vendor == "sqlite" else "NOT hidden"
     sql = (
-        "SELECT * FROM chatapp_message WHERE conversation_id = %s AND hidden = 0 "
+        f"SELECT * FROM chatapp_message WHERE conversation_id = %s AND {visible} "  # noqa: S608 - a condition of our own
         "ORDER BY position, seq"
     )
     return select(Message, sql, conversation_id)
@@ -166,7 +175,8 @@ def append_message(
             position=seq,
             stop_reason=stop_reason,
         )
-        return insert(row)
+        message_index.add([insert(row)])
+    return row
 
 
 def columns_of(message: condense.Message) -> dict[str, Any]:

@@ -8,17 +8,14 @@ whatever is stored.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Self
+from typing import Any, Self, override
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatapp.models import (
-    fields,
-    message_index,  # noqa: F401 - storing a message needs its function
-)
+from chatapp.models import fields, message_index
 from chatapp.models.conversations import Conversation
 
 _MADE_BY_ENGINE = (
@@ -36,6 +33,22 @@ MOST_RUNS = 200
 
 class MessageQuerySet(models.QuerySet["Message"]):
     """Messages by what the model sees of them."""
+
+    @override
+    def bulk_create(self, *args: Any, **options: Any) -> "list[Message]":
+        """Store messages, and have them found."""
+        made = super().bulk_create(*args, **options)
+        message_index.add(made)
+        return made
+
+    @override
+    def update(self, **columns: Any) -> int:
+        """Change messages; where it is what they say, have that found."""
+        said = [*self.values_list("pk", flat=True)] if "content" in columns else []
+        changed = super().update(**columns)
+        if said:
+            message_index.add(Message.objects.filter(pk__in=said))
+        return changed
 
     def in_reading_order(self) -> Self:
         """Return messages as they are read: a summary follows the last message it hides."""
@@ -211,6 +224,12 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} message {self.seq}"
+
+    @override
+    def save(self, *args: Any, **options: Any) -> None:
+        """Store it, and have it found."""
+        super().save(*args, **options)
+        message_index.add([self])
 
     @property
     def is_cut(self) -> bool:

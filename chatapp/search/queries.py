@@ -33,6 +33,11 @@ def searchable_text(content: str) -> str:
     return space_out(text).encode(errors="replace").decode()
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text without capitals and accents, in their order."""
+    return _WORD.findall(fold(space_out(unicodedata.normalize("NFC", text))))
+
+
 def visible_text(content: Any) -> str:
     """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
     if isinstance(content, str):
@@ -89,11 +94,6 @@ class Query:
         chunks = (quoted or bare for quoted, bare in _PHRASE.findall(composed))
         phrases = (tuple(_WORD.findall(space_out(chunk))) for chunk in chunks)
         return cls(tuple(filter(None, phrases)))
-
-    @property
-    def expression(self) -> str:
-        """The query in the language of SQLite's FTS5, "" where it asks for nothing."""
-        return " ".join(f'"{" ".join(phrase)}"' for phrase in self.phrases) + "*" * bool(self)
 
     def __bool__(self) -> bool:
         """Whether it asks for anything."""

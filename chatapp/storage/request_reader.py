@@ -123,7 +123,8 @@ def fragment_of(item: Item) -> int | None:
 
 def find_changed() -> Iterator[Manifest]:
     """Yield the records that do not lead back to the bytes that were sent."""
-    for conversation in Conversation.objects.filter(calls__manifest__isnull=False).distinct():
+    recorded = Manifest.objects.values("call__conversation")
+    for conversation in Conversation.objects.filter(pk__in=recorded):
         reader = RequestReader(conversation.pk)
         manifests = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
         for manifest in manifests.iterator():

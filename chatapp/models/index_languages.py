@@ -1,0 +1,134 @@
+"""The index of words in the languages of the databases: SQLite's FTS5, and PostgreSQL's tsvector.
+
+An entry of FTS5 is made by triggers, with a function that each connection is taught. A tsvector is
+made of the words that Python finds, where a message is stored; what is deleted or changed loses its
+entry by a trigger.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from chatapp.search.queries import words_of
+
+# Words of a phrase, and whether the last one may go on.
+Form = tuple[str, bool]
+
+# Nobody sees the text of a marker, but where it has the summary of a part.
+PART = '"## Conversation Summary\\n'
+
+# What a tsvector takes: characters of a word, places of one word, and bytes of all. A place after
+# the last one counts from the first again, so that what follows each other still does.
+LONGEST_WORD, PLACES, LAST_PLACE, MOST_BYTES = 500, 255, 16_383, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLanguage:
+    """What differs between the databases; tables and columns of the index have the same names."""
+
+    # A condition that an entry ``i`` has what is asked, and what joins it with the messages.
+    match: str
+    join: str
+    # What of an entry says how little it is about the words, and how that is worked out.
+    fit: str
+    badness: str
+    # What leaves only entries of one conversation.
+    among: str
+    # The entries of messages, how one is missing, and how a marker has words.
+    unknown: Mapping[str, str]
+    check: Sequence[str]
+    rebuild: Sequence[str]
+    # How an entry is stored where no trigger does that.
+    insert: str
+    # What finds a phrase, and what stands between several.
+    said: Callable[[str, bool], str]
+    both: str
+    either: str
+
+    def matches(self, asked: str) -> str:
+        """Return the condition with the place of a parameter in it."""
+        return self.match.replace("?", asked)
+
+    def expression(self, wanted: Iterable[Iterable[Form]]) -> str:
+        """Return what finds messages that have one form of each."""
+        forms = [[self.said(words, goes_on) for words, goes_on in one] for one in wanted]
+        return self.both.join([f"({self.either.join(one)})" for one in forms])
+
+
+def _fts5(words: str, goes_on: bool) -> str:
+    return f'"{" ".join(words.split())}"{"*" * goes_on}'
+
+
+def _tsquery(words: str, goes_on: bool) -> str:
+    lexemes = [f"'{word[:LONGEST_WORD]}'" for word in words_of(words)] or ["' '"]
+    return " <-> ".join(lexemes) + ":*" * goes_on
+
+
+def vector(text: str) -> str:
+    """Return the words of a text with their places, as PostgreSQL reads a tsvector."""
+    places: dict[str, list[int]] = {}
+    size = 0
+    for number, word in enumerate(words_of(text)):
+        at = places.setdefault(word[:LONGEST_WORD], [])
+        size += 2 if at else 6 + len(word[:LONGEST_WORD].encode())
+        if size > MOST_BYTES:
+            break
+        if len(at) < PLACES:
+            at.append(number % LAST_PLACE + 1)
+    return " ".join([f"'{word}':{','.join(map(str, at))}" for word, at in places.items() if at])
+
+
+_SQLITE = IndexLanguage(
+    match="chatapp_message_index MATCH ?",
+    join="CROSS JOIN",
+    fit="bm25(chatapp_message_index) AS badness",
+    badness="badness",
+    # The index of conversations says which of the messages are theirs, without a look at these.
+    among="""
+        CROSS JOIN chatapp_message m INDEXED BY chatapp_message_conversation_id_751b6c97
+        ON m.conversation_id = '{key}' AND m.id = i.rowid
+    """,
+    unknown={
+        "entries": "chatapp_message_index_docsize d ON d.id = m.id",
+        "missing": "d.id IS NULL",
+        "is_part": f"instr(m.content, '{PART}')",
+    },
+    check=["INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('integrity-check')"],
+    rebuild=[
+        # FTS5 opens no index without this record, not even to empty it.
+        """
+        INSERT OR REPLACE INTO chatapp_message_index_data (id, block)
+        VALUES (10, x'00000000000000')
+        """,
+        "INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('delete-all')",
+        f"""
+        INSERT INTO chatapp_message_index (rowid, text)
+        SELECT m.id, searchable_text(m.content) FROM chatapp_message m
+        WHERE m.clear_id IS NULL AND (m.truncation_id IS NULL OR instr(m.content, '{PART}'))
+        """,  # noqa: S608 - a condition of our own
+    ],
+    insert="",
+    said=_fts5,
+    both=" AND ",
+    either=" OR ",
+)
+_POSTGRESQL = IndexLanguage(
+    match="i.text @@ CAST(? AS tsquery)",
+    join="JOIN",
+    fit="i.text",
+    # By the share of its words, a long one less so.
+    badness="-ts_rank(text, CAST(%(asked)s AS tsquery), 1)",
+    among="JOIN chatapp_message m ON m.conversation_id = '{key}' AND m.id = i.rowid",
+    unknown={
+        "entries": "chatapp_message_index d ON d.rowid = m.id",
+        "missing": "d.rowid IS NULL",
+        "is_part": f"strpos(CAST(m.content AS text), '{PART}') > 0",
+    },
+    check=[],
+    rebuild=["DELETE FROM chatapp_message_index"],
+    insert="INSERT INTO chatapp_message_index (rowid, text) VALUES (%s, CAST(%s AS tsvector)) "
+    "ON CONFLICT (rowid) DO UPDATE SET text = excluded.text",
+    said=_tsquery,
+    both=" & ",
+    either=" | ",
+)
+LANGUAGES = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}

@@ -1,0 +1,1 @@
+"""Django's backend for PostgreSQL, as this project needs it; imported only with DATABASE_URL."""

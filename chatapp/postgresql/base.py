@@ -1,0 +1,53 @@
+"""A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
+
+import select
+from typing import Any, ClassVar, override
+
+from django.db.backends.postgresql import base, operations
+from psycopg import OperationalError
+from psycopg.types.json import Json
+from psycopg.types.string import TextLoader
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    """Django's, for columns of the type ``json``."""
+
+    @override
+    def adapt_json_value(self, value: Any, encoder: Any) -> Json:
+        """Return what writes the value with its keys in their order."""
+        return Json(value, dumps=operations.get_json_dumps(encoder))
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's, with columns of JSON that keep the order of keys: ``jsonb`` sorts them.
+
+    Requests are built byte by byte of what was stored. Another order would miss the provider's
+    cache, and the record of requests.
+    """
+
+    data_types: ClassVar = {**base.DatabaseWrapper.data_types, "JSONField": "json"}
+    ops_class = DatabaseOperations
+
+    @override
+    def get_connection_params(self) -> dict[str, Any]:
+        """Have JSON read as text, as Django does it for ``jsonb``: its fields make values of it."""
+        params: dict[str, Any] = super().get_connection_params()
+        params["context"].register_loader("json", TextLoader)
+        return params
+
+    @override
+    def ensure_connection(self) -> None:
+        """Connect, also where the server has closed the connection since it was last used.
+
+        Threads outside requests keep theirs. Nobody listens on it, so while it rests there is
+        nothing to read but its end.
+        """
+        if self.connection is not None and not self.in_atomic_block and self._is_cut():
+            self.close()
+        super().ensure_connection()
+
+    def _is_cut(self) -> bool:
+        try:
+            return bool(self.connection.closed or select.select([self.connection], [], [], 0)[0])
+        except (OperationalError, OSError, ValueError):
+            return True
