@@ -170,7 +170,7 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
         asked = Question.objects.pending().filter(pk=question.pk)
         changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
         if changed and decision == ALWAYS:
-            rows = Conversation.objects.select_for_update()
+            rows = Conversation.objects.select_for_update(no_key=True)
             conversation = rows.get(pk=question.turn.conversation_id)
             conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
             conversation.save(update_fields=["tool_policies"])

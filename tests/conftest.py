@@ -70,8 +70,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         groups[bool(item.get_closest_marker("soak")) == wanted].append(item)
     items[:] = groups[True]
     config.hook.pytest_deselected(items=groups[False])
+    needs_sqlite = connection.vendor != "sqlite"
     needs_browser = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
     for item in items:
+        if needs_sqlite and (only := item.get_closest_marker("sqlite")):
+            item.add_marker(pytest.mark.skip(reason=f"SQLite's own: {only.args[0]}"))
         if IN_CI:
             # A browser, its server and the rest share a machine of which nothing is known: as in
             # the configuration that Playwright writes, a test has a second chance there, and the

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import F
 
 import condense
 from chatapp.models import Condensation, Conversation, Message, message_store
@@ -39,5 +40,19 @@ def append_many(
 ) -> None:
     """Store messages, each with its tokens, at the end of a conversation."""
     with transaction.atomic():
-        for message, tokens in messages:
-            message_store.append_message(conversation_id, message, tokens=tokens)
+        row = Conversation.objects.select_for_update().get(pk=conversation_id)
+        rows = [
+            Message(
+                **message_store.columns_of(message),
+                tokens=tokens,
+                conversation=row,
+                seq=seq,
+                position=seq,
+            )
+            for seq, (message, tokens) in enumerate(messages, row.last_seq + 1)
+        ]
+        Message.objects.bulk_create(rows, batch_size=500)
+        count = F("last_seq") + len(rows)
+        Conversation.objects.filter(pk=conversation_id).update(
+            last_seq=count, revision=F("revision") + len(rows)
+        )

@@ -1,17 +1,18 @@
 """Accounts: the owner, and the profiles and preferences of users; who answers for a profile."""
 
 import itertools
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from chatapp.agent.provider_port import Model, Provider
 from chatapp.models import Preferences, Profile
-from chatapp.models.database import select
+from chatapp.models.database import lock, select
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network.address_guard import Guard
 from chatapp.providers import create_provider, provider_specs
@@ -27,7 +28,10 @@ def prepare_owner() -> User:
     users = get_user_model().objects
     owner = users.filter(is_superuser=True).order_by("pk").first()
     if owner is None:
-        owner = users.create_superuser(OWNER_NAME)
+        # Another process may be starting for the first time as well.
+        with suppress(IntegrityError), transaction.atomic():
+            users.create_superuser(OWNER_NAME)
+        owner = users.filter(is_superuser=True).earliest("pk")
     preferences_of(owner)
     return owner
 
@@ -47,6 +51,7 @@ def preferences_of(user: User) -> Preferences:
 @transaction.atomic
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
+    lock(User, user.pk)
     preferences, _made = Preferences.objects.get_or_create(owner=user)
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)

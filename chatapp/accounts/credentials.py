@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.errors import Refused
 from chatapp.models import ApiToken, SignInToken
+from chatapp.models.database import lock
 
 # Wrong guesses within SECONDS: at one account from one network, and from one network at all.
 AT_ONE_ACCOUNT = 10
@@ -104,8 +105,10 @@ def _key(*parts: str) -> str:
     return "limit-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+@transaction.atomic
 def create_sign_in_token(*, user: User) -> str:
     """Return a token that signs ``user`` in once, within a day; older ones end."""
+    lock(User, user.pk)
     SignInToken.objects.filter(user=user).usable().delete()
     token = SignInToken.generate()
     SignInToken.objects.create(
@@ -120,9 +123,14 @@ def holder_of_sign_in_token(*, token: str) -> User | None:
     return usable.user if usable else None
 
 
+@transaction.atomic
 def redeem_sign_in_token(*, token: str) -> User | None:
     """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
     holder = holder_of_sign_in_token(token=token)
+    if holder is None:
+        return None
+    # Two may hold it, and one may use it.
+    lock(User, holder.pk)
     return holder if _usable(token).update(used_at=timezone.now()) else None
 
 
@@ -133,6 +141,7 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 @transaction.atomic
 def create_api_token(*, owner: User, name: str, scope: str) -> str:
     """Return a new token in clear, which nobody can show again."""
+    lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
         raise Refused(_("You have %d tokens already. Revoke one first.") % MOST_TOKENS)
     token = ApiToken.generate()

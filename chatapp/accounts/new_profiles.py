@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.accounts import accounts
 from chatapp.models import Profile
+from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
@@ -65,6 +67,7 @@ def connect(profile: Profile) -> Outcome:
 @transaction.atomic
 def store_profile(profile: Profile) -> None:
     """Store a profile; the first one beside the built-in sample becomes the default."""
+    lock(User, profile.owner_id)
     others = profile.owner.profiles.exclude(pk=profile.pk)
     is_first = not profile.pk and not any(one.spec.needs_key for one in others)
     profile.save()

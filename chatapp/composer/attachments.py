@@ -19,6 +19,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
 from chatapp.errors import Refused
 from chatapp.models import Attachment, Conversation, Profile, QueuedMessage, message_store
+from chatapp.models.database import lock
 from chatapp.number_formats import number
 from chatapp.tools import documents
 
@@ -67,6 +68,7 @@ def attach_file(
         name = clean_name(name)
         raise Refused(words % {"name": name, "profile": profile, "tokens": number(tokens)})
     with transaction.atomic():
+        lock(User, owner.pk)
         forget_waiting(owner)
         return Attachment.objects.create(owner=owner, block=block.to_api(), tokens=tokens)
 
@@ -90,6 +92,7 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
+    lock(User, conversation.owner_id)
     found = find_attachments(conversation.owner, pks, conversation.profile)
     Attachment.objects.named(conversation.owner, pks).delete()
     taken = [(one.engine, one.tokens) for one in found]

@@ -25,8 +25,9 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import reading
+from chatapp.models.database import lock, reading
 from chatapp.models.errors import IndexDamaged
+from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
@@ -138,6 +139,7 @@ class AttemptLog:
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
             turn=turn,
+            owner=None if turn else this_process(),
             trigger=self._trigger(attempt),
             at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
@@ -170,6 +172,7 @@ class AttemptLog:
     def _take_over(
         self, draft: str, situation: condense.Situation
     ) -> tuple[int, datetime | None] | None:
+        lock(Conversation, self.run.conversation.pk)
         self.run.turn.go_on(Turn.Doing.CONDENSING)
         rows = Condensation.objects.filter(pk=draft, status=Condensation.Status.DRAFTED)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
@@ -219,6 +222,7 @@ class AttemptLog:
         Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
         """
         pk = self.run.conversation.pk
+        lock(Conversation, pk)
         message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
@@ -269,6 +273,7 @@ class AttemptLog:
 
     @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
+        lock(Conversation, self.run.conversation.pk)
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)

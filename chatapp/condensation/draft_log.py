@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.context.sizes import COUNTER
-from chatapp.models import Condensation
+from chatapp.models import Condensation, Conversation
+from chatapp.models.database import lock
 from chatapp.storage.journal import ConversationJournal
 
 
@@ -63,6 +64,7 @@ class DraftLog(AttemptLog):
     @transaction.atomic
     def _close(self, attempt: condense.Attempt, reason: str) -> bool:
         """Return whether there was anything to close."""
+        lock(Conversation, self.run.conversation.pk)
         row = Condensation.objects.filter(pk=attempt.id, status__in=Condensation.OPEN).first()
         if row:
             self._drafted[attempt.id] = row.finished_at

@@ -17,8 +17,8 @@ from chatapp.agent.errors import LeftWaiting
 from chatapp.context import sizes
 from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
-from chatapp.models import Condensation, Review, Turn
-from chatapp.models.database import reading
+from chatapp.models import Condensation, Conversation, Review, Turn
+from chatapp.models.database import lock, reading
 from chatapp.number_formats import number
 from chatapp.storage.journal import ConversationJournal
 
@@ -115,6 +115,7 @@ class SummaryReviewer:
     @transaction.atomic
     def _open(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:
         """Return the review of a draft, which may have been answered since a restart."""
+        lock(Conversation, self.run.conversation.pk)
         self.run.turn.wait()
         attempt_id = uuid.UUID(attempt.id)
         if self._taken_up:

@@ -19,6 +19,7 @@ from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.workspaces import SAMPLES, lay_out_samples
 from chatapp.models import Conversation, Folder, Profile, Share
+from chatapp.models.database import lock
 from chatapp.number_formats import number
 
 TITLE_LENGTH = 60
@@ -148,6 +149,7 @@ def move_conversation(
     """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
     with transaction.atomic():
         if named.strip():
+            lock(User, conversation.owner_id)
             name, folders = _folder_name(named), conversation.owner.folders
             known = folders.filter(name__iexact=name).first()
             folder = known or folders.create(name=name)
@@ -179,7 +181,7 @@ def share_conversation(*, conversation: Conversation, tools: bool = False) -> st
     It shows what was said until now, with what ``tools`` were given and answered only if that is
     asked for. Refused where nothing was said.
     """
-    own = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    own = Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
     if not own.last_seq:
         raise Refused(_("There is nothing to share yet."))
     token = Share.generate()

@@ -48,7 +48,7 @@ def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Con
     Without ``keeps_pins`` nobody looks: what only takes pins off is open however many are broken.
     """
     with transaction.atomic():
-        yield Conversation.objects.select_for_update().get(pk=conversation.pk)
+        yield Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
         if keeps_pins and conversation.pins.exists():
             broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
             if broken:

@@ -61,7 +61,7 @@ def make_seal() -> str:
     pks = there.order_by("created_at", "pk").values_list("pk", flat=True)
     for pk in list(pks):
         with transaction.atomic():
-            locked = Conversation.objects.select_for_update().filter(pk=pk).first()
+            locked = Conversation.objects.select_for_update(no_key=True).filter(pk=pk).first()
             if locked and locked.last_seq > locked.audit_seq:
                 audit.append(pk, AuditEntry.Kind.SEAL)
                 locked.refresh_from_db(fields=["audit_number", "audit_hash"])

@@ -54,8 +54,8 @@ class Source:
 
 def stored(*, with_key: bool) -> Source:
     """Return where this server keeps them; raise CommandError where its database is no file."""
-    if connection.vendor != "sqlite":
-        raise CommandError(f"This server keeps its data in {connection.vendor}: use its own tools.")
+    if is_shared():
+        raise CommandError("This server keeps its data in PostgreSQL: use its own tools.")
     folder = Path(settings.DATA_DIR)
     return Source(
         database=Path(str(connection.settings_dict["NAME"])),

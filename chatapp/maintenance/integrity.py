@@ -23,6 +23,7 @@ from chatapp.models import (
     message_index,
     message_store,
 )
+from chatapp.models.database import is_shared
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import UsdSum
 
@@ -50,8 +51,8 @@ def count_stored() -> dict[str, int]:
 
 
 def _damage() -> Iterator[str]:
-    """Ask SQLite whether its file is whole."""
-    if connection.vendor != "sqlite":
+    """Ask SQLite whether its file is whole; PostgreSQL looks after its own."""
+    if is_shared():
         return
     with connection.cursor() as cursor:
         said = [row[0] for row in cursor.execute("PRAGMA integrity_check")]
@@ -76,8 +77,6 @@ def _imports() -> Iterator[str]:
 
 def _index_of_words() -> Iterator[str]:
     """Check the index that search looks in, and compare it with the messages."""
-    if connection.vendor != "sqlite":
-        return
     if not message_index.is_sound():
         yield "The index that search uses is damaged: `manage.py rebuild_search` makes it anew."
         return

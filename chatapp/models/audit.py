@@ -17,14 +17,14 @@ from decimal import Decimal
 from operator import attrgetter
 from typing import Any, ClassVar, Self, override
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import insert
+from chatapp.models.database import insert, lock
 from chatapp.models.errors import AppendOnly
 from chatapp.models.messages import Message
 
@@ -143,6 +143,10 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
     def change(self, **columns: Any) -> int:
         """Change these records, each with an entry in its conversation's chain; return how many."""
         with transaction.atomic():
+            if connection.features.has_select_for_update:
+                path = self.model.AUDITED_IN.replace(".", "__")
+                if chats := {*self.values_list(path, flat=True)}:
+                    lock(Conversation, *chats)
             rows = list(self.with_conversation().select_for_update(of=("self",)))
             models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
             for row in rows:
@@ -232,6 +236,7 @@ def append(
     It commits to all messages as well that no other entry has yet. The caller's transaction holds
     what the entry tells of.
     """
+    lock(Conversation, conversation_id)
     conversation = Conversation.objects.filter(pk=conversation_id)
     ((number, previous, seq),) = conversation.values_list("audit_number", "audit_hash", "audit_seq")
     committed = {**(contents or {})}

@@ -77,10 +77,15 @@ class Kind(models.TextChoices):
 
 
 class JulianDay(Func):
-    """A moment as a number of days, which SQLite makes of it itself."""
+    """A moment as a number of days, which the database makes of it itself."""
 
     function = "julianday"
     output_field = FloatField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        """Count them from another day."""
+        template = "date_part('epoch', %(expressions)s) / 86400"
+        return self.as_sql(compiler, connection, template=template)
 
 
 # What a list is sorted by, as numbers, and what stands for one that is not known.
@@ -246,6 +251,8 @@ class Condensation(Recorded, Hiding):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
+    # Of a draft; see ``turns.is_left``.
+    owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
     at_seq = models.PositiveIntegerField()
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)

@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
@@ -101,6 +102,33 @@ def execute(sql: str, *values: Any) -> list[Any]:
     with database.cursor() as cursor:
         cursor.execute(sql, _as_columns(values, database))
         return cursor.fetchall() if cursor.description else []
+
+
+def lock(model: type[models.Model], *pks: object) -> None:
+    """Have others that lock these rows wait for the commit; SQLite lets one write at a time anyway.
+
+    Who locks several locks conversations first, and users last. A row that names one of these is
+    stored meanwhile.
+    """
+    if not connection.features.has_select_for_update:
+        return
+    own = model._meta  # noqa: SLF001 - Django's documented API
+    places = ", ".join(["%s"] * len(pks))
+    rows = f'SELECT 1 FROM "{own.db_table}" WHERE "{own.pk.column}" IN ({places})'  # noqa: S608 - names of tables and columns
+    execute(f'{rows} ORDER BY "{own.pk.column}" FOR NO KEY UPDATE', *pks)
+
+
+def is_shared() -> bool:
+    """Whether other processes, on other machines, may work on this database."""
+    return connection.vendor != "sqlite"
+
+
+def now() -> datetime:
+    """Return the time by the clock that all processes on this database share."""
+    if not is_shared():
+        return timezone.now()
+    ((moment,),) = execute("SELECT clock_timestamp()")
+    return cast(datetime, moment)
 
 
 def insert[M: models.Model](row: M) -> M:

@@ -25,13 +25,29 @@ class IndexDamaged(Exception):
         super().__init__(text)
 
 
-# The first eight bits of a code are its kind, the others say more.
+# The first eight bits of SQLite's codes are their kind, the others say more.
 _KIND = 0xFF
+# What PostgreSQL's codes are in SQLite's.
+_STATES = {
+    "40001": sqlite3.SQLITE_BUSY,
+    "40P01": sqlite3.SQLITE_BUSY,
+    "55P03": sqlite3.SQLITE_BUSY,
+    "25006": sqlite3.SQLITE_READONLY,
+    "42501": sqlite3.SQLITE_READONLY,
+    "53100": sqlite3.SQLITE_FULL,
+    "58030": sqlite3.SQLITE_IOERR,
+    "XX001": sqlite3.SQLITE_CORRUPT,
+    "XX002": sqlite3.SQLITE_CORRUPT,
+}
 
 
 def explain_write_error(error: Exception) -> str:
     """Return what kept the database, or a file, from being written, and what to do about it."""
-    code = getattr(error.__cause__, "sqlite_errorcode", 0)
+    state = getattr(error.__cause__, "sqlstate", "")
+    # A server that is gone says nothing; one that goes, this.
+    if state is None or state.startswith(("08", "57P")):
+        return _("Its database can't be reached. Try again in a moment.")
+    code = _STATES.get(state) or getattr(error.__cause__, "sqlite_errorcode", 0)
     match code & _KIND:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return _("Something else is being saved, which takes long. Try again in a moment.")

@@ -11,6 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.annotated_blocks import stands_alone
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, message_store
+from chatapp.models.database import lock
 from chatapp.models.message_store import columns_of, mark_changed, next_seq
 from chatapp.models.messages import MessageQuerySet
 
@@ -24,6 +25,7 @@ def apply_reduction(
     """
     tags = reduction.message.tags
     with transaction.atomic():
+        lock(Conversation, conversation_id)
         first = Message.objects.get(pk=reduction.hidden[0])
         last = Message.objects.get(pk=reduction.hidden[-1])
         rows = _visible_span(first, last)
@@ -154,7 +156,7 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
     What was condensed since is visible again. ``columns`` are those of the record that say why.
     """
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        conversation = Conversation.objects.select_for_update(no_key=True).get(pk=conversation_id)
         affected = rewindable(conversation_id, first_hidden_seq)
         record = Rewind.objects.create(
             conversation=conversation,

@@ -7,7 +7,7 @@ import json
 import logging
 import uuid
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import batched
 from typing import Any
@@ -22,7 +22,7 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute
+from chatapp.models.database import execute, is_shared
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
 from chatapp.search.queries import Query, searchable_text, visible_text
@@ -250,8 +250,10 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
 @contextmanager
 def _reading() -> Iterator[CursorWrapper]:
     """Lend a cursor for the index; raise IndexDamaged where that can't be read."""
+    # What fails in a transaction of PostgreSQL's would take all of it along.
+    within = is_shared() and connection.in_atomic_block
     try:
-        with connection.cursor() as cursor:
+        with transaction.atomic() if within else nullcontext(), connection.cursor() as cursor:
             yield cursor
     except DatabaseError as error:
         log.exception("the index of words can't be read")

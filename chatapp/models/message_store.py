@@ -27,7 +27,7 @@ from chatapp.models import (
     Turn,
     message_index,
 )
-from chatapp.models.database import execute, insert, select
+from chatapp.models.database import execute, insert, lock, select
 
 _TAG_NAMES = (
     "condense_id",
@@ -94,9 +94,9 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
 
 def lock_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation, which nobody else can lock before the commit."""
+    # First, so that what is read then is what the last one left.
+    lock(Conversation, pk)
     sql = f"SELECT c.*, {_HAS_HIDDEN} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
-    if connection.features.has_select_for_update:
-        sql += " FOR UPDATE"
     (row,) = select(Conversation, sql, pk)
     return row
 

@@ -4,7 +4,7 @@ import functools
 import os
 import socket
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +18,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute
+from chatapp.models.database import execute, is_shared, now
 from chatapp.models.messages import Message
 from chatapp.models.profiles import Profile
 
@@ -30,6 +30,8 @@ _ENDED = frozenset("ZXx")
 
 # An owner that has not been heard of for so long is gone, wherever it was.
 SILENCE = timedelta(seconds=8)
+# Nor does anything beside a turn take so long, which gives no signs.
+LONGEST = timedelta(days=1)
 
 
 def this_process() -> str:
@@ -69,6 +71,16 @@ def has_ended(owner: str) -> bool:
     if machine != _machine() or not _PROC.is_dir():
         return False
     return _start_of(int(pid)) != start
+
+
+def is_left(owner: str | None, begun: datetime) -> bool:
+    """Whether what ``owner`` began beside its turns is nobody's any more.
+
+    What only one process can use is left by all others.
+    """
+    if owner == this_process():
+        return False
+    return not (owner and is_shared()) or has_ended(owner) or begun < now() - LONGEST
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
@@ -190,7 +202,7 @@ class Turn(models.Model):
     def is_abandoned(self) -> bool:
         """Whether the process that it belongs to has ended, or gave no sign for too long."""
         heard = self.heartbeat_at
-        return heard is None or heard < timezone.now() - SILENCE or has_ended(self.owner)
+        return heard is None or heard < now() - SILENCE or has_ended(self.owner)
 
     def go_on(self, doing: Doing, *, step: int | None = None) -> None:
         """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""

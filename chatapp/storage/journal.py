@@ -19,8 +19,17 @@ from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext
-from chatapp.models import Message, ModelCall, Question, ToolRun, Turn, message_store
-from chatapp.models.database import insert, reading
+from chatapp.models import (
+    Conversation,
+    Message,
+    ModelCall,
+    Question,
+    ToolRun,
+    Turn,
+    message_store,
+)
+from chatapp.models.database import insert, lock, reading
+from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
@@ -81,6 +90,7 @@ class ConversationJournal:
         run = self.run
         profile = run.writer if opening.purpose is Purpose.SUMMARY else run.profile
         with transaction.atomic():
+            lock(Conversation, run.conversation.pk)
             if self.goes_on and opening.purpose is Purpose.CHAT:
                 run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
             elif self.goes_on:
@@ -89,6 +99,7 @@ class ConversationJournal:
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn if self.in_turn else None,
+                owner=None if self.goes_on else this_process(),
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,

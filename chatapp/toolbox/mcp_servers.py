@@ -73,7 +73,7 @@ def keep_listing(key: int, listing: Listing) -> None:
 
     What its owner has not seen so is noted, unless all is new.
     """
-    row = McpServer.objects.select_for_update().filter(pk=key).first()
+    row = McpServer.objects.select_for_update(no_key=True).filter(pk=key).first()
     if row is None:
         return
     known = {one.tool: one for one in row.definitions}

@@ -5,13 +5,16 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
-from chatapp.models.turns import this_process
+from chatapp.models.database import now
+from chatapp.models.turns import is_left, this_process
 from chatapp.turns.lifecycle import finish_turn
 from chatapp.turns.turn_records import account_for, came_to_its_end
 
@@ -50,11 +53,13 @@ def take_over() -> list[TurnContext]:
     One that can't go on is interrupted.
     """
     waiting, runs = Turn.objects.unfinished().filter(status=Turn.Status.WAITING), []
-    for turn in waiting.exclude(owner=this_process()).select_related("conversation"):
+    # What another process is just taking is its own.
+    free = waiting.select_for_update(skip_locked=True, of=("self",), no_key=True)
+    for turn in free.exclude(owner=this_process()).select_related("conversation"):
         if not turn.is_abandoned:
             continue
         turn.owner = this_process()
-        here = {"owner": turn.owner, "heartbeat_at": timezone.now()}
+        here = {"owner": turn.owner, "heartbeat_at": now()}
         Turn.objects.filter(pk=turn.pk).update(**here)
         try:
             runs.append(read_run(turn.conversation, turn=turn))
@@ -66,31 +71,35 @@ def take_over() -> list[TurnContext]:
 def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Note that this process works on turns; return those that were ended or taken elsewhere."""
     here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
-    if here.update(heartbeat_at=timezone.now()) == len(turns):
+    if here.update(heartbeat_at=Now()) == len(turns):
         return set()
     return set(turns) - set(here.values_list("pk", flat=True))
 
 
 def close_left() -> None:
-    """Close what a process has left beside its turns: calls for titles, trials, and drafts."""
+    """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
     stopped = _("The server stopped meanwhile.")
-    left = ModelCall.objects.filter(status=ModelCall.Status.RUNNING, turn=None)
-    titles = ModelCall.objects.filter(
-        status=ModelCall.Status.RUNNING, purpose=ModelCall.Purpose.TITLE
-    )
-    # What was only tried is part of no turn and no draft, and nobody knows what it cost.
-    tried = left.filter(condensation=None).exclude(purpose=ModelCall.Purpose.TITLE)
-    tried.update(status=ModelCall.Status.INTERRUPTED, cost=None, error=stopped)
-    for call in titles.select_related("turn__profile"):
-        account_for(call, call.turn.profile if call.turn else None, error=stopped)
     # Nobody can use a draft any more.
-    drafts = Condensation.objects.filter(turn=None)
-    for call in left.filter(condensation__in=drafts).select_related(
-        "conversation__owner", "condensation"
-    ):
-        named = call.conversation.owner.profiles.filter(name=call.profile_name)
-        account_for(call, named.first(), error=stopped, draft="")
-    for attempt in drafts.filter(status__in=Condensation.OPEN):
+    drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
+    gone = [one for one in drafts if is_left(one.owner, one.started_at)]
+    running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
+    title = Q(purpose=ModelCall.Purpose.TITLE)
+    beside = running.filter(title | Q(turn=None)).select_related(
+        "conversation__owner", "condensation", "turn__profile"
+    )
+    for call in beside:
+        if not is_left(call.owner, call.created_at):
+            continue
+        if call.purpose == ModelCall.Purpose.TITLE:
+            account_for(call, call.turn.profile if call.turn else None, error=stopped)
+        elif call.condensation:
+            named = call.conversation.owner.profiles.filter(name=call.profile_name)
+            account_for(call, named.first(), error=stopped, draft="")
+        else:
+            # What was only tried is part of no turn and no draft; nobody knows what it cost.
+            tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}
+            ModelCall.objects.filter(pk=call.pk).update(**tried)
+    for attempt in gone:
         spent = ModelCall.objects.filter(condensation=attempt).spent()
         ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
         unused = Condensation.objects.filter(pk=attempt.pk)

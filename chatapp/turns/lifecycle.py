@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import partial
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
@@ -24,7 +23,7 @@ from chatapp.conversations.conversations import check_message, check_spending, s
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.models.database import execute, insert
+from chatapp.models.database import execute, insert, now
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
 from chatapp.turns.turn_records import close_what_is_open
@@ -123,7 +122,7 @@ def open_turn(
         check_spending(locked.pk)
     turn = Turn(
         owner=this_process(),
-        heartbeat_at=timezone.now(),
+        heartbeat_at=now(),
         conversation=locked,
         nonce=nonce,
         origin=origin,

@@ -79,7 +79,7 @@ def queue_message(
     """Let a message wait for the end of what runs; refused where too many do."""
     check_message(text, alone=not attachments)
     with transaction.atomic():
-        Conversation.objects.select_for_update().get(pk=conversation.pk)
+        Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
         find_attachments(conversation.owner, attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
             raise Refused(_("Too many messages are waiting. Send this one later."))

@@ -41,6 +41,7 @@ async def answer(socket: WebsocketCommunicator) -> tuple[str, int | None]:
     return sent["type"], sent.get("code")
 
 
+@pytest.mark.sqlite("one lock for all that is written")
 async def test_a_socket_opens_while_a_message_waits_for_the_lock(
     conversation: Conversation, browser: Client, page: Page
 ) -> None:

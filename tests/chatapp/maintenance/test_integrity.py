@@ -29,6 +29,7 @@ from chatapp.models import (
     Review,
     Turn,
 )
+from chatapp.models.database import execute
 from chatapp.toolbox import history_search
 from tests.chatapp.audited import raw
 from tests.chatapp.conftest import Say, summarise
@@ -92,6 +93,7 @@ def test_content_that_can_not_be_read_is_found_and_counted(talk: Conversation) -
     )
 
 
+@pytest.mark.sqlite("another database has no files that a reader could find damaged")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kept", [10, 0])
 def test_a_damaged_index_of_words_is_found_and_made_anew(
@@ -134,8 +136,8 @@ def test_a_damaged_message_says_so_in_its_row(
 
 def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> None:
     """As after a trigger was lost; of markers only the summary of a part has words for people."""
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TRIGGER chatapp_message_index_insert")
+    if connection.vendor == "sqlite":
+        execute("DROP TRIGGER chatapp_message_index_insert")
     rows = [
         Message.objects.create(
             conversation=talk,
@@ -153,6 +155,8 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
         )
     ]
     Conversation.objects.update(last_seq=10)
+    if connection.vendor == "postgresql":
+        execute("DELETE FROM chatapp_message_index WHERE rowid >= %s", rows[0].pk)
     assert problems() == [f"Search does not know message {row.pk}." for row in rows[:2]]
 
 
@@ -232,6 +236,7 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     ]
 
 
+@pytest.mark.sqlite("its file holds rows that another database refuses")
 def test_a_row_that_names_one_that_is_not_there_and_a_damaged_file_are_found(
     talk: Conversation,
 ) -> None:

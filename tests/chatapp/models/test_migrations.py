@@ -109,6 +109,7 @@ def new_schema(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dic
         return schema()
 
 
+@pytest.mark.sqlite("older versions had no other database")
 def test_a_database_of_the_first_version_becomes_like_a_new_one(
     new_schema: dict[str, str], older: MigrationExecutor
 ) -> None:
@@ -147,6 +148,7 @@ def _put_back(transactional_db: None) -> Iterator[None]:
         copy.backup(connection.connection)
 
 
+@pytest.mark.sqlite("its file is put back afterwards")
 @pytest.mark.usefixtures("_put_back")
 def test_a_database_with_rows_in_every_table_goes_back_to_nothing(
     conversation: Conversation,

@@ -284,7 +284,11 @@ def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation,
         message_store.read_effective(conversation.pk)
     assert len(queries) == 1
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {queries[0]['sql']}")
+        if connection.vendor == "postgresql":
+            # A hundred rows are read faster than any index.
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        how = "QUERY PLAN" if connection.vendor == "sqlite" else ""
+        cursor.execute(f"EXPLAIN {how} {queries[0]['sql']}")
         assert "message_effective" in str(cursor.fetchall())
 
 

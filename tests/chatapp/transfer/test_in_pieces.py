@@ -81,6 +81,7 @@ def onlooker(db: None, alice: User, tmp_path: Path) -> Iterator[Onlooker]:
         yield watching
 
 
+@pytest.mark.sqlite("one lock for all that is written")
 @pytest.mark.django_db(transaction=True)
 def test_others_write_between_pieces_and_see_a_conversation_at_the_end(
     alice: User, tmp_path: Path, onlooker: Onlooker

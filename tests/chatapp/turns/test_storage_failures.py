@@ -21,7 +21,10 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-READ_ONLY = "PRAGMA query_only = {}"  # as on a broken disk
+READ_ONLY = {  # as on a broken disk
+    "sqlite": "PRAGMA query_only = {}",
+    "postgresql": "SET default_transaction_read_only = {}",
+}[connection.vendor]
 FULL = 1_073_741_823  # SQLite's own limit of pages, which is none in practice
 
 
@@ -102,6 +105,7 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
 
+@pytest.mark.sqlite("the disk is the server's, and can't be filled by a client")
 async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     conversation: Conversation,
     alice: User,
@@ -138,17 +142,28 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
 
 
 @asynccontextmanager
-async def broken(writes: str, fails: str = "INSERT INTO nowhere VALUES (1)") -> AsyncIterator[None]:
-    """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
+async def broken(writes: str, *, for_good: bool = False) -> AsyncIterator[None]:
+    """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail.
+
+    What fails ``for_good`` is not tried again.
+    """
+    fails = (
+        "SELECT RAISE(ABORT, 'disk I/O error')" if for_good else "INSERT INTO nowhere VALUES (1)"
+    )
     trigger = f"CREATE TRIGGER broken BEFORE {writes} BEGIN {fails}; END"
+    repair = "DROP TRIGGER broken"
+    if connection.vendor == "postgresql":
+        trigger = f"""
+            CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE '' USING ERRCODE = '{"23514" if for_good else "58030"}'; END $$;
+            CREATE TRIGGER broken BEFORE {writes} FOR EACH ROW EXECUTE FUNCTION broken()
+        """
+        repair = "DROP FUNCTION broken CASCADE"
     await sync_to_async(execute)(trigger)
     try:
         yield
     finally:
-        await sync_to_async(execute)("DROP TRIGGER broken")
-
-
-REFUSED = "SELECT RAISE(ABORT, 'disk I/O error')"  # for good: it is not tried again
+        await sync_to_async(execute)(repair)
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
@@ -156,7 +171,7 @@ async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
 ) -> None:
     """It is closed by the next message; only one turn of a conversation may run."""
     anthropic_standin.then(Reply("First."), Reply("Second."))
-    async with broken("UPDATE ON chatapp_turn", REFUSED):
+    async with broken("UPDATE ON chatapp_turn", for_good=True):
         await page.ask("One.")
     assert "could not save" in page.frames[-1]["notice"]
     await page.ask("Two.")
@@ -214,7 +229,7 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
 ) -> None:
     """Nothing runs, whatever the record says, and whether or not a page is open."""
     anthropic_standin.then(Reply("First."))
-    async with broken("UPDATE ON chatapp_turn", REFUSED):
+    async with broken("UPDATE ON chatapp_turn", for_good=True):
         await page.ask("One.")
     assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()

@@ -1,0 +1,436 @@
+"""What two connections do at once comes to what one after the other would come to.
+
+On SQLite one waits for the other before it begins. On PostgreSQL each of these has a lock: the
+second begins while what the first has done is not committed yet.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.utils import timezone
+
+import condense
+from chatapp import approvals
+from chatapp.accounts import accounts, credentials, new_profiles
+from chatapp.agent.ports import CallOpening, Nobody
+from chatapp.agent.provider_port import Purpose
+from chatapp.composer import attachments
+from chatapp.condensation import undo
+from chatapp.conversations import conversations, pins, rewind
+from chatapp.errors import Refused
+from chatapp.maintenance.audit_check import verify_all
+from chatapp.models import (
+    ApiToken,
+    Attachment,
+    AuditEntry,
+    Condensation,
+    Conversation,
+    Folder,
+    Fragment,
+    Manifest,
+    Message,
+    Profile,
+    Question,
+    QueuedMessage,
+    Rewind,
+    SignInToken,
+    Turn,
+    audit,
+    message_store,
+)
+from chatapp.providers import request_bytes
+from chatapp.turns import condensation_turns, crash_recovery, lifecycle, message_queue, turn_retries
+from tests.chatapp.conftest import summarise
+from tests.chatapp.runs import journal_of, run_in
+from tests.records import record_for
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(
+        connection.vendor == "sqlite", reason="SQLite lets nothing begin before the commit"
+    ),
+]
+
+PATIENCE = 60
+BLOCKED = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
+
+
+def outcome(do: Callable[[], Any]) -> Any:
+    """Return what something returns, or the error for a person."""
+    try:
+        return do()
+    except Refused as refused:
+        return refused
+
+
+def beside(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
+    """Return what both came to: the second begins before the first is committed."""
+    stored, free, process = threading.Event(), threading.Event(), Future[int]()
+
+    def hold() -> Any:
+        try:
+            with transaction.atomic():
+                done = outcome(first)
+                stored.set()
+                assert free.wait(PATIENCE)
+            return done
+        finally:
+            stored.set()
+            connection.close()
+
+    def follow() -> Any:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_backend_pid()")
+                process.set_result(cursor.fetchone()[0])
+            return outcome(second)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(hold)
+        assert stored.wait(PATIENCE)
+        other = threads.submit(follow)
+        until = time.monotonic() + PATIENCE
+        while not (other.done() or is_blocked(process.result(PATIENCE))):
+            assert time.monotonic() < until
+        free.set()
+        return one.result(PATIENCE), other.result(PATIENCE)
+
+
+def is_blocked(process: int) -> bool:
+    """Whether a connection waits for another one's lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(BLOCKED, [process])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+@dataclass
+class Case:
+    """A conversation of four messages, and what two may do to it at once."""
+
+    alice: User
+    chat: Conversation
+    nonce: uuid.UUID = field(default_factory=uuid.uuid4)
+
+    def say(self, text: str = "Hello.") -> Message:
+        """Append a message."""
+        said = condense.Message("user", (condense.TextBlock(text),))
+        return message_store.append_message(self.chat.pk, said, tokens=1)
+
+    def start(self, nonce: uuid.UUID | None = None) -> Any:
+        """Send a message that begins a turn."""
+        return lifecycle.start_turn(
+            conversation=self.chat, text="Hello.", tokens=1, nonce=nonce or uuid.uuid4()
+        )
+
+    def turn(self, **columns: Any) -> Turn:
+        """Return a turn that a process works on."""
+        return Turn.objects.create(conversation=self.chat, **columns)
+
+    def question(self, turn: Turn, tool: str = "write_file") -> Question:
+        """Return what a turn waits for."""
+        count = Question.objects.count()
+        return Question.objects.create(turn=turn, seq=1, place=count, tool=tool, kind="approval")
+
+
+@pytest.fixture
+def case(conversation: Conversation, alice: User) -> Case:
+    """Four messages, committed."""
+    made = Case(alice, conversation)
+    for number in range(4):
+        made.say(f"message {number}")
+    return made
+
+
+def refusals(*outcomes: Any) -> list[bool]:
+    """Return which of them were refused."""
+    return [isinstance(one, Refused) for one in outcomes]
+
+
+def test_messages_get_a_number_each(case: Case) -> None:
+    """None is lost, and none has another's."""
+    one, other = beside(case.say, case.say)
+    assert (one.seq, other.seq) == (5, 6)
+
+
+def test_one_of_two_messages_begins_a_turn(case: Case) -> None:
+    """The other is told that one runs."""
+    assert refusals(*beside(case.start, case.start)) == [False, True]
+    assert (Turn.objects.count(), Message.objects.count()) == (1, 5)
+
+
+def test_a_message_that_is_sent_twice_is_stored_once(case: Case) -> None:
+    """As by a page that lost its connection."""
+    _one, other = beside(lambda: case.start(case.nonce), lambda: case.start(case.nonce))
+    assert (other, Message.objects.count()) == (None, 5)
+
+
+def test_a_message_begins_no_turn_beside_a_condensation(case: Case) -> None:
+    """Nor a condensation beside another."""
+
+    def begin() -> Any:
+        return condensation_turns.open_condensing(conversation=case.chat, nonce=uuid.uuid4())
+
+    assert refusals(*beside(begin, case.start)) == [False, True]
+
+
+def test_the_queue_takes_as_many_as_it_may(case: Case) -> None:
+    """The last place is taken once; the same message again takes none."""
+    for _ in range(message_queue.MOST_QUEUED - 1):
+        message_queue.queue_message(conversation=case.chat, text="x", nonce=uuid.uuid4())
+
+    def queue() -> None:
+        message_queue.queue_message(conversation=case.chat, text="x", nonce=uuid.uuid4())
+
+    assert refusals(*beside(queue, queue)) == [False, True]
+    assert QueuedMessage.objects.count() == message_queue.MOST_QUEUED
+
+
+def test_what_waits_is_sent_once(case: Case) -> None:
+    """Whoever looks at the queue."""
+    message_queue.queue_message(conversation=case.chat, text="x", nonce=case.nonce)
+
+    def send() -> Any:
+        return message_queue.start_queued(case.chat, None, attachments.NOTHING)
+
+    beside(send, send)
+    assert (Turn.objects.count(), Message.objects.count()) == (1, 5)
+
+
+def test_the_chain_has_both_entries(case: Case) -> None:
+    """One after the other, each bound to the one before."""
+
+    def enter() -> None:
+        audit.append(case.chat.pk, AuditEntry.Kind.SEAL)
+
+    before = AuditEntry.objects.count()
+    beside(enter, enter)
+    assert AuditEntry.objects.count() == before + 2
+    assert [one for verdict in verify_all() for one in verdict.problems] == []
+
+
+def test_a_question_is_answered_once(case: Case) -> None:
+    """The second answer is refused, and says why."""
+    question = case.question(case.turn(status="waiting"))
+
+    def answer(decision: str) -> Callable[[], None]:
+        return lambda: approvals.answer_question(question=question, decision=decision)
+
+    said = beside(answer("once"), answer("deny"))
+    assert refusals(*said) == [False, True]
+    question.refresh_from_db()
+    assert question.status == Question.Status.ALLOWED
+
+
+def test_an_answer_and_the_end_of_its_turn_do_not_wait_for_each_other(case: Case) -> None:
+    """Whoever comes second is told; nobody waits for ever."""
+    turn = case.turn(status="waiting", owner="here")
+    question = case.question(turn)
+
+    def stop() -> None:
+        lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
+
+    def answer() -> None:
+        approvals.answer_question(question=question, decision="once")
+
+    assert refusals(*beside(stop, answer)) == [False, True]
+
+
+def test_tools_allowed_at_once_are_all_allowed(case: Case) -> None:
+    """Neither answer takes the other's back."""
+    turn = case.turn(status="waiting")
+    asked = [case.question(turn), case.question(turn, "run_command")]
+
+    def answer(question: Question) -> Callable[[], None]:
+        return lambda: approvals.answer_question(question=question, decision="always")
+
+    beside(*map(answer, asked))
+    case.chat.refresh_from_db()
+    assert case.chat.tool_policies.keys() == {"write_file", "run_command"}
+
+
+def test_a_condensation_is_undone_once(case: Case) -> None:
+    """The second undo changes nothing."""
+    attempt = record_for(case.chat, summarise(case.chat, keep=1))
+    before = AuditEntry.objects.count()
+
+    def take_back() -> None:
+        undo.undo_condensation(condensation=attempt)
+
+    beside(take_back, take_back)
+    assert AuditEntry.objects.count() == before + 1
+    assert Condensation.objects.get().status == Condensation.Status.UNDONE
+
+
+def test_what_is_being_hidden_is_not_pinned_any_more(case: Case) -> None:
+    """A pin says that the model reads it, which the condensation would break."""
+
+    def pin() -> None:
+        pins.pin_message(conversation=case.chat, seq=1)
+
+    assert refusals(*beside(lambda: summarise(case.chat), pin)) == [False, True]
+
+
+def test_a_rewind_that_is_sent_twice_is_one(case: Case) -> None:
+    """As is one of another key, which finds nothing more to hide."""
+
+    def back(key: uuid.UUID) -> Callable[[], Rewind]:
+        return lambda: rewind.rewind_conversation(
+            conversation=case.chat, first_hidden_seq=2, key=key
+        )
+
+    beside(back(case.nonce), back(case.nonce))
+    assert Rewind.objects.count() == 1
+    other = rewind.rewind_conversation(conversation=case.chat, first_hidden_seq=1)
+    assert refusals(*beside(back(other.pk), back(uuid.uuid4()))) == [False, True]
+
+
+def test_a_message_does_not_begin_on_what_is_being_rewound(case: Case) -> None:
+    """It is stored after the rewind, and a rewind after it finds it."""
+
+    def back() -> Rewind:
+        return rewind.rewind_conversation(conversation=case.chat, first_hidden_seq=2)
+
+    beside(back, case.start)
+    assert [*Message.objects.effective().values_list("seq", flat=True)] == [1, 5]
+    assert refusals(*beside(case.say, back)) == [False, True]
+
+
+def test_a_turn_ends_once(case: Case) -> None:
+    """As the first one says."""
+    turn = case.turn(owner="here")
+
+    def end(status: str) -> Callable[[], None]:
+        return lambda: lifecycle.finish_turn(turn=turn, status=Turn.Status(status))
+
+    beside(end("stopped"), end("interrupted"))
+    turn.refresh_from_db()
+    assert turn.status == Turn.Status.STOPPED
+
+
+def test_one_process_takes_a_waiting_turn_over(case: Case) -> None:
+    """The other does not wait for it."""
+    case.turn(status="waiting", owner="gone", profile=case.chat.profile)
+    taken = beside(crash_recovery.take_over, crash_recovery.take_over)
+    assert [len(runs) for runs in taken] == [1, 0]
+
+
+def test_an_answer_is_tried_again_once(case: Case) -> None:
+    """The other is told that one runs."""
+    case.turn(status="failed", question_seq=4, finished_at=timezone.now(), owner="gone")
+
+    def again() -> Any:
+        return turn_retries.take_up(conversation=case.chat, how="retry", nonce=uuid.uuid4())
+
+    assert refusals(*beside(again, again)) == [False, True]
+
+
+def test_a_fragment_of_a_request_is_stored_once(case: Case) -> None:
+    """Two calls of a conversation may send the same."""
+    asked = condense.Message("user", (condense.TextBlock("Begin"),), seq=1)
+    request = request_bytes.join(b'{"messages":[', [asked], [b'{"role":"user"}'], b"]}")
+    opening = CallOpening(Purpose.CHAT, request=request)
+    run = run_in(case.chat, case.turn(owner="here"))
+
+    def send() -> None:
+        journal_of(run, Nobody())._open_call(opening, {})
+
+    beside(send, send)
+    assert (Manifest.objects.count(), Fragment.objects.count()) == (2, 2)
+
+
+def test_a_new_user_gets_the_first_profiles_once(case: Case, bob: User) -> None:
+    """Whatever page they open at once."""
+
+    def look() -> None:
+        accounts.preferences_of(bob)
+
+    beside(look, look)
+    assert Profile.objects.filter(owner=bob).count() == 1
+
+
+def test_the_first_of_two_profiles_is_the_default(case: Case) -> None:
+    """The second finds it there."""
+
+    def store(name: str) -> Callable[[], None]:
+        model = {"model": "m", "context_window": 9_000, "max_output": 1_000}
+        made = Profile(owner=case.alice, name=name, provider="anthropic", **model)
+        return lambda: new_profiles.store_profile(made)
+
+    beside(store("one"), store("other"))
+    assert accounts.preferences_of(case.alice).default_profile.name == "one"
+
+
+def test_a_server_that_starts_twice_has_one_owner(db: None) -> None:
+    """Both of its processes know them."""
+    one, other = beside(accounts.prepare_owner, accounts.prepare_owner)
+    assert one == other
+
+
+def test_tokens_are_as_many_as_they_may_be(case: Case) -> None:
+    """The last is made once; of links for signing in one is left."""
+
+    def make() -> str:
+        return credentials.create_api_token(owner=case.alice, name="t", scope="read")
+
+    for _ in range(credentials.MOST_TOKENS - 1):
+        make()
+    assert refusals(*beside(make, make)) == [False, True]
+    assert ApiToken.objects.count() == credentials.MOST_TOKENS
+
+    def link() -> str:
+        return credentials.create_sign_in_token(user=case.alice)
+
+    one, other = beside(link, link)
+    assert SignInToken.objects.usable().count() == 1
+
+    def redeem() -> User | None:
+        return credentials.redeem_sign_in_token(token=other)
+
+    assert credentials.redeem_sign_in_token(token=one) is None
+    assert beside(redeem, redeem) == (case.alice, None)
+
+
+def test_a_file_goes_with_one_message(case: Case) -> None:
+    """Where two take it."""
+    block = condense.TextBlock("a file").to_api()
+    made = Attachment.objects.create(owner=case.alice, block=block, tokens=1)
+
+    def take() -> Any:
+        return attachments.take_attachments(case.chat, [made.pk])
+
+    assert refusals(*beside(take, take)) == [False, True]
+
+
+def test_a_folder_that_two_name_is_one(case: Case) -> None:
+    """Whatever capitals they use."""
+
+    def move(name: str) -> Callable[[], None]:
+        return lambda: conversations.move_conversation(
+            conversation=case.chat, folder=None, named=name
+        )
+
+    beside(move("Ships"), move("ships"))
+    assert Folder.objects.count() == 1
+
+
+def test_a_conversation_has_one_link(case: Case) -> None:
+    """The last one opens it."""
+
+    def share() -> str:
+        return conversations.share_conversation(conversation=case.chat)
+
+    one, other = beside(share, share)
+    case.chat.refresh_from_db()
+    assert one != other
+    assert case.chat.share.digest == type(case.chat.share).digest_of(other)
