@@ -24,6 +24,10 @@ test: lint ## Run every check and every test
 	@.ci/browser
 	$(PYTEST) -n 3 --dist worksteal $(ARGS)
 
+.PHONY: test-postgres
+test-postgres: .venv ## Run every test on a PostgreSQL of its own
+	.ci/postgres $(PYTEST) -n 2 --dist worksteal $(ARGS)
+
 .PHONY: lint
 lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff check .

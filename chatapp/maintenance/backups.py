@@ -29,6 +29,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from chatapp.errors import BadArchive
+from chatapp.models.database import is_shared
 
 # The newest form of archive that can be read.
 FORMAT = 1

@@ -44,21 +44,26 @@ _STATES = {
 def explain_write_error(error: Exception) -> str:
     """Return what kept the database, or a file, from being written, and what to do about it."""
     state = getattr(error.__cause__, "sqlstate", "")
-    # A server that is gone says nothing; one that goes, this.
-    if state is None or state.startswith(("08", "57P")):
-        return _("Its database can't be reached. Try again in a moment.")
     code = _STATES.get(state) or getattr(error.__cause__, "sqlite_errorcode", 0)
+    told = _("The server's log says why.")
     match code & _KIND:
+        # A server of PostgreSQL's that is gone has no code; one that goes has these.
+        case 0 if state is None or state.startswith(("08", "57P")):
+            told = _("Its database can't be reached. Try again in a moment.")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return _("Something else is being saved, which takes long. Try again in a moment.")
+            told = _("Something else is being saved, which takes long. Try again in a moment.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return _("Its database is damaged: “manage.py check_integrity” says where.")
+            told = _("Its database is damaged: “manage.py check_integrity” says where.")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return _("It may not write its database. Check the permissions of its folder.")
+            told = _("It may not write its database. Check the permissions of its folder.")
+        case _ if _is_full(error, code):
+            told = _("Its disk is full. Make room there, then try again.")
+        case kind if kind == sqlite3.SQLITE_IOERR or isinstance(error, OSError):
+            told = _("Its disk reports an error. Check the disk; the server's log says more.")
+    return told
+
+
+def _is_full(error: Exception, code: int) -> bool:
     # What SQLite shares with other processes is grown without asking for the reason.
     full = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
-    if code in full or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}:
-        return _("Its disk is full. Make room there, then try again.")
-    if code & _KIND == sqlite3.SQLITE_IOERR or isinstance(error, OSError):
-        return _("Its disk reports an error. Check the disk; the server's log says more.")
-    return _("The server's log says why.")
+    return code in full or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}

@@ -3,6 +3,9 @@
 import os
 import runpy
 import stat
+import subprocess
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,6 +72,37 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
     assert loaded.items() >= expected.items()
     assert "[::1]" in loaded["ALLOWED_HOSTS"]
     assert not (tmp_path / "secret-key").exists()
+
+
+def test_an_address_names_another_database(load: Load) -> None:
+    """As PostgreSQL's own programs read it; its password may have any characters."""
+    address = "postgresql://chat:a%40b@db.example.org:5433/talk?sslmode=require"
+    database = load(DATABASE_URL=address)["DATABASES"]["default"]
+    place = [database[name] for name in ("HOST", "PORT", "USER", "PASSWORD", "NAME")]
+    assert place == ["db.example.org", "5433", "chat", "a@b", "talk"]
+    assert database["OPTIONS"]["sslmode"] == "require"
+
+
+@pytest.mark.parametrize(
+    "address", ["mysql://chat:secret@db/talk", "postgresql:///talk?secret=1", "talk"]
+)
+def test_an_address_of_no_database_is_refused(load: Load, address: str) -> None:
+    """Without a word of it: it may hold a password."""
+    with pytest.raises(ImproperlyConfigured, match="^DATABASE_URL must be an address") as refused:
+        load(DATABASE_URL=address)
+    assert "secret" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_postgresql_costs_nothing_where_it_is_not_used() -> None:
+    """No part of it is imported."""
+    code = (
+        "import sys, django; django.setup(); from chatapp import asgi; "
+        "sys.exit(bool({'psycopg', 'psycopg_pool', 'chatapp.postgresql'} & {*sys.modules}))"
+    )
+    own = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=own, check=False).returncode == 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from chatapp.models import (
     audit,
     message_store,
 )
+from chatapp.models.database import execute
 from chatapp.providers import request_bytes
 from chatapp.turns import condensation_turns, crash_recovery, lifecycle, message_queue, turn_retries
 from tests.chatapp.conftest import summarise
@@ -150,6 +151,19 @@ def case(conversation: Conversation, alice: User) -> Case:
     for number in range(4):
         made.say(f"message {number}")
     return made
+
+
+def test_a_connection_that_was_cut_is_replaced() -> None:
+    """As after a restart of the server: what asks next is not told of it."""
+
+    def ask() -> int:
+        return int(execute("SELECT pg_backend_pid()")[0][0])
+
+    with ThreadPoolExecutor(1) as thread:
+        before = thread.submit(ask).result()
+        execute("SELECT pg_terminate_backend(%s, 60000)", before)
+        assert thread.submit(ask).result() != before
+        thread.submit(connection.close).result()
 
 
 def refusals(*outcomes: Any) -> list[bool]:

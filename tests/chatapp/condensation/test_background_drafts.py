@@ -25,6 +25,7 @@ from chatapp.models import (
     Profile,
     message_store,
 )
+from chatapp.models.turns import this_process
 from chatapp.storage.request_reader import find_changed
 from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
@@ -344,9 +345,13 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
 async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
     conversation: Conversation, begin: Begin
 ) -> None:
-    """Nobody can use it any more, whether or not it was written."""
+    """Nobody can use it any more, whether or not it was written; those of others stay."""
     async with begin() as drafting:
         await drafting.finish()
+        await sync_to_async(crash_recovery.close_left)()
+        assert (await Condensation.objects.aget()).status == "drafted"
+        # Its number has another process now.
+        await Condensation.objects.aupdate(owner=f"{this_process()}0")
         await sync_to_async(crash_recovery.close_left)()
         await drafting.ask()
         drafting.standin.then(Reply(SUMMARY))

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import sqlite3
 from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -78,10 +79,16 @@ async def test_an_ending_says_how_it_ended_and_why(error: BaseException, ending:
     assert await ending_of(failing(error)) == ending
 
 
-def failed_write(code: int) -> OperationalError:
-    """Return Django's error for a code of SQLite's."""
-    cause = sqlite3.OperationalError("no")
-    cause.sqlite_errorcode = code
+class NoPostgres(Exception):
+    """An error of PostgreSQL's client; without a state, its server is gone."""
+
+    sqlstate: str | None = None
+
+
+def failed_write(code: int | str | None) -> OperationalError:
+    """Return Django's error for a code of SQLite's, or a state of PostgreSQL's."""
+    cause: Any = sqlite3.OperationalError("no") if isinstance(code, int) else NoPostgres()
+    setattr(cause, "sqlite_errorcode" if isinstance(code, int) else "sqlstate", code)
     error = OperationalError("no")
     error.__cause__ = cause
     return error
@@ -97,6 +104,10 @@ def failed_write(code: int) -> OperationalError:
         (OSError(errno.EIO, "Input/output error"), "Its disk reports an error"),
         (failed_write(sqlite3.SQLITE_READONLY_DBMOVED), "It may not write its database"),
         (failed_write(sqlite3.SQLITE_CORRUPT_VTAB), "Its database is damaged"),
+        (failed_write("40P01"), "Something else is being saved"),
+        (failed_write("53100"), "Its disk is full"),
+        (failed_write("57P01"), "Its database can't be reached"),
+        (failed_write(None), "Its database can't be reached"),
         (OperationalError("no such table"), "The server's log says why"),
     ],
 )

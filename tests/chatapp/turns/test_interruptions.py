@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 
 import condense
@@ -242,6 +243,10 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Co
     mine, theirs = turns.this_process(), turns.describe(child.pid)
     machine, _pid, start = mine.rsplit("/", 2)
     assert not turns.has_ended(theirs)
+    # Beside their turns, others may be at work on a database that is no file of this process.
+    now = timezone.now()
+    assert turns.is_left(theirs, now) == (connection.vendor == "sqlite")
+    assert [turns.is_left(one, now) for one in (None, "", mine)] == [True, True, False]
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
@@ -250,6 +255,8 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Co
     finally:
         child.communicate()
     assert turns.has_ended(theirs)
+    assert turns.is_left(theirs, now)
+    assert turns.is_left("another machine/1/2", now - turns.LONGEST)
     assert not turns.has_ended(mine)
     assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
 
