@@ -43,8 +43,8 @@ _STATES = {
 
 def explain_write_error(error: Exception) -> str:
     """Return what kept the database, or a file, from being written, and what to do about it."""
-    state = getattr(error.__cause__, "sqlstate", "")
-    code = _STATES.get(state) or getattr(error.__cause__, "sqlite_errorcode", 0)
+    state: str | None = getattr(error.__cause__, "sqlstate", "")
+    code: int = getattr(error.__cause__, "sqlite_errorcode", 0) or _STATES.get(state or "", 0)
     told = _("The server's log says why.")
     match code & _KIND:
         # A server of PostgreSQL's that is gone has no code; one that goes has these.

@@ -37,7 +37,7 @@ class IndexLanguage:
     unknown: Mapping[str, str]
     check: Sequence[str]
     rebuild: Sequence[str]
-    # How an entry is stored where no trigger does that.
+    # How entries are stored where no trigger does that: keys of messages, and their words.
     insert: str
     # What finds a phrase, and what stands between several.
     said: Callable[[str, bool], str]
@@ -125,8 +125,12 @@ _POSTGRESQL = IndexLanguage(
     },
     check=[],
     rebuild=["DELETE FROM chatapp_message_index"],
-    insert="INSERT INTO chatapp_message_index (rowid, text) VALUES (%s, CAST(%s AS tsvector)) "
-    "ON CONFLICT (rowid) DO UPDATE SET text = excluded.text",
+    insert="""
+        INSERT INTO chatapp_message_index (rowid, text)
+        SELECT id, CAST(words AS tsvector)
+        FROM unnest(CAST(%s AS bigint[]), CAST(%s AS text[])) AS new (id, words)
+        ON CONFLICT (rowid) DO UPDATE SET text = excluded.text
+    """,
     said=_tsquery,
     both=" & ",
     either=" | ",

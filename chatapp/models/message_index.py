@@ -213,14 +213,14 @@ def add(rows: Iterable[Any]) -> None:
     language = _language()
     if not language.insert:
         return
-    words = [
-        (one.pk, vector(visible_text(one.content)))
+    words = {
+        one.pk: vector(visible_text(one.content))
         for one in rows
         if one.clear_id is None
         if one.truncation_id is None or PART in json.dumps(one.content)
-    ]
-    with connection.cursor() as cursor:
-        cursor.executemany(language.insert, words)
+    }
+    if words:
+        execute(language.insert, [*words], [*words.values()])
 
 
 @transaction.atomic
@@ -230,7 +230,7 @@ def rebuild() -> None:
         execute(statement)
     if _language().insert:
         messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=BATCH)
-        for rows in batched(messages, BATCH, strict=False):
+        for rows in batched(messages, BATCH):
             add(rows)
 
 

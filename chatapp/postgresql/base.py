@@ -1,7 +1,7 @@
 """A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
 
 import select
-from typing import Any, ClassVar, override
+from typing import Any, override
 
 from django.db.backends.postgresql import base, operations
 from psycopg import OperationalError
@@ -13,7 +13,7 @@ class DatabaseOperations(operations.DatabaseOperations):
     """Django's, for columns of the type ``json``."""
 
     @override
-    def adapt_json_value(self, value: Any, encoder: Any) -> Json:
+    def adapt_json_value(self, value: Any, encoder: Any) -> Any:
         """Return what writes the value with its keys in their order."""
         return Json(value, dumps=operations.get_json_dumps(encoder))
 
@@ -25,7 +25,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     cache, and the record of requests.
     """
 
-    data_types: ClassVar = {**base.DatabaseWrapper.data_types, "JSONField": "json"}
+    data_types = base.DatabaseWrapper.data_types | {"JSONField": "json"}
     ops_class = DatabaseOperations
 
     @override

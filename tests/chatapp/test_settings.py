@@ -88,7 +88,7 @@ def test_an_address_names_another_database(load: Load) -> None:
 )
 def test_an_address_of_no_database_is_refused(load: Load, address: str) -> None:
     """Without a word of it: it may hold a password."""
-    with pytest.raises(ImproperlyConfigured, match="^DATABASE_URL must be an address") as refused:
+    with pytest.raises(ImproperlyConfigured, match=r"^DATABASE_URL must be an address") as refused:
         load(DATABASE_URL=address)
     assert "secret" not in "".join(traceback.format_exception(refused.value))
 

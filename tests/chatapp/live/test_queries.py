@@ -32,7 +32,7 @@ WITH_TIME = (
     'WHERE ("chatapp_turn"."finished_at" IS NULL AND NOT',
 )
 # Locks, a clock and the index of words, which SQLite has without a statement.
-OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INSERT INTO chatapp_message_index")
+OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_index")
 
 
 @pytest.fixture(autouse=True)

@@ -112,7 +112,8 @@ def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:
     assert_cheap(lambda: search(*large), lambda: search(*small), 3)
     with CaptureQueriesContext(connection) as statements:
         history_search.recall(large[0], large[1][0], 5)
-    assert len(statements) <= 7
+    # Where a failure would end the transaction, each look at the index has a savepoint.
+    assert len([one for one in statements if "SAVEPOINT" not in one["sql"]]) <= 7
 
 
 def test_the_engines_own_search_finds_the_same(alice: User) -> None:

@@ -99,6 +99,7 @@ def test_others_write_between_pieces_and_see_a_conversation_at_the_end(
     assert [*find_problems()] == []
 
 
+@pytest.mark.sqlite("one lock for all that is written")
 @pytest.mark.django_db(transaction=True)
 def test_what_is_refused_at_the_end_leaves_nothing(
     alice: User, tmp_path: Path, onlooker: Onlooker
