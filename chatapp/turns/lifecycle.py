@@ -23,7 +23,7 @@ from chatapp.conversations.conversations import check_message, check_spending, s
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.models.database import execute, insert, now
+from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
 from chatapp.turns.turn_records import close_what_is_open
@@ -147,8 +147,8 @@ def finish_turn(
     process since, stays as it is.
     """
     with transaction.atomic():
+        lock(Conversation, turn.conversation_id)
         if status != Turn.Status.SUCCEEDED:
-            message_store.lock_conversation(turn.conversation_id)
             if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
                 return
             close_what_is_open(turn, error)

@@ -124,7 +124,8 @@ def test_every_recipe_works_as_it_is_written(checkout: Path) -> None:
     """Forms, pages, API and agent know what was added; every place that is named exists."""
     assert (len(FILES), len(DIFFS)) == (6, 2)
     steps = (BEGIN, TOOL, STRATEGY, PROVIDER, IMPORTER, SETTING)
-    own = {"DATA_DIR": str(checkout / "var"), "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
+    own = {"DATA_DIR": str(checkout / "var"), "DATABASE_URL": ""}
+    own |= {"DJANGO_SETTINGS_MODULE": "chatapp.settings"}
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(steps)],
         cwd=checkout, env=os.environ | own, capture_output=True, text=True, check=False,

@@ -95,7 +95,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> 
     first_start.copy(folder / "data")
     with serving(folder) as server:
         command = [sys.executable, "manage.py", "shell", "-v0", "-c", SEED]
-        environment = os.environ | {"DATA_DIR": str(folder / "data")}
+        environment = os.environ | {"DATA_DIR": str(folder / "data"), "DATABASE_URL": ""}
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
         )

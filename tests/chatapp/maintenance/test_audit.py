@@ -101,7 +101,7 @@ def test_every_tampering_is_found(record: Conversation, tamper: Tamper) -> None:
 # Columns of records that no entry tells of: keys, the turn, what a rewind took along (its tag), and
 # what the server goes on with.
 UNTOLD = {
-    "Condensation": {"id", "conversation", "turn", "rewind_parent", "scope"},
+    "Condensation": {"id", "conversation", "turn", "owner", "rewind_parent", "scope"},
     "Fork": {"id", "conversation"},
     "Pin": {"id", "conversation", "message"},
     "Question": {"id", "turn"},

@@ -111,6 +111,19 @@ def test_the_index_finds_what_reading_finds(
     assert places(chat, " ".join(words)) == read
 
 
+def test_a_message_of_any_length_is_stored_and_found(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """More words, longer ones, and a word more often than an index may take."""
+    say("user", " ".join(f"word{number}" for number in range(40_000)) + " 海里" * 300)
+    say("user", "x" * 5_000 + " plank")
+    say("user", "oak " + " ".join(f"{number:016}" for number in range(80_000)))
+    assert found(alice, '"word39998 word39999"') == found(alice, "海里") == [1]
+    assert found(alice, '"word39999 word39998"') == []
+    assert found(alice, f"{'x' * 150}") == found(alice, "plank") == [2]
+    assert found(alice, "oak") == [3]
+
+
 def test_nobody_finds_what_others_said(
     conversation: Conversation, bob: User, alice: User, say: Say
 ) -> None:

@@ -69,7 +69,7 @@ def imported(
 async def condensations(conversation: Conversation) -> int:
     """Return how many condensations succeeded here; those that were imported made no calls."""
     here = Condensation.objects.filter(status="succeeded", calls__conversation=conversation)
-    return await here.distinct().acount()
+    return await here.values("pk").distinct().acount()
 
 
 async def go_on(page: Page, conversation: Conversation, length: Length) -> None:
