@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
@@ -67,7 +68,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 
     def titled(self, text: str) -> Self:
         """Return conversations whose title contains ``text``, whatever the case."""
-        return self.filter(title__icontains=text) if text else self
+        return self.filter(title__icontains=condense.well_formed(text)) if text else self
 
     def with_waiting(self) -> Self:
         """Add ``waits``: whether a turn waits for a person to say something."""

@@ -1,12 +1,30 @@
 """A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
 
 import select
+from types import TracebackType
 from typing import Any, override
 
+from django.db import utils
 from django.db.backends.postgresql import base, operations
-from psycopg import OperationalError
+from django.utils.functional import cached_property
+from psycopg import OperationalError, errors
 from psycopg.types.json import Json
 from psycopg.types.string import TextLoader
+
+
+class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
+    """Django's; a server that lets nobody write for now is none of its internal errors."""
+
+    @override
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            raise utils.OperationalError(*error.args) from error
+        super().__exit__(kind, error, traceback)
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -27,6 +45,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     data_types = base.DatabaseWrapper.data_types | {"JSONField": "json"}
     ops_class = DatabaseOperations
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        """Django's name for what makes its errors of the client's."""
+        return DatabaseErrorWrapper(self)
 
     @override
     def get_connection_params(self) -> dict[str, Any]:

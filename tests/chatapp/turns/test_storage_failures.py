@@ -81,6 +81,7 @@ async def full_disk(gate: Gate) -> AsyncIterator[None]:
         await sync_to_async(free_disk)()
 
 
+@pytest.mark.sqlite("the disk is the server's, and can't be filled by a client")
 async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     conversation: Conversation,
     alice: User,
