@@ -8,6 +8,7 @@ entry by a trigger.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import condense
 from chatapp.search.queries import words_of
 
 # Words of a phrase, and whether the last one may go on.
@@ -55,7 +56,7 @@ class IndexLanguage:
 
 
 def _fts5(words: str, goes_on: bool) -> str:
-    return f'"{" ".join(words.split())}"{"*" * goes_on}'
+    return f'"{condense.space_out(words).strip()}"{"*" * goes_on}'
 
 
 def _tsquery(words: str, goes_on: bool) -> str:

@@ -166,6 +166,23 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
 
 
 @pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("船长把罗盘藏在木板下面。", "罗盘在哪里？"),
+        ("船のコンパスは板の下にある。", "コンパスはどこ?"),
+        ("Der Schlüssel liegt im Café.", "Wo ist der schlussel?"),
+        ("وضع الكتاب تحت الطاولة", "كتاب؟"),
+    ],
+)
+def test_every_script_is_found(conversation: Conversation, say: Say, said: str, asked: str) -> None:
+    """With spaces between words or without, with accents or without."""
+    say("user", "Something else.")
+    say("user", said)
+    summarise(conversation)
+    assert [one.seq for one in history_search.search(conversation.pk, asked, 1)] == [2]
+
+
+@pytest.mark.parametrize(
     "words", ["", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の"]
 )
 def test_no_question_is_an_error(conversation: Conversation, say: Say, words: str) -> None:
