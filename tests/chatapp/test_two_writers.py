@@ -23,9 +23,10 @@ from chatapp.accounts import accounts, credentials, new_profiles
 from chatapp.agent.ports import CallOpening, Nobody
 from chatapp.agent.provider_port import Purpose
 from chatapp.composer import attachments
-from chatapp.condensation import undo
-from chatapp.conversations import conversations, pins, rewind
+from chatapp.condensation import summary_reviews, undo
+from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import Refused
+from chatapp.maintenance import audit_seals
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import (
     ApiToken,
@@ -40,6 +41,7 @@ from chatapp.models import (
     Profile,
     Question,
     QueuedMessage,
+    Review,
     Rewind,
     SignInToken,
     Turn,
@@ -51,7 +53,7 @@ from chatapp.providers import request_bytes
 from chatapp.turns import condensation_turns, crash_recovery, lifecycle, message_queue, turn_retries
 from tests.chatapp.conftest import summarise
 from tests.chatapp.runs import journal_of, run_in
-from tests.records import record_for
+from tests.records import put_on_record, record_for
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -163,7 +165,7 @@ def test_a_connection_that_was_cut_is_replaced() -> None:
         before = thread.submit(ask).result()
         execute("SELECT pg_terminate_backend(%s, 60000)", before)
         assert thread.submit(ask).result() != before
-        thread.submit(connection.close).result()
+        thread.submit(lambda: connection.close()).result()  # noqa: PLW0108 - that thread's own
 
 
 def refusals(*outcomes: Any) -> list[bool]:
@@ -284,6 +286,46 @@ def test_a_condensation_is_undone_once(case: Case) -> None:
     beside(take_back, take_back)
     assert AuditEntry.objects.count() == before + 1
     assert Condensation.objects.get().status == Condensation.Status.UNDONE
+
+
+def test_a_record_is_changed_by_one_of_two(case: Case) -> None:
+    """As a draft that one takes over, and the other drops; the chain tells of one change."""
+    draft = put_on_record(case.chat, at_seq=4, status="drafted")
+    before, found = AuditEntry.objects.count(), Condensation.objects.filter(status="drafted")
+
+    def change(status: str) -> Callable[[], int]:
+        return lambda: found.all().change(status=status)
+
+    assert beside(change("running"), change("unused")) == (1, 0)
+    draft.refresh_from_db()
+    assert (draft.status, AuditEntry.objects.count()) == ("running", before + 1)
+
+
+def test_a_review_is_answered_once(case: Case) -> None:
+    """The same answer of two tabs is one."""
+    turn = case.turn(status="waiting", owner="here")
+    attempt = put_on_record(case.chat, at_seq=4, status="running", turn=turn)
+    review = Review.objects.create(condensation=attempt, ordinal=1)
+    before = AuditEntry.objects.count()
+
+    def discard() -> None:
+        summary_reviews.answer_review(review=review, user=case.alice, decision="discard")
+
+    assert refusals(*beside(discard, discard)) == [False, False]
+    assert AuditEntry.objects.count() == before + 1
+
+
+def test_a_copy_and_a_seal_are_of_what_is_stored(case: Case) -> None:
+    """A message that comes meanwhile is in neither, or in both with its number."""
+
+    def fork() -> Conversation:
+        return forks.fork_conversation(conversation=case.chat, seq=4)
+
+    copy, _said = beside(fork, case.say)
+    assert copy.messages.count() == 4
+    beside(case.say, audit_seals.make_seal)
+    case.chat.refresh_from_db()
+    assert (case.chat.audit_seq, case.chat.last_seq) == (6, 6)
 
 
 def test_what_is_being_hidden_is_not_pinned_any_more(case: Case) -> None:
