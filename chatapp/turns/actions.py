@@ -16,9 +16,9 @@ from chatapp.turns import crash_recovery, message_queue, turn_retries
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import registry
 from chatapp.turns.condensation_turns import check_condensing, start_condensing
-from chatapp.turns.ports import LiveService
 
-front: LiveService = registry
+# What only shows, to pages and to whatever watches over the server.
+front = registry
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
