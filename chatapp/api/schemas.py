@@ -207,8 +207,6 @@ _ATTEMPT = (
 )
 doc = "An attempt to make the context smaller, in short."
 AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc)
-
-
 RecordShape = row(
     "RecordShape",
     models.Condensation,

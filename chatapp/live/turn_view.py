@@ -98,10 +98,7 @@ class TurnView:
                     log.exception("the context could not be shown")
                     panel = render_panel(None, self.condensing, self.notice)
             self.turn = ""
-            waited, self.waits = self.waits, False
-            self._show_status(status)
-            if waited:
-                self.on_wait()
+            self._show_status(status, waits=False)
             self._run = self._context = None
             if panel:
                 self.watchers.send(panel)
@@ -223,11 +220,11 @@ class TurnView:
     async def _(self, _event: events.PersonAsked) -> None:
         # First the question, then that it waits: who hears of it finds it on the page.
         await self._show_row()
-        self._set_waiting(_("Waiting for you."), waits=True)
+        self._show_status(_("Waiting for you."), waits=True)
 
     @show.register
     async def _(self, _event: events.PersonAnswered) -> None:
-        self._set_waiting(_("Going on…"), waits=False)
+        self._show_status(_("Going on…"), waits=False)
         await self._show_row()
 
     @show.register
@@ -306,21 +303,15 @@ class TurnView:
         # After a restart the attempt began in another process.
         self.condensing = self.condensing or CondensingStatus(await reading(_trigger_of)(event.id))
         self.condensing.review = event.id
-        self._set_waiting(_("Waiting for you."), waits=True)
+        self._show_status(_("Waiting for you."), waits=True)
         await self.show_panel()
 
     @show.register
     async def _(self, _event: events.ReviewAnswered) -> None:
         if self.condensing:
             self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
-        self._set_waiting(_("Condensing context…"), waits=False)
+        self._show_status(_("Condensing context…"), waits=False)
         await self.show_panel()
-
-    def _set_waiting(self, status: str, *, waits: bool) -> None:
-        """Show whether a turn waits for a person."""
-        self.waits = waits
-        self._show_status(status)
-        self.on_wait()
 
     @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:
@@ -333,8 +324,7 @@ class TurnView:
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
         self.condensing = self.notice = None
-        self.waits = False
-        self._show_status(labels.outcome_name(event.kind, event.status))
+        self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()
         await self.show_panel()
 
@@ -357,9 +347,13 @@ class TurnView:
     async def _newest_row(self) -> tuple[str, str]:
         return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
 
-    def _show_status(self, text: str) -> None:
-        self.status = text
+    def _show_status(self, text: str, *, waits: bool | None = None) -> None:
+        """Show what goes on, and whether the turn waits for a person, if that is given."""
+        waited, self.status = self.waits, text
+        self.waits = waited if waits is None else waits
         self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
+        if self.waits != waited:
+            self.on_wait()
 
     async def _show_transcript(self) -> None:
         revision = await reading(row_pages.revision)(self.conversation_id)

@@ -108,6 +108,11 @@ class Question(Recorded):
     def __str__(self) -> str:
         return f"{self.kind} of {self.tool}"
 
+    @property
+    def wants_words(self) -> bool:
+        """Whether an answer in words is asked for."""
+        return self.kind == Question.Kind.ANSWER
+
 
 class ReviewQuerySet(RecordedQuerySet["Review"]):
     """Reviews by whether somebody waits for them."""

@@ -176,7 +176,6 @@ class Turn(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the turn by its state."""
         return f"{self.status} turn"
 
     @property
@@ -297,5 +296,4 @@ class Rewind(Recorded, Hiding):
         indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
 
     def __str__(self) -> str:
-        """Name the rewind by its target."""
         return f"Rewind to {self.to_seq}"

@@ -96,7 +96,6 @@ class Query:
         return " ".join(f'"{" ".join(phrase)}"' for phrase in self.phrases) + "*" * bool(self)
 
     def __bool__(self) -> bool:
-        """Whether it asks for anything."""
         return bool(self.phrases)
 
     @cached_property

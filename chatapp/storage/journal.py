@@ -51,7 +51,6 @@ class ConversationJournal:
     keep_partial_reply = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
-        """Take the run whose calls and messages are kept."""
         self.run = run
         self.scale = scale
         self.saver = saver

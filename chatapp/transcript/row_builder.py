@@ -26,12 +26,10 @@ from chatapp.transcript import labels
 from chatapp.transcript.message_parts import (
     Answer,
     Answers,
-    Asked,
     HiddenBy,
     LiveTools,
     Part,
     ToolCard,
-    asked_of,
     parts_of,
     unfinished_parts,
 )
@@ -211,12 +209,12 @@ class Builder:
         return parts_of(engine, self.answers, self.live, asked, denied, unfinished=unfinished)
 
     @cached_property
-    def _asked(self) -> dict[int, dict[int, Asked]]:
+    def _asked(self) -> dict[int, dict[int, Question]]:
         """What people are asked now: message → place of the call → that."""
         waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
-        asked: defaultdict[int, dict[int, Asked]] = defaultdict(dict)
+        asked: defaultdict[int, dict[int, Question]] = defaultdict(dict)
         for question in Question.objects.pending().filter(turn__in=waiting) if waiting else ():
-            asked[question.seq][question.place] = asked_of(question)
+            asked[question.seq][question.place] = question
         return asked
 
     @cached_property

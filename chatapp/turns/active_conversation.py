@@ -33,7 +33,6 @@ class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
     def __init__(self, conversation_id: uuid.UUID, registry: "ActiveConversations") -> None:
-        """Begin with no watcher and nothing that runs."""
         self.conversation_id = conversation_id
         self.registry = registry
         self.view = LiveView(conversation_id, on_wait=self._tell_others)

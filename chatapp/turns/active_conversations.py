@@ -56,7 +56,6 @@ class ActiveConversations:
     interval = INTERVAL
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.conversations: dict[uuid.UUID, ActiveConversation] = {}
         self.runner = TurnTask
         self.loop: asyncio.AbstractEventLoop | None = None
