@@ -300,8 +300,10 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
-        # After a restart the attempt began in another process.
-        self.condensing = self.condensing or CondensingStatus(await reading(_trigger_of)(event.id))
+        if self.condensing is None:
+            # After a restart the attempt began in another process.
+            attempt = await reading(Condensation.objects.get)(reviews=event.id)
+            self.condensing = CondensingStatus(attempt.trigger)
         self.condensing.review = event.id
         self._show_status(_("Waiting for you."), waits=True)
         await self.show_panel()
@@ -387,7 +389,3 @@ def _render_card(
 
 def _render_review(review_pk: int) -> str:
     return render_to_string("chat/_review.html", {"shown": summary_proposal.read_review(review_pk)})
-
-
-def _trigger_of(review_pk: int) -> str:
-    return Condensation.objects.values_list("trigger", flat=True).get(reviews=review_pk)
