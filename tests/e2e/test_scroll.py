@@ -234,9 +234,7 @@ def test_a_conversation_opens_without_a_shift(own_page: Page, addresses: dict[st
         assert own_page.evaluate("window.shifts") <= 0.02, (width, name)
 
 
-def test_an_answer_grows_around_what_a_reader_holds(
-    line: Line, addresses: dict[str, str]
-) -> None:
+def test_an_answer_grows_around_what_a_reader_holds(line: Line, addresses: dict[str, str]) -> None:
     """Code is not read anew; focus and selection outlast what is; news twice do no harm."""
     page, reply = line.hold(addresses["rows"]), StreamedReply()
     reply.begin()
