@@ -212,14 +212,15 @@ export class Transcript {
     if (!response.ok || response.redirected) return;
     const fresh = parse(await response.text());
     if (fresh?.id !== "transcript") return;
+    const focused = this.root.contains(document.activeElement) && document.activeElement;
     this.#scroll.keep(() => this.#swap(fresh));
+    if (focused && document.activeElement === document.body) this.#focus(focused);
   }
 
   #swap(fresh) {
     const root = this.root;
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
-    const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
     for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
@@ -233,7 +234,6 @@ export class Transcript {
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
     this.#dress(root);
-    if (focused) this.#focus(focused);
   }
 
   /** Focus what its row has in place of `old`, or the row; the composer where that is gone, too. */

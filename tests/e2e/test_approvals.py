@@ -56,6 +56,8 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     approval = chat.page.get_by_role("form", name="Approval")
     cards = chat.rows("Agent").locator("summary").filter(has_text="write_file")
     expect(approval).to_be_focused()
+    asked = "May the agent change this file? write_file a.txt"
+    expect(approval).to_have_accessible_description(asked)
     expect(cards).to_contain_text(["waiting for you", "Waiting its turn", "Waiting its turn"])
     assert complaints(chat.page) == []
     chat.page.keyboard.type("Why")

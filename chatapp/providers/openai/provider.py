@@ -121,9 +121,10 @@ class OpenAIProvider(SdkProvider):
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""
-        models = tuple(catalog.read(body))
+        # This one first, so that its window is among those that are asked for.
+        models = sorted(catalog.read(body), key=lambda one: one.id != self.model.name)
         if SPEC.asks_key(self.base_url):
-            return models
+            return tuple(models)
         return await catalog.with_windows(
             models, client, self.base_url, self.headers(), self.failures
         )

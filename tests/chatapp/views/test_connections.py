@@ -113,13 +113,16 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     browser: Client, owner: User, anthropic_standin: Standin
 ) -> None:
     """The key is tested, the models are offered, and the first one becomes the default."""
-    # Whoever leaves the end of the address away is understood.
-    sent = {"to": "elsewhere", "address": anthropic_standin.url}
+    # Whoever leaves the beginning or the end of the address away, or has too much, is understood.
+    sent = {"to": "elsewhere", "address": anthropic_standin.url.removeprefix("http://")}
     # A server that lists nothing is asked for a word, with or without a key.
     anthropic_standin.then(*[OVERFLOW] * 3)
     assert 'value="unlisted"' in connect(browser, **sent, model="unlisted")
     anthropic_standin.key = "sk-right"
     anthropic_standin.served["/v1/models"] = {"data": MODELS}
+    assert "This address needs a key" in connect(browser, **sent)
+    called = f"{anthropic_standin.url}/v1/chat/completions/"
+    assert "did not accept" in connect(browser, to="elsewhere", address=called, key="sk-wrong")
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
     assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
     page = connect(browser, **sent, key="sk-right", model="mystery")
@@ -173,6 +176,11 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     bob.force_login(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
     assert [one.has_key for one in Profile.objects.filter(name="N").order_by("pk")] == [True, False]
+    # What is asked for in the end counts: to keep none of them.
+    removed = {**sent, "sealed_key": sealed, "remove_key": "on"}
+    browser.post(reverse("edit_profile", args=[profile.pk]), removed)
+    profile.refresh_from_db()
+    assert not profile.has_key
 
 
 @pytest.mark.django_db(transaction=True)
