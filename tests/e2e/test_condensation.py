@@ -79,6 +79,8 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     standin.then(Reply("Noted."), summary(gate))
     chat.ask(long(PASSWORD))
     expect(chat.rows("Condensation failed")).to_have_count(0)
+    # On a phone the words do not lie over the button.
+    chat.page.set_viewport_size({"width": 360, "height": 800})
     button.hover()
     expect(tip).to_contain_text("Replaces up to 2 messages with a summary.")
     expect(tip).to_contain_text("Nothing is deleted, and you can undo it.")
@@ -86,6 +88,7 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     expect(mark).to_be_hidden()
     # Pressed twice is the same wish.
     button.dblclick()
+    chat.page.set_viewport_size({"width": 1280, "height": 800})
     expect(mark).to_be_visible()
     # The pointer rests on it, and nothing opens by itself.
     expect(tip).to_be_hidden()
