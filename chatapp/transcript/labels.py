@@ -25,6 +25,7 @@ OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
+_CALL_FAILED = "Condensing API call failed: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,8 @@ class AttemptWords:
         """Why it came to nothing; the record has the exact words."""
         if self.attempt.error.startswith(_REJECTED):
             return _("The model's summary was incomplete, so it was not used.")
-        return str(self.attempt.error)
+        said = self.attempt.error.removeprefix(_CALL_FAILED)
+        return said if not said or said[-1] in ".!?…" else f"{said}."
 
     @property
     def hidden_text(self) -> str:

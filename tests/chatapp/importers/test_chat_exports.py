@@ -243,7 +243,7 @@ def test_each_branch_can_be_gone_to_and_back(browser: Client, alice: User, form:
 def test_several_conversations_are_listed_with_what_is_missing(
     browser: Client, alice: User, bob: User
 ) -> None:
-    """One click from each; a single one opens at once."""
+    """One click from each; a single one opens at once, and says where there is an older one."""
     sent = send(browser, EXPORTS["chatgpt"][::2])
     page = browser.get(sent["Location"], follow=True).text
     assert "2 conversations imported" in page
@@ -260,6 +260,9 @@ def test_several_conversations_are_listed_with_what_is_missing(
     alone = browser.get(send(browser, ("a.json", CLAUDE[:1]))["Location"])
     made = Conversation.objects.latest("source__imported_at")
     assert alone["Location"] == reverse("chat", args=[made.pk])
+    assert "this file before" not in browser.get(alone["Location"]).text
+    again = browser.get(send(browser, ("b.json", CLAUDE[:1]))["Location"], follow=True).text
+    assert "You imported this file before. That conversation is still there." in again
 
 
 LONG, COMB = dict[str, Any](), node("0", None, "user", "q")
@@ -278,7 +281,7 @@ CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
     ("mapping", "said"),
     [
         *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
-        ({"a": 5}, '<li dir="auto">x <span class="hint">It is not built as it should be.'),
+        ({"a": 5}, '<li><bdi>x</bdi> <span class="hint">It is not built as it should be.'),
     ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
@@ -313,7 +316,7 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
         ("a.json", b"[]", {"compress_type": 99}, "packed in a way that is not known here"),
         ("a.json", b"[{}]", {"CRC": 1}, "a.json The file is damaged."),
         ("__MACOSX/._conversations.json", b"\0", {}, ""),
-        ("conversations.json", b"[]", {}, "This ZIP holds no export that is known here."),
+        ("conversations.json", b"[]", {}, "Nothing in this ZIP can be imported."),
     ],
 )
 def test_a_trap_in_an_archive_is_named_and_the_rest_is_read(
