@@ -76,6 +76,7 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     address = reverse("condensations")
     page = browser.get(address, query)
     assert page.text.count('<li class="attempt ') == len(found)
+    assert ("<details open>" in page.text) == (found != "abc" and "text" not in query)
     fitting = page.context["totals"]["attempts"]
     assert fitting == len(found) or "outcome" in query
     listed = browser.get(address, {**query, "as": "json"}).json()

@@ -166,9 +166,11 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert accounts.preferences_of(owner).default_profile == profile
     # What is typed is not looked up, and who has chosen another default keeps that.
     Preferences.objects.update(default_profile=None)
-    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, "context_window": 9_000})
+    typed = {"context_window": 9_000, "key": "sk-new", "sealed_key": sealed}
+    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, **typed})
     profile.refresh_from_db()
-    assert (profile.context_window, accounts.preferences_of(owner).default_profile) == (9_000, None)
+    assert (profile.context_window, profile.read_key()) == (9_000, "sk-new")
+    assert accounts.preferences_of(owner).default_profile is None
     bob = Client()
     bob.force_login(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
