@@ -110,7 +110,7 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_address_and_a_key_are_enough_to_connect_a_model(
-    browser: Client, owner: User, anthropic_standin: Standin
+    browser: Client, owner: User, anthropic_standin: Standin, settings: LazySettings
 ) -> None:
     """The key is tested, the models are offered, and the first one becomes the default."""
     # Whoever leaves the end of the address away is understood.
@@ -140,6 +140,12 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
         made = Profile.objects.get(model=model["id"])
         assert (made.context_window, len(made.name) < 80) == (window, True)
     assert accounts.preferences_of(owner).default_profile == profile
+    with_password = {**sent, "address": anthropic_standin.url.replace("//", "//a:b@")}
+    assert "password" in connect(browser, **with_password, key="sk-right", model="small")
+    # A key for the provider goes nowhere else.
+    settings.ANTHROPIC_BASE_URL = anthropic_standin.url
+    connect(browser, to="anthropic", address="http://127.0.0.1:9", key="sk-right", model="mystery")
+    assert Profile.objects.get(provider="anthropic").base_url == ""
     anthropic_standin.requests.clear()
 
 
