@@ -130,7 +130,10 @@ def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> N
     """And says whose its threshold is."""
     profile = saved(profile_form(alice))
     for owner, wrong in ((alice, []), (bob, ["condensing_prompt"])):
-        sent = {"mode": "inherit", "condensing_prompt": owner.condensing_prompts.create(text="T").pk}
+        sent = {
+            "mode": "inherit",
+            "condensing_prompt": owner.condensing_prompts.create(text="T").pk,
+        }
         assert list(ProfileChoice(sent, instance=profile).errors) == wrong
     for adaptive, own, source in ((0, -1, "Settings"), (1, -1, "Adapted"), (1, 60, "Profile")):
         profile.owner.preferences.adaptive, profile.threshold = bool(adaptive), own

@@ -42,6 +42,8 @@ def test_every_attempt_is_listed_with_its_place(
     for shown, there in (("No answer.", True), ("Rewound", False), ("Bob&#x27;s own", False)):
         assert (shown in page) is there
     assert "<dd>$0.008</dd>" in page
+    german = browser.get(reverse("condensations"), headers={"Accept-Language": "de"}).text
+    assert "<dd>$0,008</dd>" in german
     use_tools(conversation, 1)
     counts = browser.get(reverse("counts", args=[conversation.pk])).text
     assert "2 messages, 1 condensation. Last condensed" in counts

@@ -70,7 +70,8 @@ def test_a_profile_is_tried_before_it_is_saved(
     profile = Profile(owner=owner, name="A", provider="openai", context_window=9_000, max_output=9)
     profile.set_key(anthropic_standin.key)
     profile.save()
-    address, sent = reverse("test_profile", args=[profile.pk]), form(anthropic_standin)
+    address = reverse("test_profile", args=[profile.pk])
+    sent = form(anthropic_standin, text_only="on")
     page = browser.post(address, sent).text
     assert "16,384 tokens, as the server says" in page
     assert "&quot;context_window&quot;: 16384" in page
@@ -100,6 +101,7 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
     headers = {"HX-Request": "true"}
     assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
+    assert "localhost" not in browser.get(reverse("conversations")).text
     address = "http://192.168.0.1/v1"
     assert "operator has not allowed" in connect(browser, to="elsewhere", address=address)
     assert "Enter an address." in connect(browser, to="elsewhere", key="sk-a")
