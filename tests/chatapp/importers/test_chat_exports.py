@@ -114,7 +114,8 @@ TOOL = (
 WEBUI = [
     {"id": "c", "title": "word00 chat", "created_at": DAY, "updated_at": DAY + 60, "chat": {
         "system": "word01", "history": {"currentId": "3", "messages": {
-            "1": {"id": "1", "parentId": None, "role": "user", "content": "word02",
+            "0": {"id": "0", "parentId": None, "role": "system", "content": "word17"},
+            "1": {"id": "1", "parentId": "0", "role": "user", "content": "word02",
                   "timestamp": DAY, "files": [
                       {"type": "image", "url": IMAGE, "name": "cat.png"},
                       {"type": "file", "name": "word03.txt",
@@ -216,6 +217,9 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     images = sum(one["type"] == "image" for one in stored)
     # What comes before two versions is in both.
     assert images == {"chatgpt": 3, "librechat": 0}.get(form, 1)
+    thoughts = {one["thinking"] for one in stored if one["type"] == "thinking"}
+    assert thoughts <= {"word04", "word05", "word06\n\nword07"}
+    assert "&quot;" not in json.dumps(stored)
     assert any("is_error" in one for one in stored) == (form == "claude_ai")
     tools = {"text", "thinking", "tool_use", "tool_result"}
     assert kinds == (tools if form == "librechat" else tools | {"image", "file"})
