@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.forms.preferences import PreferencesForm, default_prompt
+from chatapp.forms.accounts import forms_of_saved
+from chatapp.forms.preferences import PreferencesForm, ProfileChoice, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults
 from chatapp.models import Preferences, Profile
 from condense import INHERIT
@@ -117,11 +118,33 @@ def test_a_condensing_prompt_is_stored_unless_it_is_the_default(alice: User) -> 
     """What is used is what is seen, and a better default reaches who did not write their own."""
     form, default = PreferencesForm(instance=preferences_of(alice)), default_prompt(Preferences())
     assert form["condensing_prompt"].value() == default
+    assert default_prompt(Preferences(attach_ledger=False)) != default
     form = preferences_form(alice, condensing_prompt=default.replace("\n", "\r\n"))
     assert form.save().condensing_prompt == ""
     preferences = preferences_form(alice, condensing_prompt="Be brief.").save()
     shown = PreferencesForm(instance=preferences)["condensing_prompt"].value()
     assert (preferences.condensing_prompt, shown) == ("Be brief.", "Be brief.")
+
+
+def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> None:
+    """And says whose its threshold is."""
+    profile = saved(profile_form(alice))
+    for owner, wrong in ((alice, []), (bob, ["condensing_prompt"])):
+        sent = {
+            "mode": "inherit",
+            "condensing_prompt": owner.condensing_prompts.create(text="T").pk,
+        }
+        assert list(ProfileChoice(sent, instance=profile).errors) == wrong
+    for adaptive, own, source in ((0, -1, "Settings"), (1, -1, "Adapted"), (1, 60, "Profile")):
+        profile.owner.preferences.adaptive, profile.threshold = bool(adaptive), own
+        assert ProfileChoice(instance=profile).source == source
+
+
+@pytest.mark.parametrize("kind", ["commands", "prompts"])
+def test_nobody_saves_more_than_a_hundred_texts(alice: User, kind: str) -> None:
+    """The form that has one more is refused as a whole."""
+    sent = {f"{kind}-INITIAL_FORMS": 0, f"{kind}-TOTAL_FORMS": 101}
+    assert "at most 100" in str(forms_of_saved(sent, alice)[kind].non_form_errors())
 
 
 def test_known_models_fill_in_limits_and_prices() -> None:

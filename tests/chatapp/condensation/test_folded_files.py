@@ -19,6 +19,7 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -187,4 +188,6 @@ def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_
     after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
     assert after == (*default, *((add_nothing,) if name else ()), add_no_more)
     settings.CONDENSE_DEFAULT_HOOKS = False
+    form = PreferencesForm(instance=run.preferences)
+    assert [name for name, one in form.fields.items() if one.disabled] == [*form.switches]
     assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count

@@ -84,12 +84,14 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
 
     An empty field keeps what was stored.
     """
-    shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
-    assert "Last messages" in shown
+    form = PreferencesForm(instance=accounts.preferences_of(alice))
+    assert "Last messages" in str(form["strategy"])
+    first = [one["label"] for one in form.methods if one["is_first"]]
+    assert first == ["Summary", "Summary + recent messages", "Key facts only"]
     kept = rungs(alice, strategy="last_messages", last_messages=7, truncated_percent=30)
     assert kept == ["last_messages", "ledger", "sliding_window"]
-    first, _ledger, last = map(vars, ladder(accounts.preferences_of(alice)))
-    assert (first, last["fraction"]) == ({"last": 7}, 0.3)
+    windows, _ledger, last = map(vars, ladder(accounts.preferences_of(alice)))
+    assert (windows, last["fraction"]) == ({"last": 7}, 0.3)
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")

@@ -58,17 +58,18 @@ CHATGPT = [
         **node("s", "root", "system", ""),
         **node("s1", "s", "user", kind="user_editable_context",
                content={"user_profile": "word19"}, **HIDDEN),
-        **node("a", "s1", "user", "word01 which?", picture("file-service://file-AbC123"),
+        **node("a", "s1", "user", "word01 \ue206?", picture("file-service://file-AbC123"),
                {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_9"},
                {"content_type": "audio_transcription", "text": "word05"},
                kind="multimodal_text", metadata=CAT),
         **node("b", "a", "assistant", kind="thoughts",
-               content={"thoughts": [{"summary": "word06", "content": "word07"}]}),
+               content={"thoughts": [{"summary": "word06", "content": "word07"}]}, weight=0),
         **node("bb", "b", "assistant", kind="code", recipient="python",
-               content={"text": "print('word09')"}),
-        **node("bbb", "bb", "tool", kind="execution_output", content={"text": "word10"}),
-        **node("c", "bbb", "assistant", "A cat \ue200cite\ue202turn0\ue201\ue206.", metadata=CITED),
-        **node("cc", "bbb", "assistant", "word11 tabby."),
+               content={"text": "print('word09')"}, weight=0),
+        **node("bbb", "bb", "tool", kind="execution_output", content={"text": "word10"}, weight=0),
+        **node("be", "bbb", "tool", picture("sediment://file-AbC123"), kind="multimodal_text"),
+        **node("c", "be", "assistant", "A cat \ue200cite\ue202turn0\ue201\ue206.", metadata=CITED),
+        **node("cc", "be", "assistant", "word11 tabby."),
         **node("d", "c", "user", "word12 older edit"),
         **node("dd", "d", "assistant", "word13"),
         **node("f", "c", "user", "word14 newer edit"),
@@ -88,7 +89,7 @@ CLAUDE = [
          "content": [
              {"type": "thinking", "thinking": "word05"},
              {"type": "tool_use", "id": None, "name": "web_search", "input": {"q": "word06"}},
-             {"type": "tool_result", "name": "web_search",
+             {"type": "tool_result", "name": "web_search", "is_error": True,
               "content": [{"type": "text", "text": "word07"}]},
              {"type": "tool_use", "id": "t", "name": "artifacts", "input": ["word08"]},
              {"type": "text", "text": "word09"}, {"type": "voice_note", "text": "word10"},
@@ -97,8 +98,9 @@ CLAUDE = [
          "content": [], "created_at": ISO},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word12"},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word13"},
-        {"uuid": "5", "sender": "robot", "text": "word14", "attachments": [
-            {"file_name": "x.txt", "extracted_content": "word15"}]},
+        {"uuid": "5", "sender": "robot", "text": "word14", "created_at": ISO, "attachments": [
+            {"file_name": "x.txt", "extracted_content": "word16"}]},
+        {"uuid": "6", "sender": "human", "text": "word15", "created_at": ISO},
     ]},
     {"uuid": "d", "name": "", "chat_messages": []},
 ]  # fmt: skip
@@ -113,7 +115,8 @@ TOOL = (
 WEBUI = [
     {"id": "c", "title": "word00 chat", "created_at": DAY, "updated_at": DAY + 60, "chat": {
         "system": "word01", "history": {"currentId": "3", "messages": {
-            "1": {"id": "1", "parentId": None, "role": "user", "content": "word02",
+            "0": {"id": "0", "parentId": None, "role": "system", "content": "word17"},
+            "1": {"id": "1", "parentId": "0", "role": "user", "content": "word02",
                   "timestamp": DAY, "files": [
                       {"type": "image", "url": IMAGE, "name": "cat.png"},
                       {"type": "file", "name": "word03.txt",
@@ -142,7 +145,9 @@ LIBRE = {
                  {"type": "error", "error": "word08 \ud800"}], "children": []},
             {"messageId": "3", "isCreatedByUser": False, "text": "word09", "createdAt": ISO,
              "children": [{"messageId": "4", "isCreatedByUser": True, "text": "word10",
-                           "createdAt": ISO, "children": []}]}]}]}  # fmt: skip
+                           "createdAt": ISO, "children": [
+                               {"messageId": "5", "error": True, "text": "word11"}]}]}]}],
+}  # fmt: skip
 
 
 def zipped(**files: Any) -> bytes:
@@ -168,9 +173,9 @@ EXPORTS: dict[str, tuple[str, Any, Any]] = {
 }  # fmt: skip
 # What the model sees of the first conversation, how many versions its places have, and its models.
 SEEN = {
-    "chatgpt": (["word01 which?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
+    "chatgpt": (["word01 \ue206?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
                  "word14 newer edit", "browser: word15"], [2, 2], {"gpt-x"}),
-    "claude_ai": (["word01", "word11", "word12"], [2], set()),
+    "claude_ai": (["word01", "word11", "word12", "word15"], [2], set()),
     "open_webui": (["word02", "word12"], [2], {"llama", "qwen"}),
     "librechat": (["word02", "word09", "word10"], [2], {"gpt-x"}),
 }  # fmt: skip
@@ -210,10 +215,18 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     kinds = {one["type"] for one in stored} | {
         one["beside"]["kind"] for one in stored if "beside" in one
     }
+    images = sum(one["type"] == "image" for one in stored)
+    # What comes before two versions is in both.
+    assert images == {"chatgpt": 3, "librechat": 0}.get(form, 1)
+    thoughts = {one["thinking"] for one in stored if one["type"] == "thinking"}
+    assert thoughts <= {"word04", "word05", "word06\n\nword07"}
+    assert "&quot;" not in json.dumps(stored)
+    assert any("is_error" in one for one in stored) == (form == "claude_ai")
     tools = {"text", "thinking", "tool_use", "tool_result"}
     assert kinds == (tools if form == "librechat" else tools | {"image", "file"})
     assert {call.model for call in made.calls.all()} == models
     problems = [one.problems for one in Source.objects.all()]
+    assert "token_budget" not in json.dumps(problems)
     words = {*re.findall(r"word\d\d", json.dumps(told))}
     assert words - {*re.findall(r"word\d\d", json.dumps([stored, problems]) + page)} == set()
     assert Source.objects.filter(conversation=made, form=form).exists()

@@ -70,7 +70,8 @@ def test_a_profile_is_tried_before_it_is_saved(
     profile = Profile(owner=owner, name="A", provider="openai", context_window=9_000, max_output=9)
     profile.set_key(anthropic_standin.key)
     profile.save()
-    address, sent = reverse("test_profile", args=[profile.pk]), form(anthropic_standin)
+    address = reverse("test_profile", args=[profile.pk])
+    sent = form(anthropic_standin, text_only="on")
     page = browser.post(address, sent).text
     assert "16,384 tokens, as the server says" in page
     assert "&quot;context_window&quot;: 16384" in page
@@ -100,6 +101,7 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
     headers = {"HX-Request": "true"}
     assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
+    assert "localhost" not in browser.get(reverse("conversations")).text
     address = "http://192.168.0.1/v1"
     assert "operator has not allowed" in connect(browser, to="elsewhere", address=address)
     assert "Enter an address." in connect(browser, to="elsewhere", key="sk-a")
@@ -110,7 +112,7 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_address_and_a_key_are_enough_to_connect_a_model(
-    browser: Client, owner: User, anthropic_standin: Standin
+    browser: Client, owner: User, anthropic_standin: Standin, settings: LazySettings
 ) -> None:
     """The key is tested, the models are offered, and the first one becomes the default."""
     # Whoever leaves the beginning or the end of the address away, or has too much, is understood.
@@ -143,6 +145,12 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
         made = Profile.objects.get(model=model["id"])
         assert (made.context_window, len(made.name) < 80) == (window, True)
     assert accounts.preferences_of(owner).default_profile == profile
+    with_password = {**sent, "address": anthropic_standin.url.replace("//", "//a:b@")}
+    assert "password" in connect(browser, **with_password, key="sk-right", model="small")
+    # A key for the provider goes nowhere else.
+    settings.ANTHROPIC_BASE_URL = anthropic_standin.url
+    connect(browser, to="anthropic", address="http://127.0.0.1:9", key="sk-right", model="mystery")
+    assert Profile.objects.get(provider="anthropic").base_url == ""
     anthropic_standin.requests.clear()
 
 
@@ -169,9 +177,11 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert accounts.preferences_of(owner).default_profile == profile
     # What is typed is not looked up, and who has chosen another default keeps that.
     Preferences.objects.update(default_profile=None)
-    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, "context_window": 9_000})
+    typed = {"context_window": 9_000, "key": "sk-new", "sealed_key": sealed}
+    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, **typed})
     profile.refresh_from_db()
-    assert (profile.context_window, accounts.preferences_of(owner).default_profile) == (9_000, None)
+    assert (profile.context_window, profile.read_key()) == (9_000, "sk-new")
+    assert accounts.preferences_of(owner).default_profile is None
     bob = Client()
     bob.force_login(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
