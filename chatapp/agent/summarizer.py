@@ -58,11 +58,7 @@ class ProviderSummarizer:
         """
         tools = tuple([ToolSpec(**spec) for spec in request.tools])
         model_request = ModelRequest(
-            request.system,
-            request.messages,
-            tools,
-            Purpose.SUMMARY,
-            compaction=request.compaction,
+            request.system, request.messages, tools, Purpose.SUMMARY, compaction=request.compaction
         )
         call = StreamedCall(
             self.provider, model_request, self.journal, attempt_id=request.attempt_id
