@@ -41,7 +41,6 @@ class ProviderError(AgentError):
         details: str = "",
         profile_at_fault: bool = False,
     ) -> None:
-        """Carry what a handler needs, so that nobody parses the message."""
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
@@ -81,7 +80,6 @@ class StepLimitReached(AgentError):
     """The turn made as many model calls as the settings allow."""
 
     def __init__(self, limit: int) -> None:
-        """Remember the ``limit`` that was reached."""
         super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
         self.limit = limit
 

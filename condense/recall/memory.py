@@ -4,13 +4,7 @@ import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from condense.messages import (
-    Block,
-    Message,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.recall.passages import Passage
 from condense.recall.ranking import SearchedMessage, Terms, find_passages
 from condense.recall.words import Term, words_of

@@ -65,10 +65,7 @@ def carry_newest(
 
 
 def carry_answered(
-    effective: Sequence[Message],
-    made: Reduction,
-    left_out: Sequence[Block],
-    counter: TokenCounter,
+    effective: Sequence[Message], made: Reduction, left_out: Sequence[Block], counter: TokenCounter
 ) -> Sequence[Block]:
     """Carry the newest request where only what is ``left_out`` would have told of it.
 
@@ -228,10 +225,7 @@ def _blocks(message: Message) -> Iterator[str]:
 
 
 async def facts_of(
-    hidden: Sequence[Message],
-    situation: Situation,
-    *,
-    counter: TokenCounter | None = None,
+    hidden: Sequence[Message], situation: Situation, *, counter: TokenCounter | None = None
 ) -> tuple[TextBlock, ...]:
     """Return the ledger of hidden messages, as large as the window allows, copied in a thread."""
     budget = budget_in(situation.budget.window)

@@ -30,10 +30,7 @@ USER_ONLY: tuple[Role, ...] = ("user",)
 
 
 def shape_request(
-    messages: Sequence[Message],
-    *,
-    supports_images: bool = True,
-    max_bytes: int = MAX_BYTES,
+    messages: Sequence[Message], *, supports_images: bool = True, max_bytes: int = MAX_BYTES
 ) -> tuple[Message, ...]:
     """Return an effective history as messages that the Messages API accepts.
 

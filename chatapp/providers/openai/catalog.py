@@ -11,13 +11,7 @@ from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # What servers call the window of a model in their list, nested as a path.
-_WINDOWS = (
-    "context_length",
-    "max_model_len",
-    "context_window",
-    "max_context_length",
-    "meta.n_ctx",
-)
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx")
 _OUTPUTS = ("top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens")
 # What Ollama gives a model that says nothing of its own.
 _UNTOLD_WINDOW = 4_096

@@ -44,11 +44,7 @@ _REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
     ("temperature", False, r"temperature"),
     ("any_ids", False, r"tool.?call.?id.{0,120}length"),
     ("call_extras", False, r"extra_content"),
-    (
-        "user_after_tool",
-        False,
-        r"(unexpected|invalid) role .{0,3}user.{0,3} after role .{0,3}tool",
-    ),
+    ("user_after_tool", False, r"(unexpected|invalid) role .{0,3}user.{0,3} after role .{0,3}tool"),
     (
         "system_role",
         False,
