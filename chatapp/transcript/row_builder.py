@@ -224,7 +224,8 @@ class Builder:
         failed = [one.result.is_error for one in self.answers.values()]
         failed += [getattr(one, "is_error", False) for one in self.live.values()]
         denied: defaultdict[int, set[int]] = defaultdict(set)
-        for seq, place in Question.objects.denied_in(turns) if any(failed) else ():
+        found = Question.objects.filter(turn__in=turns, status=Question.Status.DENIED)
+        for seq, place in found.values_list("seq", "place") if any(failed) else ():
             denied[seq].add(place)
         return denied
 
