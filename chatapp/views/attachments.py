@@ -80,13 +80,10 @@ def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
 @in_conversation("GET")
 def show_block(_request: Request, own: Conversation, seq: int, index: int) -> HttpResponse:
     """Return what was sent with a message."""
-    block = row_pages.message_block(own, seq, index)
-    if block is None:
-        raise Http404
-    return served(block)
+    return served(row_pages.message_block(own, seq, index))
 
 
-def served(block: condense.Block) -> HttpResponse:
+def served(block: condense.Block | None) -> HttpResponse:
     """Return an image to be shown, or a file's text to be kept; anything else is not found."""
     image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
     if image:
