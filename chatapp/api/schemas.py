@@ -154,8 +154,9 @@ ProfileShape = row(
     models.Profile,
     f"id name provider model base_url key_source {_LIMITS} {_PRICES} threshold effort temperature "
     "system_prompt",
-    "A model at a provider; of its key, only where it comes from.",
+    "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
+    condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
 # Of what the page alone knows, a program has no use.
 _NAMES = [name for name in PreferencesForm.Meta.fields if name != "shortcuts"]

@@ -171,7 +171,9 @@ class Turn(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
             models.UniqueConstraint(
-                fields=("conversation",), condition=Q(finished_at=None), name="one_unfinished_turn"
+                fields=("conversation",),
+                condition=Q(finished_at=None),
+                name="one_unfinished_turn",
             ),
         )
 
@@ -265,9 +267,19 @@ class Rewind(Recorded, Hiding):
 
     KIND = AuditEntry.Kind.REWIND
     FACTS = (
-        "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
-        "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
-    )  # fmt: skip
+        "cause",
+        "to_seq",
+        "last_seq",
+        "root_seq",
+        "version",
+        "files_before",
+        "brings_back_id",
+        "messages_hidden",
+        "results_hidden",
+        "condensations_hidden",
+        "created_at",
+        "undone_at",
+    )
 
     class Cause(models.TextChoices):
         """Why something was set aside."""

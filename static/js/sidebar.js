@@ -40,7 +40,13 @@ export function refreshList() {
 }
 
 export function startSidebar() {
-  document.body.addEventListener("list-changed", refreshList);
+  // What changed the list here is told to this browser's other tabs, of which some hear of it from nobody else.
+  const tabs = new BroadcastChannel("conversations");
+  tabs.onmessage = () => window.htmx.trigger(document.body, "list-changed", { told: true });
+  document.body.addEventListener("list-changed", ({ detail }) => {
+    refreshList();
+    if (!detail.told) tabs.postMessage("changed");
+  });
   show();
   // What is shown now stays in sight in its list: what was found, or the conversation.
   const shown = document.querySelector(".hit[aria-current]") ?? document.querySelector(".conversation.is-current");

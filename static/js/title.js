@@ -1,6 +1,5 @@
 // The title in the header and on the tab, as it is now.
 import { nameTab } from "./activity.js";
-import { refreshList } from "./sidebar.js";
 
 /** A conversation names itself after its first message, may be `named` after its reply, or by a person. */
 export async function refreshTitle({ named = false } = {}) {
@@ -9,6 +8,6 @@ export async function refreshTitle({ named = false } = {}) {
   // More news may come before the answer.
   delete heading.dataset.untitled;
   await window.htmx.ajax("GET", heading.getAttribute("hx-get"), { target: "#title", swap: "outerHTML" });
-  refreshList();
+  window.htmx.trigger(document.body, "list-changed");
   nameTab(document.getElementById("title").textContent);
 }

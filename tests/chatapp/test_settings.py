@@ -50,6 +50,7 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
         CSRF_TRUSTED_ORIGINS="https://chat.example.org",
         DEBUG="1",
         HOST="::1",
+        LOG_LEVEL="debug",
         PORT="9001",
         SECRET_KEY="given",
         SHARED_WORKSPACES="handbook, projects",
@@ -68,17 +69,25 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
     }
     assert loaded.items() >= expected.items()
     assert "[::1]" in loaded["ALLOWED_HOSTS"]
+    loggers = loaded["LOGGING"]["loggers"]
+    assert [loggers[name]["level"] for name in ("chatapp", "condense")] == ["DEBUG"] * 2
     assert not (tmp_path / "secret-key").exists()
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE", "PORT"],
+    ("name", "value", "words"),
+    [
+        ("ATTACHMENTS_PER_MESSAGE", "0", "a whole number"),
+        ("LARGEST_ATTACHMENT", "0", "a whole number"),
+        ("LARGEST_IMAGE_EDGE", "0", "a whole number"),
+        ("LOG_LEVEL", "LOUD", "DEBUG, INFO"),
+        ("PORT", "65536", "a whole number"),
+    ],
 )
-def test_a_number_that_cannot_work_is_refused(load: Load, name: str) -> None:
+def test_what_cannot_work_is_refused(load: Load, name: str, value: str, words: str) -> None:
     """None at all would forbid what a limit is about."""
-    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be a whole number"):
-        load(**{name: "65536" if name == "PORT" else "0"})
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be {words}"):
+        load(**{name: value})
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ CLAUDE = [
          "content": [], "created_at": ISO},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word12"},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word13"},
-        {"uuid": "5", "sender": "robot", "text": "word14"},
+        {"uuid": "5", "sender": "robot", "text": "word14", "attachments": [
+            {"file_name": "x.txt", "extracted_content": "word15"}]},
     ]},
     {"uuid": "d", "name": "", "chat_messages": []},
 ]  # fmt: skip

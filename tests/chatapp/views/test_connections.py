@@ -9,12 +9,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.accounts import accounts
-from chatapp.models import Profile
+from chatapp.accounts import accounts, new_profiles
+from chatapp.models import Preferences, Profile
+from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import profiles
 from tests.chatapp.test_forms import PROFILE
+from tests.standin.behaviours import OVERFLOW
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -52,7 +54,10 @@ def form(standin: Standin, **changes: Any) -> dict[str, Any]:
 
 
 SMALL = {"id": "small", "max_model_len": 16_384, "max_output_tokens": 16_384}
-MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}]
+# One that is known by itself, and one of a long name and hardly any window.
+KNOWN = {"id": provider_spec("openai").models[0].id, "max_model_len": 16_384}
+LONG = {"id": "long" * 22, "max_model_len": 10}
+MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}, KNOWN, LONG]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -108,10 +113,13 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     browser: Client, owner: User, anthropic_standin: Standin
 ) -> None:
     """The key is tested, the models are offered, and the first one becomes the default."""
-    anthropic_standin.key = "sk-right"
-    anthropic_standin.served["/v1/models"] = {"data": MODELS}
     # Whoever leaves the end of the address away is understood.
     sent = {"to": "elsewhere", "address": anthropic_standin.url}
+    # A server that lists nothing is asked for a word, with or without a key.
+    anthropic_standin.then(*[OVERFLOW] * 3)
+    assert 'value="unlisted"' in connect(browser, **sent, model="unlisted")
+    anthropic_standin.key = "sk-right"
+    anthropic_standin.served["/v1/models"] = {"data": MODELS}
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
     assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
     page = connect(browser, **sent, key="sk-right", model="mystery")
@@ -126,6 +134,12 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     (offline,) = re.findall(r'<option value="(\d+)">Offline', home)
     chosen = browser.post(reverse("new_conversation"), {"profile": offline}, follow=True)
     assert chosen.context["conversation"].profile.name == "Offline"
+    # What the server says goes before what is known here; the default stays the first one.
+    for model, window in ((KNOWN, 16_384), (LONG, new_profiles.LEAST_WINDOW)):
+        connect(browser, **sent, key="sk-right", model=str(model["id"]))
+        made = Profile.objects.get(model=model["id"])
+        assert (made.context_window, len(made.name) < 80) == (window, True)
+    assert accounts.preferences_of(owner).default_profile == profile
     anthropic_standin.requests.clear()
 
 
@@ -150,6 +164,11 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert profile.max_output < profile.context_window
     assert ("a safe guess" in page) == profile.has_safe_limits == (model == "mystery")
     assert accounts.preferences_of(owner).default_profile == profile
+    # What is typed is not looked up, and who has chosen another default keeps that.
+    Preferences.objects.update(default_profile=None)
+    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, "context_window": 9_000})
+    profile.refresh_from_db()
+    assert (profile.context_window, accounts.preferences_of(owner).default_profile) == (9_000, None)
     bob = Client()
     bob.force_login(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
