@@ -91,7 +91,7 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
     found = find_attachments(conversation.owner, pks, conversation.profile)
-    Attachment.objects.named(conversation.owner, pks).delete()
+    conversation.owner.attachments.filter(pk__in=pks).delete()
     taken = [(one.engine, one.tokens) for one in found]
     return sorted(taken, key=lambda one: not isinstance(one[0], condense.ImageBlock))
 
@@ -105,7 +105,7 @@ def find_attachments(
         raise Refused(words % number(most))
     if not pks:
         return []
-    rows = {row.pk: row for row in Attachment.objects.named(owner, pks)}
+    rows = {row.pk: row for row in owner.attachments.filter(pk__in=pks)}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
     check_sight(profile, [row.engine for row in rows.values()])

@@ -65,10 +65,6 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         """Return what is in the archive."""
         return self.filter(archived_at__isnull=False)
 
-    def titled(self, text: str) -> Self:
-        """Return conversations whose title contains ``text``, whatever the case."""
-        return self.filter(title__icontains=text) if text else self
-
     def with_waiting(self) -> Self:
         """Add ``waits``: whether a turn waits for a person to say something."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))

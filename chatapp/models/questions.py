@@ -5,8 +5,7 @@ person's hand only: it is answered, or the turn that asks is stopped.
 """
 
 import uuid
-from collections.abc import Collection
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -45,11 +44,6 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
     def pending(self) -> Self:
         """Return questions that a turn waits for."""
         return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
-
-    def denied_in(self, turns: Collection[uuid.UUID]) -> models.QuerySet["Question", Any]:
-        """Return message and place of each call of these turns that a person did not allow."""
-        denied = self.filter(turn__in=turns, status=Question.Status.DENIED)
-        return denied.values_list("seq", "place")
 
     def answers_to(self, turn: Turn, seq: int) -> dict[int, str]:
         """Return what a person said to the calls of a message, by their places."""

@@ -142,11 +142,7 @@ class ConversationJournal:
         ]
 
     async def append(
-        self,
-        message: condense.Message,
-        *,
-        stop_reason: str = "",
-        call: CallRecord | None = None,
+        self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
         tokens = await asyncio.to_thread(condense.count_message, message, sizes.COUNTER)

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.condensation.threshold import CondensingPoint
-from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
@@ -263,7 +262,7 @@ def strategy_name(strategy: str) -> str:
     return names.get(strategy, strategy.rpartition(".")[2])
 
 
-def seen_words(counted: Hiding | Preview) -> str:
+def seen_words(counted: Hiding) -> str:
     """Say how much was hidden, as people see it: "7 messages, 6 tool results"."""
     messages, results = counted.messages_hidden, counted.results_hidden
     condensations = counted.condensations_hidden

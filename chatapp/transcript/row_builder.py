@@ -20,7 +20,6 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
-from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.transcript import labels
 from chatapp.transcript.message_parts import (
@@ -48,14 +47,6 @@ Cursor = tuple[int, int]
 NOTHING: LiveTools = {}
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
-
-
-def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
-    """Return the markers in force of clearings, from a position on."""
-    made = Message.objects.filter(
-        conversation=conversation, clear_id__isnull=False, hidden=False, position__gte=position
-    )
-    return made.select_related("condensation")
 
 
 def rewinds_of(conversation_id: uuid.UUID) -> list[Rewind]:
@@ -224,7 +215,8 @@ class Builder:
         failed = [one.result.is_error for one in self.answers.values()]
         failed += [getattr(one, "is_error", False) for one in self.live.values()]
         denied: defaultdict[int, set[int]] = defaultdict(set)
-        for seq, place in Question.objects.denied_in(turns) if any(failed) else ():
+        found = Question.objects.filter(turn__in=turns, status=Question.Status.DENIED)
+        for seq, place in found.values_list("seq", "place") if any(failed) else ():
             denied[seq].add(place)
         return denied
 
@@ -354,10 +346,13 @@ class Builder:
 
     def _cleared(self) -> dict[tuple[int, str], HiddenBy]:
         """Return why and where results were cleared: key of the message and id of the call."""
-        since = self.messages[0].position
+        # The markers in force of clearings.
+        made = Message.objects.filter(
+            conversation=self.conversation.pk, clear_id__isnull=False, hidden=False
+        ).select_related("condensation")
         return {
             (int(name), call): _hider(row.condensation)
-            for row in _clearings(conversation=self.conversation.pk, position=since)
+            for row in made.filter(position__gte=self.messages[0].position)
             # An import may have one without its record.
             if hasattr(row, "condensation")
             for name, lines in row.cleared.items()

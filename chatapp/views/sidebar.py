@@ -61,7 +61,7 @@ def list_conversations(
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
-        found = found.titled(text)
+        found = found.filter(title__icontains=text)
     elif folder == ARCHIVE:
         found = found.archived()
     elif folder:
