@@ -1,4 +1,5 @@
 // What goes with the next message: files by picker, drop and paste, as chips until they are sent.
+import { make } from "./elements.js";
 import { fitted } from "./pictures.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
@@ -67,7 +68,8 @@ export class Attachments {
         toast(text("tooManyAttachments", { count: this.#most }), "error");
         return;
       }
-      const place = this.#place(file.name);
+      const place = make("li", { className: "chip is-coming" }, text("attaching", { name: file.name }));
+      this.#list.append(place);
       this.#uploads += 1;
       this.#onChange();
       const chip = await this.#upload(await fitted(file)).catch(() => "");
@@ -124,14 +126,6 @@ export class Attachments {
       event.preventDefault();
       this.add([new File([words], text("pasted"), { type: "text/plain" })]);
     }
-  }
-
-  #place(name) {
-    const place = document.createElement("li");
-    place.className = "chip is-coming";
-    place.textContent = text("attaching", { name });
-    this.#list.append(place);
-    return place;
   }
 
   /** Return the chip of what the server keeps now, "" where it was refused. */

@@ -1,10 +1,10 @@
 // Searching in the conversation: what says the words is counted, stepped through, and fetched.
 import { mark, unmark } from "./marks.js";
+import { isBefore } from "./places.js";
 import { isTyping, shortcutsAreOn } from "./shortcuts.js";
 import { fetchJson } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
-import { isBefore } from "./transcript.js";
 
 const PAUSE = 200;
 const NOTHING = { places: [], more: false, pattern: "" };

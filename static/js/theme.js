@@ -14,9 +14,7 @@ function use(theme) {
 }
 
 function label(button) {
-  const name = text(chosen());
-  button.setAttribute("aria-label", name);
-  button.title = name;
+  button.ariaLabel = button.title = text(chosen());
 }
 
 export function startTheme() {

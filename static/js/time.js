@@ -1,5 +1,5 @@
 // Moments in the reader's zone, as the reader's browser writes them: so are the server's numbers.
-import { locale } from "./locale.js";
+import { locale } from "./text.js";
 
 const styles = {
   full: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
