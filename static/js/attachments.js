@@ -58,7 +58,7 @@ export class Attachments {
 
   /** Take off what was sent. */
   clear(ids) {
-    for (const id of ids) this.#chip(id)?.remove();
+    for (const id of ids) this.#list.querySelector(`[data-attachment="${CSS.escape(id)}"]`)?.remove();
   }
 
   /** Attach files, one after the other. */
@@ -176,9 +176,5 @@ export class Attachments {
 
   #say(what, name) {
     this.#said.textContent = text(what, { name });
-  }
-
-  #chip(id) {
-    return this.#list.querySelector(`[data-attachment="${CSS.escape(id)}"]`);
   }
 }

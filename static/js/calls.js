@@ -25,11 +25,8 @@ function runs(root) {
     }
     if (!row.matches(".is-step")) found.push([]);
   }
-  return found.map(withoutLastNotes).filter((run) => run.filter(isCall).length > 1);
-}
-
-function withoutLastNotes(run) {
-  return run.slice(0, run.findLastIndex(isCall) + 1);
+  // Notes after the last call are no part of it.
+  return found.map((run) => run.slice(0, run.findLastIndex(isCall) + 1)).filter((run) => run.filter(isCall).length > 1);
 }
 
 /** "Read 6 files · Searched once · 35.2 k characters" */

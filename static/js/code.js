@@ -62,12 +62,6 @@ export function keepWhole(old, fresh) {
   }
 }
 
-function name(box) {
-  const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
-  box.role = "group";
-  box.ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
-}
-
 /** Let formulas that are too wide scroll by keyboard, and no others. */
 function focusWide(formulas) {
   const widths = [...formulas].map((one) => [one, one.scrollWidth > one.clientWidth]);
@@ -86,8 +80,9 @@ export function dressCode(root) {
     tellLength(block);
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
-    box.tabIndex = 0;
-    name(box);
+    const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
+    const ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
+    Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
 }

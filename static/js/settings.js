@@ -3,7 +3,6 @@
 import { parse } from "./elements.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
-import { chooseTheme } from "./theme.js";
 
 const OPEN = "settings-open";
 const form = document.querySelector("form[data-guarded]");
@@ -157,6 +156,5 @@ form.addEventListener("input", showEffects);
 showEffects();
 
 for (const add of document.querySelectorAll("[data-adds]")) add.addEventListener("click", () => addText(add.dataset.adds));
-chooseTheme();
 startSections();
 form.querySelector(".errorlist")?.scrollIntoView({ block: "center" });

@@ -9,14 +9,11 @@ const styles = {
 };
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
-function isToday(when) {
-  return when.toDateString() === new Date().toDateString();
-}
-
 export function localizeTimes(root) {
   for (const element of root.querySelectorAll("time[datetime]:not([data-done])")) {
     const when = new Date(element.dateTime);
-    const style = element.dataset.style === "time" && !isToday(when) ? "full" : element.dataset.style;
+    const isToday = when.toDateString() === new Date().toDateString();
+    const style = element.dataset.style === "time" && !isToday ? "full" : element.dataset.style;
     element.textContent = styles[style].format(when);
     if (style !== "day") element.title = exact.format(when);
     element.dataset.done = "";
