@@ -2,6 +2,7 @@
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
 import { growLength } from "./code.js";
+import { make, parse } from "./elements.js";
 
 // Characters: what stands in one piece of code is laid out anew as it grows, and no more than that.
 const PIECE = 2000;
@@ -13,9 +14,7 @@ const BOXES = ".table-box, .formula, math, pre";
 const streams = new WeakMap();
 
 function append(target, html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const nodes = [...holder.content.childNodes];
+  const nodes = [...parse(html).childNodes];
   target.append(...nodes);
   return nodes;
 }
@@ -67,9 +66,7 @@ export function growCode(target, { index, at, text }) {
 function addPiece(code, text) {
   let last = code.lastChild;
   if (last?.nodeType !== Node.ELEMENT_NODE) {
-    last = document.createElement("span");
-    last.className = "code-piece";
-    last.append(...code.childNodes);
+    last = make("span", { className: "code-piece" }, ...code.childNodes);
     code.append(last);
   }
   last.append(text);

@@ -17,8 +17,7 @@ function read(field) {
 }
 
 function write(field, value) {
-  if (typeof value === "boolean") field.checked = value;
-  else field.value = value;
+  field[typeof value === "boolean" ? "checked" : "value"] = value;
   field.form.dataset.typed = "";
 }
 
