@@ -199,17 +199,6 @@ def _chains() -> Iterator[str]:
 
 
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
-    _damage,
-    _migrations,
-    _imports,
-    _index_of_words,
-    _hidden,
-    _tags,
-    _records,
-    _hides,
-    _pins,
-    _reviews,
-    _contents,
-    _keys,
-    _chains,
-)
+    _damage, _migrations, _imports, _index_of_words, _hidden, _tags, _records, _hides, _pins,
+    _reviews, _contents, _keys, _chains,
+)  # fmt: skip

@@ -22,13 +22,9 @@ from chatapp.models import CondensingPrompt, Conversation, Message, ModelCall, P
 from chatapp.models.database import execute, insert, select
 
 _TAG_NAMES = (
-    "condense_id",
-    "condense_parent",
-    "truncation_id",
-    "truncation_parent",
-    "clear_id",
+    "condense_id", "condense_parent", "truncation_id", "truncation_parent", "clear_id",
     "rewind_parent",
-)
+)  # fmt: skip
 
 # Of its two parts, each has an index.
 _HIDES = (

@@ -135,14 +135,9 @@ class Review(Recorded):
     KIND = AuditEntry.Kind.REVIEW
     AUDITED_IN = "condensation.conversation_id"
     FACTS = (
-        "condensation_id",
-        "ordinal",
-        "status",
-        "answered_by_id",
-        "shown_at",
-        "applies_at",
+        "condensation_id", "ordinal", "status", "answered_by_id", "shown_at", "applies_at",
         "answered_at",
-    )
+    )  # fmt: skip
     CONTENTS = ("shown", "text", "focus")
 
     class Status(models.TextChoices):

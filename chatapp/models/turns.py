@@ -171,9 +171,7 @@ class Turn(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
             models.UniqueConstraint(
-                fields=("conversation",),
-                condition=Q(finished_at=None),
-                name="one_unfinished_turn",
+                fields=("conversation",), condition=Q(finished_at=None), name="one_unfinished_turn"
             ),
         )
 
@@ -267,19 +265,9 @@ class Rewind(Recorded, Hiding):
 
     KIND = AuditEntry.Kind.REWIND
     FACTS = (
-        "cause",
-        "to_seq",
-        "last_seq",
-        "root_seq",
-        "version",
-        "files_before",
-        "brings_back_id",
-        "messages_hidden",
-        "results_hidden",
-        "condensations_hidden",
-        "created_at",
-        "undone_at",
-    )
+        "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
+        "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
+    )  # fmt: skip
 
     class Cause(models.TextChoices):
         """Why something was set aside."""
