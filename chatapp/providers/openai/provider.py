@@ -79,7 +79,6 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
-        """Return the request's bytes."""
         return self.writer.write(request)
 
     async def read(self, response: Any) -> AsyncIterator[list[object]]:
@@ -116,7 +115,6 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Leave what this request was refused for out of the next one; False where nothing is."""
         return refusal.status in _REFUSALS and self.writer.adapt(refusal.said)
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
