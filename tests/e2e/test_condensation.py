@@ -47,6 +47,10 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     row.get_by_role("button", name="View").click()
     expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
     # What was hidden begins with the user's own words, and so does the message.
+    chat.page.route(re.compile("/hidden/"), lambda route: route.abort(), times=1)
+    row.get_by_text("What was hidden").click()
+    expect(chat.page.get_by_text("The server can't be reached.")).to_be_visible()
+    row.get_by_text("What the model reads").click()
     row.get_by_text("What was hidden").click()
     expect(row.get_by_role("link").first).to_have_text(re.compile(f"^You {PASSWORD}"))
     said = chat.rows("You").last
