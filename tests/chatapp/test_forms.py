@@ -9,7 +9,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms.accounts import forms_of_saved
 from chatapp.forms.preferences import PreferencesForm, ProfileChoice, default_prompt
-from chatapp.forms.profiles import ProfileForm, model_defaults
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile
 from condense import INHERIT
 
@@ -149,6 +149,7 @@ def test_known_models_fill_in_limits_and_prices() -> None:
     assert set(known["fields"]) < set(ProfileForm.Meta.fields)
     assert Decimal(known["fields"]["price_input"]) == 5
     assert known["surcharge"] == ""
+    assert provider_traits()["anthropic"]["serverKey"] is False
     assert "Above 100,000 tokens" in model_defaults()["claude-haiku-5-5"]["surcharge"]
 
 
