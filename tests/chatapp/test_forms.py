@@ -9,7 +9,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms.accounts import forms_of_saved
 from chatapp.forms.preferences import PreferencesForm, ProfileChoice, default_prompt
-from chatapp.forms.profiles import ProfileForm, model_defaults
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile
 from condense import INHERIT
 
@@ -138,13 +138,8 @@ def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> N
     for adaptive, own, source in ((0, -1, "Settings"), (1, -1, "Adapted"), (1, 60, "Profile")):
         profile.owner.preferences.adaptive, profile.threshold = bool(adaptive), own
         assert ProfileChoice(instance=profile).source == source
-
-
-@pytest.mark.parametrize("kind", ["commands", "prompts"])
-def test_nobody_saves_more_than_a_hundred_texts(alice: User, kind: str) -> None:
-    """The form that has one more is refused as a whole."""
-    sent = {f"{kind}-INITIAL_FORMS": 0, f"{kind}-TOTAL_FORMS": 101}
-    assert "at most 100" in str(forms_of_saved(sent, alice)[kind].non_form_errors())
+    too_many = {"prompts-INITIAL_FORMS": 0, "prompts-TOTAL_FORMS": 101}
+    assert "at most 100" in str(forms_of_saved(too_many, alice)["prompts"].non_form_errors())
 
 
 def test_known_models_fill_in_limits_and_prices() -> None:
@@ -154,6 +149,7 @@ def test_known_models_fill_in_limits_and_prices() -> None:
     assert set(known["fields"]) < set(ProfileForm.Meta.fields)
     assert Decimal(known["fields"]["price_input"]) == 5
     assert known["surcharge"] == ""
+    assert provider_traits()["anthropic"]["serverKey"] is False
     assert "Above 100,000 tokens" in model_defaults()["claude-haiku-5-5"]["surcharge"]
 
 

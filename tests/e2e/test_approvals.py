@@ -74,6 +74,7 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     chat.page.keyboard.press("Alt+Backspace")
     chat.finished()
     expect(cards).to_contain_text(["characters", "denied", "denied"])
+    expect(chat.page).not_to_have_title(re.compile("^●"))
     expect(chat.box).to_be_focused()
     assert [path.name for path in server.workspace(chat.url).iterdir()] == ["a.txt"]
     assert "They say: Not this file." in str(standin.requests[-1].body["messages"][-1])

@@ -19,7 +19,6 @@ from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import (
     Condensation,
-    CondensingPrompt,
     Conversation,
     ModelCall,
     Preferences,
@@ -201,7 +200,7 @@ async def test_where_the_provider_refuses_the_request_the_draft_is_waited_for(
 
 async def change_prompt(conversation: Conversation) -> None:
     """Have the profile ask for summaries in other words."""
-    named = await CondensingPrompt.objects.acreate(owner=conversation.owner, text="Be brief.")
+    named = await conversation.owner.condensing_prompts.acreate(text="Be brief.")
     own = Profile.objects.filter(pk=conversation.profile_id)
     await own.aupdate(condensing_prompt=named)
 

@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
+from os import urandom
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -16,6 +17,7 @@ from django.urls import reverse
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Source, message_store
 from chatapp.models.versions import read_versions
+from chatapp.transfer.archives import MOST_ENTRIES
 from tests.chatapp.pictures import make_png
 from tests.chatapp.views.test_imports import send
 
@@ -310,7 +312,9 @@ def test_a_tree_of_any_shape_comes_over_or_is_refused(
 
 def named(name: str, data: bytes, **about: Any) -> bytes:
     """Return an archive of a conversation and one more file, of which its list says more."""
-    packed = BytesIO(zipped(conversations_dot_json=CLAUDE[:1]))
+    # Files that are no conversations may come first, and be many.
+    others: dict[str, Any] = {f"a{number}_dot_json": 1 for number in range(9)}
+    packed = BytesIO(zipped(**others, conversations_dot_json=CLAUDE[:1]))
     with ZipFile(packed, "a", ZIP_DEFLATED) as archive:
         archive.writestr(name, data)
         for key, value in about.items():
@@ -324,19 +328,38 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
     [
         ("../up.json", b"[]", {}, "../up.json Its name leads out of the archive."),
         ("/etc/x.json", b"[]", {}, "Its name leads out of the archive."),
-        ("a.json", b"[]", {"flag_bits": 1}, "It is encrypted."),
+        *(("a.json", b"[]", {"flag_bits": bit}, "It is encrypted.") for bit in (1, 0x20, 0x40)),
         ("b.json", b" " * 2**23, {}, "It is suspiciously large when unpacked."),
         ("a.json", b"[]", {"compress_type": 99}, "packed in a way that is not known here"),
         ("a.json", b"[{}]", {"CRC": 1}, "a.json The file is damaged."),
+        ("c.json", b"[]", {"file_size": 2**33}, "The archive holds too much."),
+        ("u-1", urandom(2**20 + 1), {}, "“cat.png” is too large."),
         ("__MACOSX/._conversations.json", b"\0", {}, ""),
-        ("conversations.json", b"[]", {}, "Nothing in this ZIP can be imported."),
+        (
+            "conversations.json",
+            json.dumps(CLAUDE).encode(),
+            {},
+            "Nothing in this ZIP can be imported.",
+        ),
     ],
 )
 def test_a_trap_in_an_archive_is_named_and_the_rest_is_read(
-    browser: Client, name: str, data: bytes, about: dict[str, int], said: str
+    browser: Client, settings: Any, name: str, data: bytes, about: dict[str, int], said: str
 ) -> None:
     """Nothing is written where its name says, and nothing is unpacked without end."""
+    settings.LARGEST_ATTACHMENT = 1
     answer = send(browser, ("x.zip", named(name, data, **about)))
     page = browser.get(answer["Location"], follow=True).text
+    for one in Source.objects.all():
+        page += browser.get(reverse("source", args=[one.pk])).text
     assert said in " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert Conversation.objects.exists() is (name != "conversations.json")
+    assert "._conversations" not in page
+    assert Conversation.objects.exists() is (name not in {"conversations.json", "c.json"})
+
+
+@pytest.mark.parametrize(("width", "said"), [(5, "too much"), (250, "too many files")])
+def test_an_archive_of_too_many_files_is_refused(browser: Client, width: int, said: str) -> None:
+    """By their number, or as soon as the list of them is too long."""
+    packed = zipped(**{f"{number:0{width}}": b"" for number in range(MOST_ENTRIES + 1)})
+    answer = send(browser, ("x.zip", packed))
+    assert said in browser.get(answer["Location"], follow=True).text

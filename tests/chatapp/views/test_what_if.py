@@ -12,15 +12,7 @@ from django.urls import reverse
 import condense
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import (
-    Condensation,
-    CondensingPrompt,
-    Conversation,
-    ModelCall,
-    Preferences,
-    Profile,
-    Turn,
-)
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
 from chatapp.number_formats import money
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
@@ -147,7 +139,7 @@ def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     other = Profile.objects.create(
         owner=alice, name="Other", provider="offline", model="offline", **limits
     )
-    named = CondensingPrompt.objects.create(owner=alice, name="Own", text="Named.")
+    named = alice.condensing_prompts.create(name="Own", text="Named.")
     mine = Profile.objects.filter(pk=conversation.profile_id)
     mine.update(condensing_prompt=named)
     assert "Named." in browser.get(reverse("what_if", args=[conversation.pk])).text
