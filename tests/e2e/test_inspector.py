@@ -49,6 +49,10 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     assert complaints(page) == []
     page.keyboard.press("Escape")
     expect(beside).to_be_hidden()
+    opener.click()
+    page.keyboard.press("/")
+    expect(page.locator("#find input")).to_be_focused()
+    expect(beside).to_be_hidden()
     page.goto(f"{chat.url}inspector/")
     page.get_by_role("tab", name="History").click()
     page.get_by_text("As a table").click()
