@@ -1,4 +1,5 @@
 // Searching in the conversation: what says the words is counted, stepped through, and fetched.
+import { closeInspector } from "./inspector.js";
 import { mark, unmark } from "./marks.js";
 import { isBefore } from "./places.js";
 import { isTyping, shortcutsAreOn } from "./shortcuts.js";
@@ -55,6 +56,7 @@ export class Find {
   }
 
   open() {
+    closeInspector({ onlyDrawer: true });
     this.#show(true);
     this.#asked = null;
     this.#box.focus();
