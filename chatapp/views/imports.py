@@ -18,14 +18,7 @@ from chatapp.composer import attachments
 from chatapp.models import Conversation, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
-from chatapp.transfer.import_jobs import (
-    Job,
-    find_import,
-    find_running,
-    make_folder,
-    remove,
-    start_import,
-)
+from chatapp.transfer import import_jobs
 from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
@@ -49,7 +42,7 @@ def import_conversation(request: Request) -> HttpResponse:
     """Show what can be imported, or begin to import what was sent."""
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
-    if running := find_running(request.user):
+    if running := import_jobs.find_running(request.user):
         return redirect("import_job", running.pk)
     found = [importers.load_importer(one) for one in importers.list_formats()]
     found.sort(key=lambda one: (not hasattr(one, "read_chat"), one.LABEL))
@@ -57,14 +50,14 @@ def import_conversation(request: Request) -> HttpResponse:
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
-def _begin(request: Request) -> Job:
+def _begin(request: Request) -> import_jobs.Job:
     sent = request.FILES.getlist("files")
     if not sent:
         raise errors.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
         raise errors.Refused(_too_much())
     names = [attachments.clean_name(file.name or "") for file in sent]
-    folder = make_folder()
+    folder = import_jobs.make_folder()
     try:
         # Two of the same name are no files of one folder, and both are kept apart to say so.
         kept = [
@@ -76,9 +69,9 @@ def _begin(request: Request) -> Job:
             raise errors.Refused(_why_unknown(path))
         source = Source(form=form, name=names[0], digest=digest_of(path))
         read = partial(importers.read_file, form)
-        return start_import(owner=request.user, path=path, source=source, read=read)
+        return import_jobs.start_import(owner=request.user, path=path, source=source, read=read)
     except BaseException:
-        remove(folder)
+        import_jobs.remove(folder)
         raise
 
 
@@ -93,7 +86,7 @@ def _why_unknown(path: Path) -> str:
 @signed_in("GET")
 def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     """Show how far an import has come; when it is over, go where it led."""
-    job = find_import(job_pk, request.user)
+    job = import_jobs.find_import(job_pk, request.user)
     whole = wants_page(request)
     found, earlier = Source.objects.none(), 0
     if job and job.is_over:
