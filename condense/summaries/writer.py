@@ -53,9 +53,8 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
         return tuple(said)
     answered = inject_synthetic_results(said, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(
-        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
-    )
+    plain = [without_thinking(without_compaction(message)) for message in shown]
+    return tuple(map(tools_to_text, plain))
 
 
 class Writer:
