@@ -120,10 +120,10 @@ def remote_servers() -> list[Preset]:
     return [one for one in presets if not one.is_local]
 
 
-class AddressField(forms.URLField):
+class AddressField(forms.CharField):
     """The address of an API, as people have it at hand."""
 
-    def to_python(self, value: Any) -> str | None:
+    def to_python(self, value: Any) -> str:
         """Return it whole; where only a host is named, its API begins there as everybody's does."""
         typed = (value or "").strip().rstrip("/").removesuffix("/chat/completions")
         if typed and "://" not in typed:

@@ -161,7 +161,7 @@ def test_an_address_that_may_not_be_called_is_refused(
     alice: User, settings: LazySettings, url: str
 ) -> None:
     """Where others can reach the server, its own network is for the operator to open."""
-    assert saved(profile_form(alice, name="Local", base_url="http://localhost:9000")).base_url
+    assert saved(profile_form(alice, name="Local", base_url="http://ollama:9000")).base_url
     assert "base_url" in profile_form(alice, base_url="http://a:b@localhost:9000").errors
     # What the page hides for a provider without a network is not kept either.
     offline = profile_form(alice, name="Off", provider="offline", base_url="https://x.org")
