@@ -123,7 +123,7 @@ def remote_servers() -> list[Preset]:
 class AddressField(forms.CharField):
     """The address of an API, as people have it at hand."""
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: Any) -> str | None:
         """Return it whole; where only a host is named, its API begins there as everybody's does."""
         typed = (value or "").strip().rstrip("/").removesuffix("/chat/completions")
         if typed and "://" not in typed:
