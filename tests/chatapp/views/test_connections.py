@@ -177,6 +177,7 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert accounts.preferences_of(owner).default_profile == profile
     # What is typed is not looked up, and who has chosen another default keeps that.
     Preferences.objects.update(default_profile=None)
+    anthropic_standin.key = "sk-new"
     typed = {"context_window": 9_000, "key": "sk-new", "sealed_key": sealed}
     browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, **typed})
     profile.refresh_from_db()
