@@ -1,19 +1,13 @@
 """The admin: accounts can be changed there, the record only be looked at."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile
 
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-else:
-    # Generic for the type checker only.
-    ModelAdmin = admin.ModelAdmin
 
-
-class RecordAdmin(ModelAdmin):
+class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # Django's takes no model here
     """Shows rows and changes none: the record is only ever written by the application."""
 
     list_select_related = ("conversation",)

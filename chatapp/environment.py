@@ -207,7 +207,12 @@ def read_or_create_secret(path: Path) -> str:
     """Return the secret in the file; the first call creates it for its owner only."""
     try:
         if not path.exists():
-            create_secret(path)
+            # It is 0600 from the start, and link never replaces: no reader sees half a key.
+            with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
+                draft.write(secrets.token_urlsafe(64))
+                draft.flush()
+                with contextlib.suppress(FileExistsError):
+                    path.hardlink_to(draft.name)
         secret = path.read_text(encoding="ascii").strip()
     except OSError as error:
         raise BadEnvironment(
@@ -218,13 +223,3 @@ def read_or_create_secret(path: Path) -> str:
     if not secret:
         raise BadEnvironment(f"The secret key file {path} is empty: delete it to get a new one.")
     return secret
-
-
-def create_secret(path: Path) -> None:
-    """Write a new random secret, unless another process was faster."""
-    # The file is 0600 from the start, and link never replaces: no reader sees half a key.
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
-        draft.write(secrets.token_urlsafe(64))
-        draft.flush()
-        with contextlib.suppress(FileExistsError):
-            path.hardlink_to(draft.name)

@@ -90,8 +90,7 @@ SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "se
 
 # The names people may type to reach the server.
 ALLOWED_HOSTS = read_list(
-    "ALLOWED_HOSTS",
-    ["localhost", "127.0.0.1", "[::1]", f"[{HOST}]" if ":" in HOST else HOST],
+    "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f"[{HOST}]" if ":" in HOST else HOST]
 )
 
 # Whether a user's profile may name an address on this machine or in its network, as local models

@@ -1,18 +1,4 @@
-"""Every error the engine raises, as one tree.
-
-CondenseError
-├── InvalidMessage        a message or block that is not of the expected shape
-├── UnknownMessage        an id that is not in the given history
-├── UndoRefused           something later rests on what should be taken back
-├── RedoRefused           what was undone can't stand for the same any more
-├── NothingToCondense     too few messages, or condensed a moment ago
-├── SummaryFailed         the summary call failed or gave nothing usable
-│   ├── SummaryOverflow   … because the history does not fit into the call itself
-│   └── SummaryRejected   … that a validator lets stand for the history
-├── Vetoed                the application did not want this run, or no more of it
-├── Discarded             a person did not want what was proposed
-├── DidNotShrink          a rung left the context about as large as it was
-└── CannotFit             nothing that may be hidden is left, and it is still too large
+"""Every error the engine raises, as one tree below ``CondenseError``.
 
 Each carries technical details, and the cost and number of the model calls that were made.
 """

@@ -5,7 +5,7 @@ A block the engine has no rule for (documents, server tools, a malformed block) 
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -318,3 +318,10 @@ class Message:
         """Return a copy that says something else, so its token count is unknown again."""
         # Said in full: dataclasses.replace takes twice as long, and a history has many messages.
         return type(self)(self.role, content, self.id, self.seq, self.position, self.tags)
+
+
+def retagged(
+    messages: Iterable[Message], chosen: Callable[[Message], bool], **changes: Any
+) -> tuple[Message, ...]:
+    """Return the messages, those that are ``chosen`` with some tags set or cleared."""
+    return tuple([one.with_tags(**changes) if chosen(one) else one for one in messages])

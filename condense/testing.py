@@ -113,20 +113,16 @@ class RecordingLog:
         """Remember the attempt."""
         self.events.append(("started", attempt))
 
-    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:  # noqa: ARG002
+    async def progressed(self, _attempt: Attempt, tokens_written: int) -> None:
         """Remember how far it got."""
         self.events.append(("progressed", tokens_written))
 
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:  # noqa: ARG002
+    async def succeeded(self, _attempt: Attempt, reduction: Reduction) -> None:
         """Remember the reduction."""
         self.events.append(("succeeded", reduction))
 
     async def failed(
-        self,
-        attempt: Attempt,  # noqa: ARG002
-        error: CondenseError,
-        *,
-        fell_back_to: str | None = None,
+        self, _attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """Remember the error and what is tried next."""
         self.events.append(("failed", (error, fell_back_to)))

@@ -152,7 +152,8 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
 
 def holder_of_api_token(*, token: str) -> ApiToken | None:
     """Return the row of a token with its owner, None where it opens nothing; note its use."""
-    found = ApiToken.objects.opened_by(token).select_related("owner").first()
+    usable = ApiToken.objects.filter(digest=ApiToken.digest_of(token), owner__is_active=True)
+    found = usable.select_related("owner").first()
     now = timezone.now()
     if found and (found.used_at is None or now - found.used_at > FRESH):
         # On a full disk it can be read still.

@@ -40,6 +40,8 @@ def connect(profile: Profile) -> Outcome:
     A key is tested by a short request. Without a key it is enough that the server lists its models.
     """
     report = asyncio.run(list_models(accounts.provider_to_try(profile)))
+    if report.key is False and not profile.has_key:
+        return Outcome(problem=_("This address needs a key."))
     if report.key is False:
         return Outcome(problem=_("The provider did not accept this key. Check it and try again."))
     if not report.address:

@@ -1,19 +1,4 @@
-"""Everything that ends or delays a turn, as one tree.
-
-    AgentError
-    ├── ProviderError         the model's provider refused, failed or went away
-    │   └── ContextOverflow   … because the prompt does not fit the context window
-    ├── UnknownProvider       no provider has the name that a profile gives
-    ├── ToolError             a tool's answer to the model, flagged as an error
-    │   ├── UnreadablePdf     … because a PDF can't be read
-    │   └── ServerFailed      … because an MCP server could not do what was asked
-    ├── StepLimitReached      the turn used all the model calls it may make
-    ├── SpendingLimitReached  no model may be called any more: it would cost too much
-    ├── CondensingCancelled   a person cancelled a condensation that the turn needs
-    ├── CondensingDeclined    … or one that it can do without
-    ├── LeftEarly             the turn was asked to end, and has come to a safe point
-    ├── LeftWaiting           … while a person was asked something, who may still answer
-    └── TurnEnded             somebody else took the turn for dead and ended it
+"""Everything that ends or delays a turn, as one tree below ``AgentError``.
 
 An error carries what its handler needs, so that nobody parses a message.
 """
@@ -41,7 +26,6 @@ class ProviderError(AgentError):
         details: str = "",
         profile_at_fault: bool = False,
     ) -> None:
-        """Carry what a handler needs, so that nobody parses the message."""
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
@@ -81,7 +65,6 @@ class StepLimitReached(AgentError):
     """The turn made as many model calls as the settings allow."""
 
     def __init__(self, limit: int) -> None:
-        """Remember the ``limit`` that was reached."""
         super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
         self.limit = limit
 

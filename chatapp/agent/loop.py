@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import condense
@@ -20,30 +21,19 @@ FORCED_TRIES = 3
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
 
+@dataclass(eq=False, kw_only=True)
 class AgentLoop(ABC):
-    """Runs one turn of one conversation."""
+    """Runs one turn of one conversation, of at most ``step_limit`` model calls."""
 
-    def __init__(
-        self,
-        *,
-        provider: Provider,
-        toolbox: Toolbox,
-        journal: Journal,
-        controller: ContextPort,
-        audience: Audience,
-        system: str,
-        step_limit: int,
-    ) -> None:
-        """Take everything a turn works with; ``step_limit`` counts model calls."""
-        self.provider = provider
-        self.toolbox = toolbox
-        self.journal = journal
-        self.controller = controller
-        self.audience = audience
-        self.system = system
-        self.step_limit = step_limit
-        self._history: tuple[condense.Message, ...] = ()
-        self._leaving = False
+    provider: Provider
+    toolbox: Toolbox
+    journal: Journal
+    controller: ContextPort
+    audience: Audience
+    system: str
+    step_limit: int
+    _history: tuple[condense.Message, ...] = field(default=(), init=False)
+    _leaving: bool = field(default=False, init=False)
 
     @cached_property
     @abstractmethod

@@ -102,11 +102,7 @@ class Journal(Protocol):
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
 
     async def append(
-        self,
-        message: condense.Message,
-        *,
-        stop_reason: str = "",
-        call: CallRecord | None = None,
+        self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
 

@@ -1,6 +1,7 @@
 """Lets the engine's summaries be written by a provider, and accounts for every such call."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 import condense
@@ -12,20 +13,18 @@ from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
 from chatapp.agent.tool_port import ToolSpec
 
 
+@dataclass(frozen=True, slots=True)
 class ProviderSummarizer:
     """A ``condense.Summarizer`` over the provider that also answers the chat, or another one.
 
-    With ``apart`` it is another one, which has read nothing of the conversation yet.
+    With ``apart`` it is another one, which has read nothing of the conversation yet. The
+    ``journal`` has the accounts, and the ``audience`` is told of a wait.
     """
 
-    def __init__(
-        self, provider: Provider, journal: Journal, audience: Audience, *, apart: bool = False
-    ) -> None:
-        """Take who writes, the ``journal`` for the accounts, and who is told of a wait."""
-        self.apart = apart
-        self.provider = provider
-        self.journal = journal
-        self.audience = audience
+    provider: Provider
+    journal: Journal
+    audience: Audience
+    apart: bool = False
 
     @property
     def supports_images(self) -> bool:
@@ -57,16 +56,10 @@ class ProviderSummarizer:
         provider knows its beginning again.
         """
         tools = tuple([ToolSpec(**spec) for spec in request.tools])
-        model_request = ModelRequest(
-            request.system,
-            request.messages,
-            tools,
-            Purpose.SUMMARY,
-            compaction=request.compaction,
+        asked = ModelRequest(
+            request.system, request.messages, tools, Purpose.SUMMARY, compaction=request.compaction
         )
-        call = StreamedCall(
-            self.provider, model_request, self.journal, attempt_id=request.attempt_id
-        )
+        call = StreamedCall(self.provider, asked, self.journal, attempt_id=request.attempt_id)
         prices = self.provider.model.prices
         # In calls that were made again.
         spent, paid, usage = condense.Usage(), Decimal(0), condense.Usage()

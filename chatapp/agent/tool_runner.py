@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import condense
 from chatapp.agent import events
@@ -11,20 +12,17 @@ from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.agent.tool_port import ApprovalPort, Asking, Toolbox, ToolOutcome
 
 
+@dataclass(eq=False, kw_only=True, slots=True)
 class ToolRunner:
     """Runs the calls of the last reply, and knows what came of them, however that ends."""
 
-    def __init__(
-        self, *, toolbox: Toolbox, approvals: ApprovalPort, journal: Journal, audience: Audience
-    ) -> None:
-        """Take what runs a call, who lets it, and who is told."""
-        self.toolbox = toolbox
-        self.approvals = approvals
-        self.journal = journal
-        self.audience = audience
-        # Of the last reply's calls: the one that runs, and the results so far.
-        self._running: condense.ToolUseBlock | None = None
-        self._results: list[condense.ToolResultBlock] = []
+    toolbox: Toolbox
+    approvals: ApprovalPort
+    journal: Journal
+    audience: Audience
+    # Of the last reply's calls: the one that runs, and the results so far.
+    _running: condense.ToolUseBlock | None = field(default=None, init=False)
+    _results: list[condense.ToolResultBlock] = field(default_factory=list, init=False)
 
     async def take_up(self, reply: condense.Message) -> None:
         """Take over what calls have returned before this process began."""
@@ -66,14 +64,13 @@ class ToolRunner:
         return await self.approvals.permit(asking)
 
 
+@dataclass(frozen=True, slots=True)
 class CallLine:
     """The ``Line`` of one call."""
 
-    def __init__(self, asking: Asking, approvals: ApprovalPort, audience: Audience) -> None:
-        """Take which call speaks, who asks a person, and who watches."""
-        self.asking = asking
-        self.approvals = approvals
-        self.audience = audience
+    asking: Asking
+    approvals: ApprovalPort
+    audience: Audience
 
     def show(self, output: str) -> None:
         """Show the end of what it has put out so far."""

@@ -59,18 +59,13 @@ class Bearer(HttpBearer):
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
             limit = GuessLimit(request, realm="api")
             if limit.is_reached:
-                text = _("Too many tokens were wrong. Try again in 15 minutes.")
-                raise HttpError(429, text)
+                raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
             limit.count()
             return None
         if request.method not in READING and found.scope not in self.scopes:
-            reads = found.scope == ApiToken.Scope.READ
-            text = (
-                _("This token may only read.")
-                if reads
-                else _("This token may not change settings.")
-            )
-            raise HttpError(403, text)
+            if found.scope == ApiToken.Scope.READ:
+                raise HttpError(403, _("This token may only read."))
+            raise HttpError(403, _("This token may not change settings."))
         return found.owner
 
 

@@ -13,19 +13,8 @@ from ninja.orm.fields import TYPES
 from pydantic import BeforeValidator, Field, create_model
 
 import condense
+from chatapp import models
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    Message,
-    ModelCall,
-    Preferences,
-    Profile,
-    Question,
-    Review,
-    Rewind,
-    Turn,
-)
 
 LARGEST = 1_000_000_000
 
@@ -75,14 +64,14 @@ def many(of: type[Schema]) -> Any:
 
 ConversationShape = row(
     "ConversationShape",
-    Conversation,
+    models.Conversation,
     "id title profile workspace budget auto_recall last_seq created_at updated_at pinned_at "
     "archived_at",
     "A conversation; ``last_seq`` is the number of its newest message.",
 )
 MessageShape = row(
     "MessageShape",
-    Message,
+    models.Message,
     "seq position role content tokens stop_reason created_at hidden undone condense_id "
     "condense_parent truncation_id truncation_parent clear_id rewind_parent",
     """A message as it is stored, and what hides it.
@@ -121,7 +110,7 @@ class AttachmentShape(Schema):
 
 TurnShape = row(
     "TurnShape",
-    Turn,
+    models.Turn,
     "id nonce origin status doing step error at_seq last_seq rewind started_at finished_at",
     """From a message to the last reply, or a condensation by hand, and how it stands or ended.
 
@@ -131,7 +120,7 @@ TurnShape = row(
 )
 QuestionShape = row(
     "QuestionShape",
-    Question,
+    models.Question,
     "id turn kind status tool seq text shown suggestions answer asked_at answered_at",
     """What a turn asks a person: whether a tool may run ("permission"), or for an "answer".
 
@@ -162,24 +151,25 @@ _LIMITS = "context_window max_output text_only"
 _PRICES = "price_input price_output price_cache_read price_cache_write"
 ProfileShape = row(
     "ProfileShape",
-    Profile,
+    models.Profile,
     f"id name provider model base_url key_source {_LIMITS} {_PRICES} threshold effort temperature "
     "system_prompt",
-    "A model at a provider; of its key, only where it comes from.",
+    "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
+    condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
 # Of what the page alone knows, a program has no use.
 _NAMES = [name for name in PreferencesForm.Meta.fields if name != "shortcuts"]
 SETTINGS = " ".join((*_NAMES, "default_profile"))
 SettingsShape = row(
     "SettingsShape",
-    Preferences,
+    models.Preferences,
     SETTINGS,
     "How condensing and the agent work for the user; an empty strategy is the server's.",
 )
 ReviewShape = row(
     "ReviewShape",
-    Review,
+    models.Review,
     "id condensation ordinal status shown text focus shown_at applies_at answered_at",
     """A summary that waits for a word on it, or what was said to it.
 
@@ -204,7 +194,7 @@ class UndoShape(Schema):
 
 RewindShape = row(
     "RewindShape",
-    Rewind,
+    models.Rewind,
     "id cause to_seq last_seq messages_hidden results_hidden condensations_hidden created_at "
     "undone_at",
     "The conversation went back to before message ``to_seq``; ``last_seq`` was the newest then.",
@@ -216,21 +206,18 @@ _ATTEMPT = (
     "condensations_hidden cost cost_measured predicted_cost fell_back_to error started_at "
     "finished_at undone_at redone_at"
 )
-AttemptShape = row(
-    "AttemptShape", Condensation, _ATTEMPT, "An attempt to make the context smaller, in short."
-)
-
-
+doc = "An attempt to make the context smaller, in short."
+AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc)
 RecordShape = row(
     "RecordShape",
-    Condensation,
+    models.Condensation,
     f"{_ATTEMPT} prompt focus summary analysis notes receipt folded details",
     "All that is on record of an attempt.",
     receipt=(Annotated[Any, BeforeValidator(condense.Receipt.to_json)], ...),
 )
 CallShape = row(
     "CallShape",
-    ModelCall,
+    models.ModelCall,
     "id turn condensation purpose status profile_name provider model tokens_input tokens_output "
     "tokens_cache_read tokens_cache_write usage_measured cost seconds seconds_to_first request_id "
     "reply_id error created_at",
@@ -321,15 +308,15 @@ else:
         "and whether it recalls automatically, null for as the settings say."
     )
     ConversationChange = PatchDict[
-        row("ConversationChange", Conversation, "budget auto_recall", doc)
+        row("ConversationChange", models.Conversation, "budget auto_recall", doc)
     ]
     doc, key = "Settings to change; what is left out stays as it is.", (Key, None)
     SettingsChange = PatchDict[
-        row("SettingsChange", Preferences, SETTINGS, doc, default_profile=key)
+        row("SettingsChange", models.Preferences, SETTINGS, doc, default_profile=key)
     ]
     doc = (
         "What to change of a profile; how it is reached, and its key, are changed on its page only."
         "\n\nA ``threshold`` of -1 is inherited from the settings."
     )
     columns = f"name model {_LIMITS} effort temperature {_PRICES} threshold system_prompt"
-    ProfileChange = PatchDict[row("ProfileChange", Profile, columns, doc)]
+    ProfileChange = PatchDict[row("ProfileChange", models.Profile, columns, doc)]

@@ -22,7 +22,7 @@ router = Router(tags=["Settings"])
 @router.get("/profiles", response=schemas.many(schemas.ProfileShape))
 def list_profiles(request: Call) -> QuerySet[Profile]:
     """List the models that can answer, with limits and prices; no key is ever shown."""
-    return Profile.objects.filter(owner=request.auth)
+    return Profile.objects.filter(owner=request.auth).select_related("condensing_prompt")
 
 
 @router.patch("/profiles/{int:profile_pk}", response=schemas.ProfileShape, auth=keepers)

@@ -94,7 +94,7 @@ def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> li
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
     lock(User, conversation.owner_id)
     found = find_attachments(conversation.owner, pks, conversation.profile)
-    Attachment.objects.named(conversation.owner, pks).delete()
+    conversation.owner.attachments.filter(pk__in=pks).delete()
     taken = [(one.engine, one.tokens) for one in found]
     return sorted(taken, key=lambda one: not isinstance(one[0], condense.ImageBlock))
 
@@ -108,7 +108,7 @@ def find_attachments(
         raise Refused(words % number(most))
     if not pks:
         return []
-    rows = {row.pk: row for row in Attachment.objects.named(owner, pks)}
+    rows = {row.pk: row for row in owner.attachments.filter(pk__in=pks)}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
     check_sight(profile, [row.engine for row in rows.values()])

@@ -2,9 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -22,9 +22,6 @@ from chatapp.models.database import reading
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
 # Paths that a sentence names.
 MOST_NAMED = 3
 
@@ -34,8 +31,8 @@ class BuiltIn:
     """What the page itself does when this is typed."""
 
     name: str
-    description: "_StrPromise"
-    hint: "_StrPromise | str" = ""
+    description: Promise
+    hint: Promise | str = ""
     # Whether it means something before there is a conversation.
     anywhere: bool = False
 
@@ -48,8 +45,7 @@ BUILT_IN = (
     ),
     BuiltIn("rewind", _("Go back to before your last message. You see first what it hides.")),
     BuiltIn(
-        "clear",
-        _("Start a new conversation with the same profile and workspace. This one stays."),
+        "clear", _("Start a new conversation with the same profile and workspace. This one stays.")
     ),
     BuiltIn("export", _("Download this conversation as JSON, with its hidden messages.")),
     BuiltIn("help", _("Show everything you can type here."), anywhere=True),

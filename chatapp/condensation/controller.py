@@ -49,11 +49,7 @@ class ContextController:
     """
 
     def __init__(
-        self,
-        journal: ConversationJournal,
-        *,
-        toolbox: WorkspaceToolbox,
-        provider: Provider,
+        self, journal: ConversationJournal, *, toolbox: WorkspaceToolbox, provider: Provider
     ) -> None:
         self.journal = journal
         self.toolbox = toolbox

@@ -41,11 +41,8 @@ class TodoList:
 
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the list as it stands in a conversation, None where there is none."""
-    for run in good_runs(conversation.pk, SPEC.name, LOOKED_AT):
-        found = _call_of(run)
-        if found is not None:
-            return found
-    return None
+    runs = good_runs(conversation.pk, SPEC.name, LOOKED_AT)
+    return next(filter(None, map(_call_of, runs)), None)
 
 
 def _call_of(run: ToolRun) -> TodoList | None:

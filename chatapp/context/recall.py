@@ -7,7 +7,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.context.sizes import COUNTER
 from chatapp.models import Conversation
 from chatapp.models.errors import IndexDamaged
-from chatapp.toolbox import history_search
+from chatapp.toolbox.history_search import StoredRecall
 
 
 def recall(conversation: Conversation, owner: User, words: str) -> tuple[condense.TextBlock, ...]:
@@ -22,7 +22,7 @@ def recall(conversation: Conversation, owner: User, words: str) -> tuple[condens
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
-        found = history_search.recall(conversation.pk, words, condense.MOST_PASSAGES)
+        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)

@@ -59,15 +59,6 @@ def context_size(
     return Scale.read(conversation, profile, system_of(conversation, profile)).weigh(history)
 
 
-def size_anew(
-    conversation: Conversation, profile: Profile, history: Sequence[condense.Message]
-) -> condense.TokenCount:
-    """Return the size of a history that the model has not seen yet: nothing of it was measured."""
-    scale = Scale.read(conversation, profile, system_of(conversation, profile))
-    scale.forget()
-    return scale.weigh(history)
-
-
 @dataclass(slots=True)
 class Scale:
     """Weighs one conversation's context, from what the provider last measured of it.

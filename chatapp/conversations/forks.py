@@ -24,13 +24,13 @@ from chatapp.errors import Refused
 from chatapp.models import (
     Condensation,
     Conversation,
+    Fork,
     Message,
     Rewind,
     hidden_messages,
     message_store,
 )
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.origins import enter_fork
 from chatapp.toolbox.toolbox import outputs_of
 
 BATCH = 500
@@ -69,7 +69,11 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
             last_seq=rows[-1].seq,
         )
         copied = _copy_messages(rows, copy)
-        enter_fork(origin, copy, rows[-1].seq)
+        # On record on both sides.
+        for own, other in ((origin, copy), (copy, origin)):
+            Fork.objects.create(
+                conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
+            ).enter()
         _copy_records(rows, copied)
     return copy
 

@@ -5,7 +5,6 @@ Each function is idempotent: to repeat a request changes nothing, and is no refu
 
 import logging
 import uuid
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
@@ -19,18 +18,9 @@ from chatapp.toolbox.toolbox import workspace_of
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What something would hide, counted as people see it."""
-
-    messages_hidden: int
-    results_hidden: int
-    condensations_hidden: int
-
-
-def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Preview:
-    """Count what a rewind would hide that hides message ``first_hidden_seq`` and all since."""
-    return Preview(**hidden_messages.rewindable(conversation.pk, first_hidden_seq).count_seen())
+def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Rewind:
+    """Return a rewind that nobody makes, with the counts of what it would hide."""
+    return Rewind(**hidden_messages.rewindable(conversation.pk, first_hidden_seq).count_seen())
 
 
 def files_to_bring_back(

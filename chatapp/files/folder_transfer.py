@@ -46,14 +46,8 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.open,
 }
 _DAMAGED = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    lzma.LZMAError,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-)
+    zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any, override
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.utils.translation import gettext as _
 
 from chatapp.accounts.credentials import GuessLimit
@@ -55,7 +55,8 @@ def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
         "commands": (SavedCommand, CommandForm, {"name": typed, "text": text}),
         "prompts": (CondensingPrompt, ModelForm, {"text": text}),
     }
-    limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True}
+    same = {NON_FIELD_ERRORS: {"unique_together": _("You have another one of this name.")}}
+    limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True, "error_messages": same}
     made: dict[str, SavedTexts] = {}
     for prefix, (model, form, widgets) in kinds.items():
         formset = forms.inlineformset_factory(

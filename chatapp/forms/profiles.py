@@ -1,9 +1,9 @@
 """Profiles: how a model is reached, its limits and prices."""
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, cast
-from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib.auth.models import User
@@ -120,11 +120,24 @@ def remote_servers() -> list[Preset]:
     return [one for one in presets if not one.is_local]
 
 
+class AddressField(forms.CharField):
+    """The address of an API, as people have it at hand."""
+
+    def to_python(self, value: Any) -> str | None:
+        """Return it whole; where only a host is named, its API begins there as everybody's does."""
+        typed = (value or "").strip().rstrip("/").removesuffix("/chat/completions")
+        if typed and "://" not in typed:
+            host = re.split("[/:]", typed)[0]
+            is_near = "." not in host or host.replace(".", "").isdigit()
+            typed = f"{'http' if is_near else 'https'}://{typed}"
+        return super().to_python(typed + "/v1" * (typed.count("/") == len("//")))
+
+
 class ConnectForm(forms.Form):
     """All it takes to reach a model: a key, or an address with or without one."""
 
     to = forms.ChoiceField(choices=connectable, widget=forms.RadioSelect)
-    address = forms.URLField(required=False, max_length=300)
+    address = AddressField(required=False, max_length=300)
     key = key_field()
     model = forms.CharField(required=False, max_length=100)
 
@@ -142,14 +155,12 @@ class ConnectForm(forms.Form):
 
     def profile(self, owner: User) -> Profile:
         """Return what was entered as a profile that lacks its figures."""
-        given, address = self.cleaned_data, self.cleaned_data["address"].rstrip("/")
-        # Where only a host is named, its API begins there, as everybody's does.
-        address += "/v1" if address and not urlsplit(address).path else ""
+        given = self.cleaned_data
         others = (spec.name for spec in provider_specs().values() if spec.presets)
         made = Profile(
             owner=owner,
             provider=next(others) if given["to"] == ELSEWHERE else given["to"],
-            base_url=address,
+            base_url=given["address"],
             model=given["model"],
             context_window=0,
             max_output=0,
@@ -265,10 +276,11 @@ class ProfileForm(ThresholdChoice):
         return profile
 
     def _set_key(self) -> None:
-        """Give the profile the new key, or none where that was asked for."""
-        given = self.cleaned_data
-        if given.get("key") or given.get("remove_key"):
-            self.instance.set_key(given.get("key", ""))
+        """Give the profile the new key, or none where that was asked for and none typed since."""
+        removes = self.cleaned_data.get("remove_key") and not self.data.get("key")
+        key = "" if removes else self.cleaned_data.get("key", "")
+        if key or removes:
+            self.instance.set_key(key)
 
     def save(self, commit: bool = True) -> Profile:
         """Store the profile with its key."""

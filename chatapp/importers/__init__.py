@@ -21,7 +21,7 @@ from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import read_chats
 from chatapp.transfer.transcript_files import Sample, take_sample
 
-UNKNOWN = gettext_lazy("This is no file of a form that is known here.")
+UNKNOWN = gettext_lazy("This file's format is not known here.")
 
 # What others begin with as well is asked last.
 LAST = "messages"

@@ -35,12 +35,12 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     for place, message in enumerate(item["chat_messages"]):
         role, model = _ROLES.get(message.get("sender"), ""), item.get("model")
         blocks = [*_blocks(chat, message, place)]
-        if not role:
-            chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
-            blocks = []
         for file in [*listed(message.get("attachments")), *listed(message.get("files"))]:
             text = file.get("extracted_content")
             chat.attach(blocks, file.get("file_name"), file.get("file_uuid"), text=text)
+        if not role:
+            chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
+            blocks = []
         parent = message.get("parent_message_uuid", above)
         above = message.get("uuid") or place
         chat.add(above, parent, role, blocks, at=message.get("created_at"), model=model)

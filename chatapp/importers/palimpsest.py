@@ -1,5 +1,6 @@
 """Conversations that Palimpsest has written, with all that is on record of them: docs/export.md."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from chatapp.transfer import FORMAT, Beside, Piece, Unusable
 from chatapp.transfer.transcript_files import (
     DAMAGED,
     LARGEST,
+    SAMPLED_BYTES,
     BoundedFile,
     Sample,
     limit_depth,
@@ -23,6 +25,9 @@ WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
 
 # What is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
+# Python makes integers of a few more; words may have as many, too.
+MOST_DIGITS = 4_000
+_LONG = re.compile(rb"\d{%d}" % MOST_DIGITS)
 
 
 def recognise(sample: Sample) -> bool:
@@ -37,8 +42,9 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     """
     told = dict[str, Any]()
     try:
+        simply = _has_long_digits(path)
         with opened(path) as file:
-            for section, item in _items(BoundedFile(file, LARGEST)):
+            for section, item in _items(BoundedFile(file, LARGEST), simply=simply):
                 if section in _SINGLE:
                     told[section] = item
                     _check(told)
@@ -56,16 +62,27 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     yield Beside("conversation", told["conversation"])
 
 
+def _has_long_digits(path: Path) -> bool:
+    """Whether it may have an integer that Python refuses to make: the parser crashes over it."""
+    with opened(path) as unbounded:
+        file, before = BoundedFile(unbounded, LARGEST), b""
+        while data := file.read(SAMPLED_BYTES):
+            before = before[-MOST_DIGITS:] + data
+            if _LONG.search(before):
+                return True
+    return False
+
+
 def _check(told: dict[str, Any]) -> None:
     if told.get("format", FORMAT) != FORMAT:
         raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
 
 
-def _items(file: BoundedFile) -> Iterator[tuple[str, Any]]:
+def _items(file: BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
     """Yield what stands under each key of a file's object, of a list each item by itself."""
     depth, level, section = 0, 0, ""
     builder: Any = None
-    for event, value in limit_depth(ijson.basic_parse(file)):
+    for event, value in limit_depth(ijson.basic_parse(file, use_float=simply)):
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
             if depth == 0 and event != "start_map":

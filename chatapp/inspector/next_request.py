@@ -11,17 +11,7 @@ import condense
 from chatapp.condensation.threshold import still_cached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
-from chatapp.inspector.parts import (
-    SYSTEM,
-    Card,
-    Piece,
-    Sized,
-    cards_of,
-    frame_pieces,
-    message_pieces,
-    pinned_texts,
-    recalled_ranks,
-)
+from chatapp.inspector import parts
 from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.toolbox import toolbox
@@ -52,7 +42,7 @@ class NextRequest:
     until about the moment ``cached_until``, None where nothing is known of one.
     """
 
-    cards: Sequence[Card]
+    cards: Sequence[parts.Card]
     tokens: int
     measured: bool
     window: int
@@ -77,17 +67,17 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     history = message_store.read_effective(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     messages = [
-        Sized(
+        parts.Sized(
             one,
             condense.count_message(one, sizes.COUNTER) if one.tokens is None else one.tokens,
             made=one.is_summary or one.is_marker,
             seq=one.seq,
-            pinned=pinned_texts(one.blocks),
-            ranks=recalled_ranks(one.blocks),
+            pinned=parts.pinned_texts(one.blocks),
+            ranks=parts.recalled_ranks(one.blocks),
         )
         for one in history
     ]
-    found = (*_frame(conversation, profile, system), *message_pieces(messages))
+    found = (*_frame(conversation, profile, system), *parts.message_pieces(messages))
     cached, until = still_cached(conversation, profile)
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
@@ -96,7 +86,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     counts = ("messages_hidden", "results_hidden", "condensations_hidden")
     rewound = Rewind(**in_force.aggregate(**{one: models.Sum(one, default=0) for one in counts}))
     return NextRequest(
-        cards=cards_of(found, size.value, profile.context_window, cached if until else None),
+        cards=parts.cards_of(found, size.value, profile.context_window, cached if until else None),
         tokens=size.value,
         measured=size.measured,
         window=profile.context_window,
@@ -108,13 +98,13 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     )
 
 
-def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
+def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[parts.Piece]:
     offered = toolbox.offered(conversation, profile)
     weights = sizes.overhead_of(conversation, profile, system)
     tools = {spec.name: spec.to_api() for spec in offered}
     characters = sum(len(json.dumps(tool, separators=(",", ":"))) for tool in tools.values()) or 1
 
     def weigh(kind: str, text: str) -> float:
-        return weights.system if kind == SYSTEM else weights.tools * len(text) / characters
+        return weights.system if kind == parts.SYSTEM else weights.tools * len(text) / characters
 
-    return frame_pieces(system, tools, weigh)
+    return parts.frame_pieces(system, tools, weigh)

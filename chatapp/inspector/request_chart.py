@@ -9,8 +9,7 @@ import condense
 from chatapp.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
-from chatapp.providers import request_format
-from chatapp.providers.formats import Frame, read_frame, read_messages
+from chatapp.providers.formats import Frame, read_frame, read_messages, request_format
 from chatapp.storage.request_log import LONGEST_CHAIN, Item
 from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import condense
 from chatapp.models import Manifest, ModelCall
-from chatapp.providers import request_format
-from chatapp.providers.formats import Frame, read_frame, read_messages
+from chatapp.providers.formats import Frame, read_frame, read_messages, request_format
 from chatapp.storage.request_reader import Parts, RequestReader
 
 

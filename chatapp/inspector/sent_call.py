@@ -9,17 +9,9 @@ from django.db.models import Q
 
 import condense
 from chatapp.context import sizes
+from chatapp.inspector import parts
 from chatapp.inspector.comparison import Comparison, compare, why_missed
 from chatapp.inspector.next_request import Hider, hiders
-from chatapp.inspector.parts import (
-    Card,
-    Sized,
-    cards_of,
-    frame_pieces,
-    message_pieces,
-    pinned_texts,
-    recalled_ranks,
-)
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
 from chatapp.storage.request_log import LONGEST_CHAIN
@@ -46,7 +38,7 @@ class SentCall:
 
     call: ModelCall
     seen: StoredRequest | None
-    cards: Sequence[Card] = ()
+    cards: Sequence[parts.Card] = ()
     tokens: int = 0
     measured: bool = False
     window: int = 0
@@ -80,8 +72,8 @@ def read_call(call: ModelCall) -> SentCall:
         return SentCall(call, None, earlier=earlier, later=later)
     messages = _Messages(seen)
     frame = seen.frame
-    head = frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
-    pieces = [*head, *message_pieces(messages.sized())]
+    head = parts.frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
+    pieces = [*head, *parts.message_pieces(messages.sized())]
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
     same = Profile.objects.filter(
@@ -96,7 +88,7 @@ def read_call(call: ModelCall) -> SentCall:
     return SentCall(
         call=call,
         seen=seen,
-        cards=cards_of(pieces, tokens, window, call.tokens_cache_read if measured else None),
+        cards=parts.cards_of(pieces, tokens, window, call.tokens_cache_read if measured else None),
         tokens=tokens,
         measured=measured,
         window=window,
@@ -119,7 +111,7 @@ class _Messages:
         stored = self.rows.filter(seq__in=sources)
         self._made = frozenset(stored.made_by_engine().values_list("seq", flat=True))
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
-        texts = (pinned_texts(_blocks(content)) for content in pinned)
+        texts = (parts.pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
         # How well what was recalled fits was not sent: it stands there, or in what came of late.
         self._ranks: Mapping[str, Sequence[int]] = {}
@@ -129,16 +121,16 @@ class _Messages:
             seqs = {seq for own in recalled for seq in own}
             rows = self.rows.filter(Q(seq__in=seqs) | Q(pk__in=latest))
             contents = map(_blocks, rows.values_list("content", flat=True))
-            self._ranks = recalled_ranks(itertools.chain.from_iterable(contents))
+            self._ranks = parts.recalled_ranks(itertools.chain.from_iterable(contents))
 
     def made_by_engine(self) -> set[int]:
         """Return the numbers of the summaries and markers among them."""
         return {made for one in self.told if (made := self._made_of(*one))}
 
-    def sized(self) -> list[Sized]:
+    def sized(self) -> list[parts.Sized]:
         """Return the messages with their sizes, and whether the engine wrote them."""
         return [
-            Sized(
+            parts.Sized(
                 message,
                 condense.count_message(message, _counter),
                 made=bool(self._made_of(message, sources)),

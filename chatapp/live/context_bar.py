@@ -11,8 +11,7 @@ from chatapp.condensation import background_drafts
 from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.context import sizes
 from chatapp.context.turn_context import TurnSettings
-from chatapp.conversations.rewind import Preview
-from chatapp.models import Conversation, Preferences, message_store
+from chatapp.models import Conversation, Preferences, Rewind, message_store
 from chatapp.models.spending import Spending
 from chatapp.number_formats import number
 from chatapp.spending_limits import spending_of
@@ -38,7 +37,7 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
         else:
             why = _("There is nothing to condense yet: the model has not answered anything.")
         return Forecast(nothing=why)
-    return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
+    return Forecast(words=seen_words(Rewind(**message_store.count_seen(read))))
 
 
 # The bar turns amber, and says how far it is to go, this many points of the window before

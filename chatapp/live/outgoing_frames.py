@@ -87,13 +87,7 @@ def article_removed(id_: str) -> Frame:
 
 def text_streamed(id_: str, *, index: int, closed: Sequence[str], open_: str) -> Frame:
     """Show streamed markdown: blocks from ``index`` on are final, ``open_`` is being written."""
-    return {
-        "type": "text.streamed",
-        "id": id_,
-        "index": index,
-        "closed": list(closed),
-        "open": open_,
-    }
+    return {"type": "text.streamed", "id": id_, "index": index, "closed": [*closed], "open": open_}
 
 
 def code_streamed(id_: str, *, index: int, at: int, text: str) -> Frame:

@@ -114,7 +114,6 @@ class QueueView:
     """Shows the queue of one conversation; what is shown last is what was read last."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
-        """Take what the queue is of, and who is shown it."""
         self._conversation_id = conversation_id
         self._watchers = watchers
         # Whether any message may wait: what another process left is not known yet.

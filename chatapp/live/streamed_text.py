@@ -30,7 +30,6 @@ class StreamedText:
     """
 
     def __init__(self, id_: str = "streaming-0", *, is_thought: bool = False) -> None:
-        """Begin with an empty text."""
         async_tasks.TEXTS.add(self)
         self.id = id_
         self.thought = ThoughtPart(since=time.time(), id=id_) if is_thought else None
@@ -125,7 +124,6 @@ class StreamedReply:
     id = "streaming"
 
     def __init__(self) -> None:
-        """Begin without a part."""
         self.parts: list[StreamedText] = []
 
     @property

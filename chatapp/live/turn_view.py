@@ -98,10 +98,7 @@ class TurnView:
                     log.exception("the context could not be shown")
                     panel = render_panel(None, self.condensing, self.notice)
             self.turn = ""
-            waited, self.waits = self.waits, False
-            self._show_status(status)
-            if waited:
-                self.on_wait()
+            self._show_status(status, waits=False)
             self._run = self._context = None
             if panel:
                 self.watchers.send(panel)
@@ -223,11 +220,11 @@ class TurnView:
     async def _(self, _event: events.PersonAsked) -> None:
         # First the question, then that it waits: who hears of it finds it on the page.
         await self._show_row()
-        self._set_waiting(_("Waiting for you."), waits=True)
+        self._show_status(_("Waiting for you."), waits=True)
 
     @show.register
     async def _(self, _event: events.PersonAnswered) -> None:
-        self._set_waiting(_("Going on…"), waits=False)
+        self._show_status(_("Going on…"), waits=False)
         await self._show_row()
 
     @show.register
@@ -303,24 +300,20 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
-        # After a restart the attempt began in another process.
-        self.condensing = self.condensing or CondensingStatus(await reading(_trigger_of)(event.id))
+        if self.condensing is None:
+            # After a restart the attempt began in another process.
+            attempt = await reading(Condensation.objects.get)(reviews=event.id)
+            self.condensing = CondensingStatus(attempt.trigger)
         self.condensing.review = event.id
-        self._set_waiting(_("Waiting for you."), waits=True)
+        self._show_status(_("Waiting for you."), waits=True)
         await self.show_panel()
 
     @show.register
     async def _(self, _event: events.ReviewAnswered) -> None:
         if self.condensing:
             self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
-        self._set_waiting(_("Condensing context…"), waits=False)
+        self._show_status(_("Condensing context…"), waits=False)
         await self.show_panel()
-
-    def _set_waiting(self, status: str, *, waits: bool) -> None:
-        """Show whether a turn waits for a person."""
-        self.waits = waits
-        self._show_status(status)
-        self.on_wait()
 
     @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:
@@ -333,8 +326,7 @@ class TurnView:
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
         self.condensing = self.notice = None
-        self.waits = False
-        self._show_status(labels.outcome_name(event.kind, event.status))
+        self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()
         await self.show_panel()
 
@@ -357,9 +349,13 @@ class TurnView:
     async def _newest_row(self) -> tuple[str, str]:
         return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
 
-    def _show_status(self, text: str) -> None:
-        self.status = text
+    def _show_status(self, text: str, *, waits: bool | None = None) -> None:
+        """Show what goes on, and whether the turn waits for a person, if that is given."""
+        waited, self.status = self.waits, text
+        self.waits = waited if waits is None else waits
         self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
+        if self.waits != waited:
+            self.on_wait()
 
     async def _show_transcript(self) -> None:
         revision = await reading(row_pages.revision)(self.conversation_id)
@@ -393,7 +389,3 @@ def _render_card(
 
 def _render_review(review_pk: int) -> str:
     return render_to_string("chat/_review.html", {"shown": summary_proposal.read_review(review_pk)})
-
-
-def _trigger_of(review_pk: int) -> str:
-    return Condensation.objects.values_list("trigger", flat=True).get(reviews=review_pk)

@@ -8,21 +8,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import condense
+from chatapp import models
 from chatapp.maintenance import audit_check
 from chatapp.maintenance.backups import newer_migrations
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    McpServer,
-    Message,
-    Pin,
-    Profile,
-    Review,
-    Rewind,
-    hidden_messages,
-    message_index,
-    message_store,
-)
+from chatapp.models import hidden_messages, message_index, message_store
 from chatapp.models.database import is_shared
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import UsdSum
@@ -44,9 +33,9 @@ def find_problems() -> Iterator[str]:
 def count_stored() -> dict[str, int]:
     """Return how much there is of what was looked through."""
     return {
-        "conversations": Conversation.objects.count(),
-        "messages": Message.objects.count(),
-        "condensations": Condensation.objects.count(),
+        "conversations": models.Conversation.objects.count(),
+        "messages": models.Message.objects.count(),
+        "condensations": models.Condensation.objects.count(),
     }
 
 
@@ -71,7 +60,7 @@ def _migrations() -> Iterator[str]:
 
 def _imports() -> Iterator[str]:
     """Name what is being imported: much of what else is found is of that."""
-    parts = Conversation.objects.filter(source__importer__gt="")
+    parts = models.Conversation.objects.filter(source__importer__gt="")
     yield from _named("Conversation {} is being imported, or its import broke off", parts)
 
 
@@ -85,7 +74,7 @@ def _index_of_words() -> Iterator[str]:
 
 def _hidden() -> Iterator[str]:
     """Compare what is hidden with the tags that say so."""
-    messages = Message.objects.all()
+    messages = models.Message.objects.all()
     shown = messages.shown_by_tags()
     yield from _named("Message {} is hidden, and nothing says why", shown.filter(hidden=True))
     visible = messages.filter(hidden=False).exclude(pk__in=shown.values("pk"))
@@ -94,25 +83,25 @@ def _hidden() -> Iterator[str]:
 
 def _tags() -> Iterator[str]:
     """Look for tags that name nothing, and numbers out of order."""
-    same = Message.objects.filter(conversation=OuterRef("conversation"))
+    same = models.Message.objects.filter(conversation=OuterRef("conversation"))
     for name in ("condense", "truncation"):
         there = Exists(same.filter(**{f"{name}_id": OuterRef(f"{name}_parent")}))
-        orphans = Message.objects.filter(~there, **{f"{name}_parent__isnull": False})
+        orphans = models.Message.objects.filter(~there, **{f"{name}_parent__isnull": False})
         yield from _named(f"Message {{}} is hidden by a {name} that is not there", orphans)
-    rewound = Exists(Rewind.objects.filter(pk=OuterRef("rewind_parent")))
-    orphans = Message.objects.filter(~rewound, rewind_parent__isnull=False)
+    rewound = Exists(models.Rewind.objects.filter(pk=OuterRef("rewind_parent")))
+    orphans = models.Message.objects.filter(~rewound, rewind_parent__isnull=False)
     yield from _named("Message {} is hidden by a rewind that is not there", orphans)
-    late = Message.objects.filter(seq__gt=F("conversation__last_seq"))
+    late = models.Message.objects.filter(seq__gt=F("conversation__last_seq"))
     yield from _named("Message {} has a number that was never handed out", late)
 
 
 def _records() -> Iterator[str]:
     """Compare each condensation with its message, and its cost with that of its calls."""
-    succeeded, undone = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
-    done = Condensation.objects.filter(status__in=(succeeded, undone))
+    succeeded, undone = models.Condensation.Status.SUCCEEDED, models.Condensation.Status.UNDONE
+    done = models.Condensation.objects.filter(status__in=(succeeded, undone))
     bare = done.filter(message=None)
     yield from _named("Condensation {} has no summary", bare)
-    in_vain = Condensation.objects.exclude(pk__in=done).exclude(message=None)
+    in_vain = models.Condensation.objects.exclude(pk__in=done).exclude(message=None)
     yield from _named("Condensation {} came to nothing, and has a summary", in_vain)
     torn = done.exclude(message=None).exclude(
         Q(status=succeeded, message__undone=False) | Q(status=undone, message__undone=True)
@@ -120,7 +109,7 @@ def _records() -> Iterator[str]:
     yield from _named(
         "Condensation {} is undone in its record or in its message, and not in both", torn
     )
-    ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
+    ended = models.Condensation.objects.exclude(status=models.Condensation.Status.RUNNING)
     priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
     costs = priced.values_list("pk", "cost", "spent").iterator()
     wrong = (pk for pk, cost, spent in costs if cost != spent)
@@ -131,10 +120,10 @@ def _hides() -> Iterator[str]:
     """Compare what summaries and markers in force say that they hide with what names them."""
 
     def wrong() -> Iterator[object]:
-        made = Message.objects.in_force().made_by_engine().filter(clear_id=None)
+        made = models.Message.objects.in_force().made_by_engine().filter(clear_id=None)
         for one in made.filter(hides__isnull=False).iterator(chunk_size=200):
             named = hidden_messages.hidden_by(one.conversation_id, [one])
-            hid = Message.objects.hid_by(one)
+            hid = models.Message.objects.hid_by(one)
             if {*named.values_list("pk")} != {*hid.values_list("pk")}:
                 yield one.pk
 
@@ -143,19 +132,19 @@ def _hides() -> Iterator[str]:
 
 def _pins() -> Iterator[str]:
     """Compare the pins with the messages that they are on."""
-    on = Pin.objects.filter(unpinned_at=None)
-    pinned = Message.objects.filter(pinned=True)
+    on = models.Pin.objects.filter(unpinned_at=None)
+    pinned = models.Message.objects.filter(pinned=True)
     loose = pinned.exclude(pk__in=on.values("message"))
     yield from _named("Message {} is pinned, and no pin is on record", loose)
-    off = Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
+    off = models.Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
     yield from _named("Message {} is not pinned, and a pin on it is on record", off)
     changed = (pin.message_id for pin in on.select_related("message").iterator() if not pin.holds)
     yield from _named("Message {} is not what it was when it was pinned", changed)
 
 
 def _reviews() -> Iterator[str]:
-    waiting = Review.objects.filter(status=Review.Status.PENDING)
-    alone = waiting.exclude(pk__in=Review.objects.pending())
+    waiting = models.Review.objects.filter(status=models.Review.Status.PENDING)
+    alone = waiting.exclude(pk__in=models.Review.objects.pending())
     yield from _named("Review {} waits, and no turn for it", alone)
 
 
@@ -163,7 +152,7 @@ def _contents() -> Iterator[str]:
     """Read every message as the agent would."""
 
     def unreadable() -> Iterator[object]:
-        for row in Message.objects.defer("turn").iterator(chunk_size=200):
+        for row in models.Message.objects.defer("turn").iterator(chunk_size=200):
             try:
                 condense.content_from_api(row.content)
                 message_store.to_engine(row)
@@ -174,12 +163,12 @@ def _contents() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    for profile in Profile.objects.exclude(encrypted_key=""):
+    for profile in models.Profile.objects.exclude(encrypted_key=""):
         try:
             profile.read_key()
         except DecryptionFailed:
             yield f"The key of profile {profile.pk} can't be read with this secret key."
-    for server in McpServer.objects.exclude(encrypted_secrets=""):
+    for server in models.McpServer.objects.exclude(encrypted_secrets=""):
         try:
             server.reached()
         except DecryptionFailed:
@@ -209,17 +198,6 @@ def _chains() -> Iterator[str]:
 
 
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
-    _damage,
-    _migrations,
-    _imports,
-    _index_of_words,
-    _hidden,
-    _tags,
-    _records,
-    _hides,
-    _pins,
-    _reviews,
-    _contents,
-    _keys,
-    _chains,
-)
+    _damage, _migrations, _imports, _index_of_words, _hidden, _tags, _records, _hides, _pins,
+    _reviews, _contents, _keys, _chains,
+)  # fmt: skip

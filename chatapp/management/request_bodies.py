@@ -23,7 +23,6 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
     """A request whose body is not parsed; one that is too long is answered with 413."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Begin with nothing received."""
         super().__init__(*args, parsePOSTFormSubmission=False, **options)
         self.left = LARGEST_BODY
 

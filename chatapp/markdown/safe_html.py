@@ -7,8 +7,10 @@ that loads a remote image tells its server what the model wrote into the address
 import functools
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from typing import Any
+from urllib.parse import unquote
 
 import nh3
 from markdown_it import MarkdownIt
@@ -22,7 +24,6 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
-from chatapp.markdown.links import describe_link
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
 
@@ -59,6 +60,12 @@ _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
 # An address without a scheme would lead into this application, with the reader's session.
 _SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
+
+# Where an address leads, and what a text names that may be such a place.
+_AUTHORITY = re.compile(r"(?:https?://)?([^/?#\\\s]*)", re.IGNORECASE)
+_HOST = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[^\W\d_][\w-]{1,62}(?![\w-])")
+# These end the names of files more often than those of hosts.
+_FILES = frozenset({"cc", "md", "mk", "ml", "pl", "ps", "py", "rs", "sh", "so"})
 
 # Controls, single surrogates, and the marks that reverse the order in which text is shown: they are
 # made visible as U+FFFD.
@@ -252,6 +259,32 @@ class Renderer(RendererHTML):
             for one in tokens or ()
         ]
         return super().renderInlineAsText(plain, options, env)
+
+
+def describe_link(address: str, text: str) -> dict[str, str | int | float]:
+    """Return the attributes that tell the reader of ``text`` where the link leads."""
+    place = _read_authority(address).rpartition("@")[2]
+    if address.lower().startswith("mailto:"):
+        # Who gets the mail.
+        place = unquote(address[7:].partition("?")[0])
+    if place in {text, _read_authority(text)}:
+        return {}
+    host = _normalize(place.partition(":")[0])
+    found = [(name, name.rpartition(".")[2].lower()) for name in _HOST.findall(text)]
+    named = {_normalize(name) for name, ending in found if ending not in _FILES}
+    misleads = any(not f".{host}".endswith(f".{name}") for name in named)
+    return {"data-place": place, "class": "elsewhere"} if misleads else {"data-place": place}
+
+
+def _read_authority(address: str) -> str:
+    match = _AUTHORITY.match(address)
+    return match[1].lower() if match else ""
+
+
+def _normalize(host: str) -> str:
+    with suppress(UnicodeError):
+        host = host.encode("idna").decode()
+    return host.lower().removeprefix("www.")
 
 
 def _typeset(token: Token, env: Any) -> str | None:

@@ -288,4 +288,9 @@ class Migration(migrations.Migration):
                 fields=("owner", "name"), name="prompt_name_per_owner"
             ),
         ),
+        migrations.AlterField(
+            model_name="profile",
+            name="base_url",
+            field=models.CharField(blank=True, max_length=300, verbose_name="base URL"),
+        ),
     ]

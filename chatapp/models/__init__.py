@@ -14,33 +14,3 @@ from chatapp.models.preferences import CondensingPrompt, Preferences, SavedComma
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
 from chatapp.models.turns import Rewind, Turn
-
-__all__ = [
-    "ApiToken",
-    "Attachment",
-    "AuditEntry",
-    "Checkpoint",
-    "Condensation",
-    "CondensingPrompt",
-    "Conversation",
-    "Folder",
-    "Fork",
-    "Fragment",
-    "Manifest",
-    "McpServer",
-    "Message",
-    "ModelCall",
-    "Pin",
-    "Preferences",
-    "Profile",
-    "Question",
-    "QueuedMessage",
-    "Review",
-    "Rewind",
-    "SavedCommand",
-    "Share",
-    "SignInToken",
-    "Source",
-    "ToolRun",
-    "Turn",
-]

@@ -55,14 +55,6 @@ class SignInToken(AccessToken):
         return f"Sign-in link for {self.user}"
 
 
-class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    """Tokens by what they open."""
-
-    def opened_by(self, token: str) -> Self:
-        """Return the row of a token, unless its owner may not sign in any more."""
-        return self.filter(digest=ApiToken.digest_of(token), owner__is_active=True)
-
-
 class ApiToken(AccessToken):
     """What a program says to be let in; only the token's hash is stored.
 
@@ -85,22 +77,11 @@ class ApiToken(AccessToken):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
 
-    objects = ApiTokenQuerySet.as_manager()
-
     class Meta:
         ordering = ("-created_at", "-pk")
 
     def __str__(self) -> str:
         return str(self.name)
-
-
-class ShareQuerySet(models.QuerySet["Share"]):
-    """Links by what they open."""
-
-    def opened_by(self, token: str) -> Self:
-        """Return the one of a token, unless its conversation or its owner is gone."""
-        there = self.filter(conversation__deleted_at=None, conversation__owner__is_active=True)
-        return there.filter(digest=Share.digest_of(token))
 
 
 class Share(AccessToken):
@@ -116,8 +97,6 @@ class Share(AccessToken):
     until = models.PositiveIntegerField()
     tools = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
-
-    objects = ShareQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"Link to {self.conversation_id}"

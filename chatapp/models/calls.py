@@ -142,7 +142,6 @@ class ModelCall(models.Model):
         indexes = (models.Index(fields=("conversation", "created_at", "cost"), name="call_spent"),)
 
     def __str__(self) -> str:
-        """Name the call by purpose and model."""
         return f"{self.purpose} call to {self.model}"
 
     @property
@@ -197,7 +196,6 @@ class ToolRun(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        """Name the run by its tool."""
         return f"{self.name} run"
 
 
@@ -224,7 +222,6 @@ class Fragment(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the bytes."""
         return f"Fragment {bytes(self.digest).hex()}"
 
 
@@ -244,5 +241,4 @@ class Manifest(models.Model):
     digest = models.BinaryField(max_length=32)
 
     def __str__(self) -> str:
-        """Name the request by its bytes."""
         return f"Request {bytes(self.digest).hex()}"

@@ -12,7 +12,6 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-import condense
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
@@ -65,10 +64,6 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     def archived(self) -> Self:
         """Return what is in the archive."""
         return self.filter(archived_at__isnull=False)
-
-    def titled(self, text: str) -> Self:
-        """Return conversations whose title contains ``text``, whatever the case."""
-        return self.filter(title__icontains=condense.well_formed(text)) if text else self
 
     def with_waiting(self) -> Self:
         """Add ``waits``: whether a turn waits for a person to say something."""

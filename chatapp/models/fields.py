@@ -26,8 +26,6 @@ from chatapp.models.errors import DecryptionFailed
 USD_PLACES = 10
 
 if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
     AnyField = models.Field[Any, Any]
     Characters = models.CharField[str, str]
     Text = models.TextField[str, str]
@@ -124,9 +122,7 @@ class UsdSum(models.Sum):
         return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
 
 
-def spending_limit(
-    label: "_StrPromise", *, help_text: "_StrPromise | str" = ""
-) -> "models.DecimalField[Any, Any]":
+def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[Any, Any]":
     """Return a column for the USD that may be spent; null is as much as one likes."""
     return models.DecimalField(
         label,

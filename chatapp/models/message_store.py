@@ -30,13 +30,9 @@ from chatapp.models import (
 from chatapp.models.database import execute, insert, lock, select
 
 _TAG_NAMES = (
-    "condense_id",
-    "condense_parent",
-    "truncation_id",
-    "truncation_parent",
-    "clear_id",
+    "condense_id", "condense_parent", "truncation_id", "truncation_parent", "clear_id",
     "rewind_parent",
-)
+)  # fmt: skip
 
 # Of its two parts, each has an index.
 _HIDES = (

@@ -1,6 +1,5 @@
 """Origins of conversations: forks, and files that were imported."""
 
-import uuid
 from typing import Self
 
 from django.contrib.auth.models import User
@@ -43,18 +42,6 @@ class Fork(Recorded):
 
     def __str__(self) -> str:
         return f"Fork at message {self.seq}"
-
-
-def enter_fork(origin: Conversation, copy: Conversation, seq: int) -> None:
-    """Put a fork on record on both sides."""
-    sides: tuple[tuple[Conversation, uuid.UUID, bool], ...] = (
-        (origin, copy.pk, False),
-        (copy, origin.pk, True),
-    )
-    for conversation, other, is_copy in sides:
-        Fork.objects.create(
-            conversation=conversation, other=other, is_copy=is_copy, seq=seq
-        ).enter()
 
 
 class Source(models.Model):

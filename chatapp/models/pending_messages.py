@@ -1,25 +1,15 @@
 """Messages that are not sent yet: files that are attached to one, and messages in the queue."""
 
 import uuid
-from collections.abc import Sequence
 from typing import Any, Self
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-
-
-class AttachmentQuerySet(models.QuerySet["Attachment"]):
-    """Attachments by whose they are, and how long they have waited."""
-
-    def named(self, owner: User, pks: Sequence[uuid.UUID]) -> Self:
-        """Return those of a user that have these ids."""
-        return self.filter(owner=owner, pk__in=pks)
 
 
 class Attachment(models.Model):
@@ -33,8 +23,6 @@ class Attachment(models.Model):
     block = fields.JSONField()
     tokens = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
-
-    objects = AttachmentQuerySet.as_manager()
 
     def __str__(self) -> str:
         return str(self.facts.get("name", ""))

@@ -1,6 +1,6 @@
 """Preferences: how one user wants condensing and the agent to work; their prompts and commands."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.conf import settings
 from django.core.validators import (
@@ -17,15 +17,12 @@ from chatapp.command_syntax import LONGEST_TEXT, NAME
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000
 
 
 def _number(
-    label: "_StrPromise", default: int, bounds: tuple[int, int], hint: "_StrPromise | str" = ""
+    label: Any, default: int, bounds: tuple[int, int], hint: Any = ""
 ) -> "models.PositiveSmallIntegerField[int, int]":
     """Return a column for a whole number from the first of the bounds to the second."""
     checks = [MinValueValidator(bounds[0]), MaxValueValidator(bounds[1])]

@@ -3,7 +3,7 @@
 import enum
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -17,27 +17,21 @@ from chatapp.models.mcp_servers import McpServer
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
 
-
-def _price(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
+def _price(label: Any) -> "models.DecimalField[Any, Any]":
     """Return a column for USD per million tokens."""
+    least = [MinValueValidator(Decimal(0))]
     return models.DecimalField(
-        label,
-        max_digits=12,
-        decimal_places=6,
-        default=Decimal(0),
-        validators=[MinValueValidator(Decimal(0))],
+        label, max_digits=12, decimal_places=6, default=Decimal(0), validators=least
     )
 
 
-def provider_choices() -> "list[tuple[str, _StrPromise]]":
+def provider_choices() -> list[tuple[str, Any]]:
     """Return the names and labels of the providers that there are, who know no translation."""
     return [(spec.name, _(spec.label)) for spec in provider_specs().values()]
 
 
-def effort_choices() -> "list[tuple[str, _StrPromise]]":
+def effort_choices() -> list[tuple[str, Any]]:
     """Return how much a model may be asked to think, and in which words."""
     words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("maximum"))
     return [*zip(EFFORTS, words, strict=True)]
@@ -68,7 +62,7 @@ class Profile(models.Model):
     name = models.CharField(_("name"), max_length=80)
     provider = models.CharField(_("provider"), max_length=20, choices=provider_choices)
     model = models.CharField(_("model"), max_length=100)
-    base_url = models.URLField(_("base URL"), blank=True, max_length=300)
+    base_url = fields.CharField(_("base URL"), blank=True, max_length=300)
     encrypted_key = models.TextField(blank=True, editable=False)
     context_window = models.PositiveIntegerField(
         _("context window"), validators=[MinValueValidator(1_000)]

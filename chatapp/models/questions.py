@@ -5,8 +5,7 @@ person's hand only: it is answered, or the turn that asks is stopped.
 """
 
 import uuid
-from collections.abc import Collection
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -45,11 +44,6 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
     def pending(self) -> Self:
         """Return questions that a turn waits for."""
         return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
-
-    def denied_in(self, turns: Collection[uuid.UUID]) -> models.QuerySet["Question", Any]:
-        """Return message and place of each call of these turns that a person did not allow."""
-        denied = self.filter(turn__in=turns, status=Question.Status.DENIED)
-        return denied.values_list("seq", "place")
 
     def answers_to(self, turn: Turn, seq: int) -> dict[int, str]:
         """Return what a person said to the calls of a message, by their places."""
@@ -108,6 +102,11 @@ class Question(Recorded):
     def __str__(self) -> str:
         return f"{self.kind} of {self.tool}"
 
+    @property
+    def wants_words(self) -> bool:
+        """Whether an answer in words is asked for."""
+        return self.kind == Question.Kind.ANSWER
+
 
 class ReviewQuerySet(RecordedQuerySet["Review"]):
     """Reviews by whether somebody waits for them."""
@@ -136,14 +135,9 @@ class Review(Recorded):
     KIND = AuditEntry.Kind.REVIEW
     AUDITED_IN = "condensation.conversation_id"
     FACTS = (
-        "condensation_id",
-        "ordinal",
-        "status",
-        "answered_by_id",
-        "shown_at",
-        "applies_at",
+        "condensation_id", "ordinal", "status", "answered_by_id", "shown_at", "applies_at",
         "answered_at",
-    )
+    )  # fmt: skip
     CONTENTS = ("shown", "text", "focus")
 
     class Status(models.TextChoices):

@@ -183,14 +183,11 @@ class Turn(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
             models.UniqueConstraint(
-                fields=("conversation",),
-                condition=Q(finished_at=None),
-                name="one_unfinished_turn",
+                fields=("conversation",), condition=Q(finished_at=None), name="one_unfinished_turn"
             ),
         )
 
     def __str__(self) -> str:
-        """Name the turn by its state."""
         return f"{self.status} turn"
 
     @property
@@ -280,19 +277,9 @@ class Rewind(Recorded, Hiding):
 
     KIND = AuditEntry.Kind.REWIND
     FACTS = (
-        "cause",
-        "to_seq",
-        "last_seq",
-        "root_seq",
-        "version",
-        "files_before",
-        "brings_back_id",
-        "messages_hidden",
-        "results_hidden",
-        "condensations_hidden",
-        "created_at",
-        "undone_at",
-    )
+        "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
+        "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
+    )  # fmt: skip
 
     class Cause(models.TextChoices):
         """Why something was set aside."""
@@ -321,5 +308,4 @@ class Rewind(Recorded, Hiding):
         indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
 
     def __str__(self) -> str:
-        """Name the rewind by its target."""
         return f"Rewind to {self.to_seq}"

@@ -62,15 +62,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def ensure_connection(self) -> None:
         """Connect, also where the server has closed the connection since it was last used.
 
-        Threads outside requests keep theirs. Nobody listens on it, so while it rests there is
-        nothing to read but its end.
+        Threads outside requests keep theirs, and rest; what came meanwhile is its end, or a note.
         """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
         super().ensure_connection()
 
     def _is_cut(self) -> bool:
+        """Return whether it ended: that is read without a word to the server."""
+        arrived = select.poll()
         try:
-            return bool(self.connection.closed or select.select([self.connection], [], [], 0)[0])
-        except (OperationalError, OSError, ValueError):
+            arrived.register(self.connection.fileno(), select.POLLIN)
+            while arrived.poll(0):
+                self.connection.pgconn.consume_input()
+        except OperationalError:
             return True
+        return False

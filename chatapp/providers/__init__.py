@@ -14,7 +14,6 @@ from typing import Any
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.provider_port import Model
 from chatapp.network.address_guard import Guard
-from chatapp.providers.formats import MessagesFormat
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
@@ -35,12 +34,6 @@ def provider_spec(name: str) -> ProviderSpec:
 def keyless_spec() -> ProviderSpec:
     """Return the provider that answers without a key, for those who have none yet."""
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
-
-
-def request_format(name: str) -> MessagesFormat:
-    """Return what reads a vendor's requests."""
-    made: MessagesFormat = pkgutil.resolve_name(provider_spec(name).format)()
-    return made
 
 
 def create_provider(

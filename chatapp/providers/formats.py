@@ -6,10 +6,11 @@ shaped for it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Any
 
 import condense
-from chatapp.providers import request_bytes
+from chatapp.providers import provider_spec, request_bytes
 
 Json = Mapping[str, Any]
 # Marks for a provider's cache: they tell the model nothing.
@@ -48,6 +49,12 @@ class MessagesFormat:
         # What is told in mid-conversation with a system prompt's authority is no reply.
         role = "user" if said.get("role") == "system" else said.get("role")
         return condense.Message.from_api({"role": role, "content": content or ""})
+
+
+def request_format(provider: str) -> MessagesFormat:
+    """Return what reads a vendor's requests."""
+    made: MessagesFormat = resolve_name(provider_spec(provider).format)()
+    return made
 
 
 def read_frame(own: MessagesFormat, head: bytes, tail: bytes) -> Frame:

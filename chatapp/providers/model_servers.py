@@ -67,10 +67,7 @@ async def probe(provider: ResilientProvider) -> Report:
         return report
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
         try:
-            async with (
-                asyncio.timeout(PATIENCE),
-                aclosing(provider.stream(asked)) as stream,
-            ):
+            async with asyncio.timeout(PATIENCE), aclosing(provider.stream(asked)) as stream:
                 heard = [event async for event in stream]
         except TimeoutError:
             return replace(report, failure="The model did not answer in time.")

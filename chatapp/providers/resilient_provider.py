@@ -74,11 +74,8 @@ class ResilientProvider:
         try:
             listing = getattr(await self.provider(), "list_models", None)
             return await listing() if listing else ()
-        except ProviderError as error:
-            raise self._scrubbed(error) from None
-        except Exception as error:
-            log.exception("models could not be listed")
-            raise self._scrubbed(_unreadable(error)) from None
+        except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
+            raise self._told(error) from None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[events.StreamEvent]:
         """Yield the first reply that gets anywhere, and RetryScheduled before each wait."""
@@ -90,12 +87,8 @@ class ResilientProvider:
                         shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
                         yield event
                 return
-            except ProviderError as error:
-                failure = error
-            except Exception as error:
-                log.exception("a provider failed in a way it should not")
-                failure = _unreadable(error)
-            failure = self._scrubbed(failure)
+            except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
+                failure = self._told(error)
             if shown or not failure.retryable or attempt == self.attempts:
                 raise failure from None
             seconds = self._wait(failure, attempt)
@@ -117,14 +110,14 @@ class ResilientProvider:
             raise error from None
         return max(wish, 0.0)
 
-    def _scrubbed(self, error: ProviderError) -> ProviderError:
+    def _told(self, error: Exception) -> ProviderError:
+        """Return the error for people, in which the key is blotted out."""
+        if not isinstance(error, ProviderError):
+            log.error("a provider failed in a way it should not", exc_info=error)
+            error = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
         error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
         error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
         return error
-
-
-def _unreadable(error: Exception) -> ProviderError:
-    return ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
 
 
 def scrub(text: str, key: str) -> str:

@@ -84,16 +84,9 @@ class SdkProvider(ABC):
     event_timeout: float
 
     def __init__(
-        self,
-        model: Model,
-        *,
-        api_key: str,
-        base_url: str = "",
-        guard: Guard | None = None,
-        byte_timeout: float = 0,
-        event_timeout: float = 0,
+        self, model: Model, *, api_key: str, base_url: str = "", guard: Guard | None = None
     ) -> None:
-        """Answer as ``model``; the timeouts are the vendor's unless they are given.
+        """Answer as ``model``.
 
         ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
         """
@@ -101,8 +94,6 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        self.byte_timeout = byte_timeout or self.byte_timeout
-        self.event_timeout = event_timeout or self.event_timeout
         self.asked = Asked(model.name, host_of(self.base_url))
         # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
         own: type[Exception] = self.sdk.APIError

@@ -96,7 +96,6 @@ class Query:
         return cls(tuple(filter(None, phrases)))
 
     def __bool__(self) -> bool:
-        """Whether it asks for anything."""
         return bool(self.phrases)
 
     @cached_property

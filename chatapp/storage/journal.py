@@ -60,7 +60,6 @@ class ConversationJournal:
     keep_partial_reply = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
-        """Take the run whose calls and messages are kept."""
         self.run = run
         self.scale = scale
         self.saver = saver
@@ -154,11 +153,7 @@ class ConversationJournal:
         ]
 
     async def append(
-        self,
-        message: condense.Message,
-        *,
-        stop_reason: str = "",
-        call: CallRecord | None = None,
+        self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
         tokens = await asyncio.to_thread(condense.count_message, message, sizes.COUNTER)

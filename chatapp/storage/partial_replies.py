@@ -141,17 +141,11 @@ def kept_draft(draft: PartialReply) -> str:
 
 def _store(drafts: Sequence[tuple[int, PartialReply]]) -> None:
     """Write the drafts of calls that are still open, in one statement for all."""
-    rows = [
-        (
-            json.dumps(draft.blocks),
-            draft.usage.input,
-            draft.usage.output,
-            draft.usage.cache_read,
-            draft.usage.cache_write,
-            number,
-        )
-        for number, draft in drafts
-    ]
+    rows = []
+    for number, draft in drafts:
+        used = draft.usage
+        tokens = (used.input, used.output, used.cache_read, used.cache_write)
+        rows.append((json.dumps(draft.blocks), *tokens, number))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(_STORE, rows)
 

@@ -28,7 +28,6 @@ class RequestReader:
     """Puts the requests of one conversation together again."""
 
     def __init__(self, conversation_id: uuid.UUID) -> None:
-        """Begin with nothing read."""
         self.conversation_id = conversation_id
         self._known: dict[int, Manifest] = {}
         self._lists: dict[int, tuple[Item, ...]] = {}

@@ -12,9 +12,21 @@ register = template.Library()
 register.filter("strategy", strategy_name)
 
 LONGEST = 120  # characters of an excerpt
+# How lines of a difference begin that are no lines of a file.
+_HEADS = ("--- ", "+++ ", "diff --git ", "index ")
 PASSAGE = 1_000
 # Parts of a text that no person wrote.
 _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
+
+
+@register.filter
+def difference(text: str) -> list[tuple[str, str]]:
+    """Return lines, each with what it is: "file", "place", "added", "removed" or "same"."""
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    return [
+        ("file" if line.startswith(_HEADS) else kinds.get(line[:1], "same"), line)
+        for line in text.splitlines()
+    ]
 
 
 @register.filter

@@ -73,16 +73,10 @@ TEXTS = {
     "thousands": _("{count} k characters"),
     "showGroup": _("Show"),
     "hideGroup": _("Collapse"),
-    "newMessages": {
-        "one": _("{count} new message"),
-        "other": _("{count} new messages"),
-    },
+    "newMessages": {"one": _("{count} new message"), "other": _("{count} new messages")},
     "waits": _("Waits for you"),
     "jump": _("Jump to latest"),
-    "found": {
-        "one": _("{count} message"),
-        "other": _("{count} messages"),
-    },
+    "found": {"one": _("{count} message"), "other": _("{count} messages")},
     "foundMore": _("More than {count} messages"),
     "foundNone": _("No message"),
     "foundPlace": _("{number} of {count}"),

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from django.utils import timezone
@@ -29,11 +29,11 @@ _READ = """
 """
 
 
+@dataclass(frozen=True, slots=True)
 class StoredHistory:
     """The tools' ``History`` of one conversation; nothing of another can be found by it."""
 
-    def __init__(self, conversation_id: uuid.UUID) -> None:
-        self.conversation_id = conversation_id
+    conversation_id: uuid.UUID
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
@@ -58,7 +58,8 @@ class StoredRecall:
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first.
 
-        Raises IndexDamaged.
+        ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
+        and some 5 ms of CPU however much is stored. Raises IndexDamaged.
         """
         self._span = message_index.span_of(self.conversation_id, self.until)
         found = condense.find_passages(self, words, limit) if self._span else []
@@ -108,15 +109,6 @@ def _day(moment: str) -> date:
     """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
     said = datetime.fromisoformat(moment)
     return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
-
-
-def recall(conversation_id: uuid.UUID, words: str, limit: int) -> list[condense.Passage]:
-    """Return the passages of hidden messages that fit some words best, at most ``limit``.
-
-    The best comes first; ``condense.recalled_block`` takes those that fit well. It takes at most
-    seven statements, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
-    """
-    return StoredRecall(conversation_id)(words, limit)
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:

@@ -74,15 +74,9 @@ class WorkspaceToolbox:
             name: spec.default_policy for name, spec in self._known.items()
         }
         self._policies |= policies
-        self.specs: tuple[ToolSpec, ...] = tuple(
-            [
-                spec
-                for name, spec in self._known.items()
-                if self._policies[name] is not Policy.DENY
-                and (name in foreign or _WORKS_WITH[name] in self._offers)
-            ]
-        )
-        self._names = [spec.name for spec in self.specs]
+        usable = [one for one in self._known if one in foreign or _WORKS_WITH[one] in self._offers]
+        self._names = [one for one in usable if self._policies[one] is not Policy.DENY]
+        self.specs: tuple[ToolSpec, ...] = tuple([self._known[name] for name in self._names])
 
     @cached_property
     def _workspace(self) -> WritableWorkspace:

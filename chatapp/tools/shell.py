@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from chatapp.agent.tool_port import Line
 from chatapp.tools import shell_supervisor
@@ -53,16 +54,15 @@ class Ran:
     output: Path
 
 
+@dataclass(frozen=True)
 class Shell:
     """Runs commands in one folder; ``outputs`` is where what they put out is kept."""
 
+    root: Path
+    outputs: Path
+    line: Line
     # Seconds that a supervisor has, after the time is up, to end all that it watches over.
-    patience = PATIENCE
-
-    def __init__(self, root: Path, outputs: Path, line: Line) -> None:
-        self.root = root
-        self.outputs = outputs
-        self.line = line
+    patience: ClassVar[float] = PATIENCE
 
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it, and all that it has started."""

@@ -54,12 +54,8 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
             said = _("message %s, taken off") if facts["unpinned_at"] else _("message %s")
             done = said % facts["seq"]
         case AuditEntry.Kind.FORK:
-            said = (
-                _("of another conversation, at message %s")
-                if facts["is_copy"]
-                else _("at message %s")
-            )
-            done = said % facts["seq"]
+            of_another, at = _("of another conversation, at message %s"), _("at message %s")
+            done = (of_another if facts["is_copy"] else at) % facts["seq"]
         case _:
             return str(entry.get_kind_display())
     return f"{entry.get_kind_display()}: {done}"

@@ -74,36 +74,15 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _COLUMNS = (
-    "kind",
-    "status",
-    "trigger",
-    "strategy",
-    "profile_name",
-    "model",
-    "tokens_before",
-    "tokens_before_measured",
-    "tokens_after",
-    "tokens_after_measured",
-    "messages_hidden",
-    "results_hidden",
-    "condensations_hidden",
-    "threshold",
-    "allowed",
-    "context_window",
-    "writer_name",
-    "writer_model",
-    "cost_measured",
-    "error",
-)
+    "kind", "status", "trigger", "strategy", "profile_name", "model", "tokens_before",
+    "tokens_before_measured", "tokens_after", "tokens_after_measured", "messages_hidden",
+    "results_hidden", "condensations_hidden", "threshold", "allowed", "context_window",
+    "writer_name", "writer_model", "cost_measured", "error",
+)  # fmt: skip
 # All that is read for it, of an attempt and of its conversation.
 TABLE_COLUMNS = (
-    *_COLUMNS,
-    "started_at",
-    "finished_at",
-    "cost",
-    "predicted_cost",
-    "conversation__title",
-)
+    *_COLUMNS, "started_at", "finished_at", "cost", "predicted_cost", "conversation__title",
+)  # fmt: skip
 
 
 def attempts_as_csv(attempts: Iterable[Condensation]) -> str:

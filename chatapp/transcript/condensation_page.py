@@ -91,7 +91,7 @@ def read_record(attempt: Condensation) -> Record:
     rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
     return Record(
         attempt=attempt,
-        decision=_("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % compared,
+        decision=_("%(before)s of %(allowed)s tokens allowed (%(percent)s %%)") % compared,
         distance=_distance(attempt),
         at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=attempt_lines(rungs),

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.condensation.threshold import CondensingPoint
-from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
@@ -25,6 +24,7 @@ OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
+_CALL_FAILED = "Condensing API call failed: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,8 @@ class AttemptWords:
         """Why it came to nothing; the record has the exact words."""
         if self.attempt.error.startswith(_REJECTED):
             return _("The model's summary was incomplete, so it was not used.")
-        return str(self.attempt.error)
+        said = self.attempt.error.removeprefix(_CALL_FAILED)
+        return said if not said or said[-1] in ".!?…" else f"{said}."
 
     @property
     def hidden_text(self) -> str:
@@ -261,7 +262,7 @@ def strategy_name(strategy: str) -> str:
     return names.get(strategy, strategy.rpartition(".")[2])
 
 
-def seen_words(counted: Hiding | Preview) -> str:
+def seen_words(counted: Hiding) -> str:
     """Say how much was hidden, as people see it: "7 messages, 6 tool results"."""
     messages, results = counted.messages_hidden, counted.results_hidden
     condensations = counted.condensations_hidden

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -139,22 +139,6 @@ class HiddenBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person is asked about a call; ``lines`` are what would change, each with its kind.
-
-    A kind is "added", "removed", "place", "file" or "same". Where the model asks, ``text`` is its
-    question and ``suggestions`` are answers to it.
-    """
-
-    pk: int
-    wants_words: bool
-    access: str
-    text: str
-    suggestions: Sequence[str]
-    lines: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCard:
     """One tool call with its result.
 
@@ -162,7 +146,8 @@ class ToolCard:
     or "unanswered"; one that runs does so since ``since`` (Unix seconds), and one that ran took
     ``seconds``, unless it was imported. ``size`` counts the result's characters, of which
     ``result`` may have the first only; ``cleared`` says why the model sees only a line of it, and
-    ``whole`` names an output that was cut in the middle.
+    ``whole`` names an output that was cut in the middle. A person may be ``asked`` about its
+    ``access``.
     """
 
     id: str
@@ -178,7 +163,8 @@ class ToolCard:
     since: float | None = None
     whole: str = ""
     cleared: HiddenBy | None = None
-    asked: Asked | None = None
+    asked: Question | None = None
+    access: str = ""
     kind: ClassVar[str] = "tool"
 
     @property
@@ -209,7 +195,7 @@ def parts_of(
     message: condense.Message,
     answers: Answers,
     live: LiveTools,
-    asked: Mapping[int, Asked],
+    asked: Mapping[int, Question],
     denied: Collection[int] = (),
     *,
     unfinished: bool = False,
@@ -316,7 +302,7 @@ def _card(
     call: condense.ToolUseBlock,
     answer: Answer | None,
     live: events.ToolStarted | events.ToolFinished | None,
-    asked: Asked | None,
+    asked: Question | None,
     state: str,
 ) -> ToolCard:
     """Return a call's card, in this state unless something came of it.
@@ -335,6 +321,7 @@ def _card(
         text, state = result_text(answer.result), "failed" if answer.result.is_error else "done"
         seconds = answer.seconds if seconds is None else seconds
     written = input_text(call) if call.input else ""
+    spec = TOOL_SPECS.get(call.name)
     # The long results of commands and of MCP servers are kept whole.
     may_be_kept = call.name == RUN_COMMAND or SEPARATOR in call.name
     return ToolCard(
@@ -352,27 +339,8 @@ def _card(
         whole=kept_name(text) if may_be_kept else "",
         cleared=answer.cleared if answer else None,
         asked=asked,
-    )
-
-
-def asked_of(question: Question) -> Asked:
-    """Return a question as its card shows it."""
-    spec = TOOL_SPECS.get(question.tool)
-    return Asked(
-        pk=question.pk,
-        wants_words=question.kind == Question.Kind.ANSWER,
         access=spec.access if spec else "",
-        text=question.text,
-        suggestions=question.suggestions,
-        lines=[(kind_of_line(line), line) for line in question.shown.splitlines()],
     )
-
-
-def kind_of_line(line: str) -> str:
-    """Return what a line of a difference is: "file", "place", "added", "removed" or "same"."""
-    if line.startswith(("--- ", "+++ ", "diff --git ", "index ")):
-        return "file"
-    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")
 
 
 def input_text(call: condense.ToolUseBlock) -> str:

@@ -20,18 +20,15 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
-from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.transcript import labels
 from chatapp.transcript.message_parts import (
     Answer,
     Answers,
-    Asked,
     HiddenBy,
     LiveTools,
     Part,
     ToolCard,
-    asked_of,
     parts_of,
     unfinished_parts,
 )
@@ -50,14 +47,6 @@ Cursor = tuple[int, int]
 NOTHING: LiveTools = {}
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
-
-
-def _clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
-    """Return the markers in force of clearings, from a position on."""
-    made = Message.objects.filter(
-        conversation=conversation, clear_id__isnull=False, hidden=False, position__gte=position
-    )
-    return made.select_related("condensation")
 
 
 def rewinds_of(conversation_id: uuid.UUID) -> list[Rewind]:
@@ -211,12 +200,12 @@ class Builder:
         return parts_of(engine, self.answers, self.live, asked, denied, unfinished=unfinished)
 
     @cached_property
-    def _asked(self) -> dict[int, dict[int, Asked]]:
+    def _asked(self) -> dict[int, dict[int, Question]]:
         """What people are asked now: message → place of the call → that."""
         waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
-        asked: defaultdict[int, dict[int, Asked]] = defaultdict(dict)
+        asked: defaultdict[int, dict[int, Question]] = defaultdict(dict)
         for question in Question.objects.pending().filter(turn__in=waiting) if waiting else ():
-            asked[question.seq][question.place] = asked_of(question)
+            asked[question.seq][question.place] = question
         return asked
 
     @cached_property
@@ -226,7 +215,8 @@ class Builder:
         failed = [one.result.is_error for one in self.answers.values()]
         failed += [getattr(one, "is_error", False) for one in self.live.values()]
         denied: defaultdict[int, set[int]] = defaultdict(set)
-        for seq, place in Question.objects.denied_in(turns) if any(failed) else ():
+        found = Question.objects.filter(turn__in=turns, status=Question.Status.DENIED)
+        for seq, place in found.values_list("seq", "place") if any(failed) else ():
             denied[seq].add(place)
         return denied
 
@@ -356,10 +346,13 @@ class Builder:
 
     def _cleared(self) -> dict[tuple[int, str], HiddenBy]:
         """Return why and where results were cleared: key of the message and id of the call."""
-        since = self.messages[0].position
+        # The markers in force of clearings.
+        made = Message.objects.filter(
+            conversation=self.conversation.pk, clear_id__isnull=False, hidden=False
+        ).select_related("condensation")
         return {
             (int(name), call): _hider(row.condensation)
-            for row in _clearings(conversation=self.conversation.pk, position=since)
+            for row in made.filter(position__gte=self.messages[0].position)
             # An import may have one without its record.
             if hasattr(row, "condensation")
             for name, lines in row.cleared.items()

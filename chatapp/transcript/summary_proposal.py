@@ -7,7 +7,8 @@ from decimal import Decimal
 import condense
 from chatapp.condensation import summary_reviews
 from chatapp.condensation.attempt_log import receipt_of
-from chatapp.context.sizes import size_anew
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import system_of
 from chatapp.markdown import render_markdown
 from chatapp.models import ModelCall, Review, message_store
 from chatapp.toolbox.toolbox import folder_of
@@ -74,7 +75,10 @@ def read_figures(review: Review, summary: str) -> Figures:
     before, after = reduction.tokens_before.value, reduction.tokens_after.value
     if profile := conversation.profile:
         kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-        after = size_anew(conversation, profile, kept).value
+        scale = Scale.read(conversation, profile, system_of(conversation, profile))
+        # The model has not seen it yet, so nothing of it was measured.
+        scale.forget()
+        after = scale.weigh(kept).value
     return Figures(
         tokens_before=before,
         tokens_after=after,

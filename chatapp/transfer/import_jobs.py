@@ -62,7 +62,7 @@ def start_import(*, owner: User, path: Path, source: Source, read: Read) -> Job:
     """
     job = Job(owner, source)
     with _LOCK:
-        if any(one.owner == owner and not one.is_over for one in _JOBS.values()):
+        if find_running(owner):
             raise errors.Refused(_("Another file of yours is being imported. Wait for its end."))
         for pk in [one.pk for one in _JOBS.values() if one.is_over][:-REMEMBERED]:
             del _JOBS[pk]
@@ -75,6 +75,12 @@ def find_import(pk: uuid.UUID, owner: User) -> Job | None:
     """Return a user's import, None where the server knows of none: nothing of it was stored."""
     job = _JOBS.get(pk)
     return job if job and job.owner == owner else None
+
+
+def find_running(owner: User) -> Job | None:
+    """Return the import of a user that is not over yet, None where there is none."""
+    running = (one for one in [*_JOBS.values()] if one.owner == owner and not one.is_over)
+    return next(running, None)
 
 
 def make_folder() -> Path:

@@ -153,7 +153,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
-    _enter_records(conversation)
+    _enter_records(conversation, spool)
     _close_unfinished(conversation, unfinished)
     choose_profile(conversation)
     # What a file without pins on record wants pinned.
@@ -246,10 +246,10 @@ def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
     conversation.save(update_fields=names)
 
 
-def _enter_records(conversation: Conversation) -> None:
+def _enter_records(conversation: Conversation, spool: Spool) -> None:
     """Have the conversation's own chain tell of all that is on record."""
     for table in TABLES:
-        if not issubclass(table.model, Recorded):
+        if not (issubclass(table.model, Recorded) and spool.counts[table.section]):
             continue
         records: RecordedQuerySet[Any] = RecordedQuerySet(table.model)
         told = records.told_in(conversation).order_by(*table.order).values_list("pk", flat=True)
@@ -269,6 +269,8 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
             lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
     calls = conversation.calls.filter(status=ModelCall.Status.RUNNING)
     calls.update(status=ModelCall.Status.INTERRUPTED, error=reason)
+    if not conversation.condensations.exists():
+        return
     attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)
     attempts.change(status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now())
     drafts = conversation.condensations.filter(status=Condensation.Status.DRAFTED)

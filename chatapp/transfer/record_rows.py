@@ -28,14 +28,9 @@ _YEARS = range(1970, 2200)
 _LARGEST_USD = 10**9
 # What reading anything may fail with.
 WRONG = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
     condense.CondenseError,
-)
+)  # fmt: skip
 _STATES = get_args(condense.FactState)
 _FACTS = get_args(condense.FactKind)
 

@@ -8,22 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from django.db import models
+from django.db.models import Field, Model, QuerySet
 
 import condense
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    Fork,
-    Message,
-    ModelCall,
-    Pin,
-    Question,
-    Review,
-    Rewind,
-    ToolRun,
-    Turn,
-)
+from chatapp import models
 
 MESSAGES = "messages"
 
@@ -37,14 +25,14 @@ class Table:
     """
 
     section: str
-    model: type[models.Model]
+    model: type[Model]
     order: tuple[str, ...] = ("pk",)
     within: str = "conversation"
     references: Mapping[str, str] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
 
     @cached_property
-    def columns(self) -> dict[str, "models.Field[Any, Any]"]:
+    def columns(self) -> dict[str, "Field[Any, Any]"]:
         """The columns that are written as they are, by their names."""
         own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
         skipped = {*self.left_out, *self.references}
@@ -54,9 +42,9 @@ class Table:
             if not (one.primary_key or one.is_relation or one.name in skipped)
         }
 
-    def rows_of(self, conversation: Conversation) -> "models.QuerySet[Any]":
+    def rows_of(self, conversation: models.Conversation) -> "QuerySet[Any]":
         """Return a conversation's rows in their order."""
-        rows: models.QuerySet[Any] = models.QuerySet(self.model)
+        rows: QuerySet[Any] = QuerySet(self.model)
         return rows.filter(**{self.within: conversation.pk}).order_by(*self.order)
 
 
@@ -80,47 +68,47 @@ def with_names(content: Any, names: Mapping[str, str]) -> Any:
 TABLES = (
     Table(
         MESSAGES,
-        Message,
+        models.Message,
         order=("seq",),
         references={"turn": "turns", "rewind_parent": "rewinds"},
         left_out=frozenset({"results", "holds_results", "claimed"}),
     ),
     Table(
         "turns",
-        Turn,
+        models.Turn,
         order=("started_at", "pk"),
         references={"rewind_parent": "rewinds"},
         left_out=frozenset({"nonce", "owner", "heartbeat_at", "doing"}),
     ),
     Table(
         "rewinds",
-        Rewind,
+        models.Rewind,
         order=("created_at", "pk"),
         references={"brings_back": "rewinds", "rewind_parent": "rewinds"},
         left_out=frozenset({"files_before"}),
     ),
     Table(
         "condensations",
-        Condensation,
+        models.Condensation,
         order=("started_at", "pk"),
         references={"turn": "turns", "message": MESSAGES, "rewind_parent": "rewinds"},
     ),
     Table(
         "calls",
-        ModelCall,
+        models.ModelCall,
         references={"turn": "turns", "message": MESSAGES, "condensation": "condensations"},
     ),
-    Table("tool_runs", ToolRun, within="turn__conversation", references={"turn": "turns"}),
-    Table("questions", Question, within="turn__conversation", references={"turn": "turns"}),
+    Table("tool_runs", models.ToolRun, within="turn__conversation", references={"turn": "turns"}),
+    Table("questions", models.Question, within="turn__conversation", references={"turn": "turns"}),
     Table(
         "reviews",
-        Review,
+        models.Review,
         order=("condensation__started_at", "condensation__pk", "ordinal"),
         within="condensation__conversation",
         references={"condensation": "condensations"},
         left_out=frozenset({"proposal", "typed"}),
     ),
-    Table("forks", Fork, order=("created_at", "pk")),
-    Table("pins", Pin, order=("seq",), references={"message": MESSAGES}),
+    Table("forks", models.Fork, order=("created_at", "pk")),
+    Table("pins", models.Pin, order=("seq",), references={"message": MESSAGES}),
 )
 BY_SECTION = {table.section: table for table in TABLES}

@@ -12,13 +12,13 @@ from chatapp.composer.slash_commands import bring
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
-from chatapp.turns import crash_recovery, message_queue, turn_retries
+from chatapp.turns import crash_recovery, message_queue, turns_without_message
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import registry
-from chatapp.turns.condensation_turns import check_condensing, start_condensing
-from chatapp.turns.ports import LiveService
+from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
-front: LiveService = registry
+# What only shows, to pages and to whatever watches over the server.
+front = registry
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
@@ -75,7 +75,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
     A repeated nonce starts nothing.
     """
     store = functools.partial(
-        turn_retries.take_up,
+        turns_without_message.take_up,
         conversation=conversation,
         how=command.how,
         nonce=command.nonce,

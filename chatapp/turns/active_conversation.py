@@ -21,7 +21,7 @@ from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, lifecycle, message_queue
-from chatapp.turns.ports import RunningTurn
+from chatapp.turns.runner import TurnTask
 
 if TYPE_CHECKING:
     from chatapp.turns.active_conversations import ActiveConversations
@@ -33,12 +33,11 @@ class ActiveConversation:
     """One conversation while somebody watches it or something runs in it."""
 
     def __init__(self, conversation_id: uuid.UUID, registry: "ActiveConversations") -> None:
-        """Begin with no watcher and nothing that runs."""
         self.conversation_id = conversation_id
         self.registry = registry
         self.view = LiveView(conversation_id, on_wait=self._tell_others)
         self.watchers = self.view.watchers
-        self.running: RunningTurn | None = None
+        self.running: TurnTask | None = None
         # Held from the check that no turn runs until one does.
         self.start_lock = asyncio.Lock()
         # The time zone of whoever sent the last message.

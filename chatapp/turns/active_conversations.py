@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -25,7 +26,6 @@ from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.ports import Load, Runner, RunningTurn
 from chatapp.turns.runner import TurnTask
 
 log = logging.getLogger(__name__)
@@ -41,15 +41,23 @@ LONGEST_LAG = 5.0
 STORING = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Turns that run, pages that watch, and the event loop's lag in seconds, None without one."""
+
+    turns: int
+    watchers: int
+    lag: float | None
+
+
 class ActiveConversations:
     """The active conversations of this process, by id in ``conversations``."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.conversations: dict[uuid.UUID, ActiveConversation] = {}
-        self.runner: Runner = TurnTask
+        self.runner = TurnTask
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
@@ -58,7 +66,7 @@ class ActiveConversations:
         self._opening: asyncio.Task[None] | None = None
 
     @property
-    def running_turns(self) -> list[RunningTurn]:
+    def running_turns(self) -> list[TurnTask]:
         """What runs."""
         # Counted from another thread, while conversations begin and end.
         return [running for active in [*self.conversations.values()] if (running := active.running)]
@@ -129,7 +137,7 @@ class ActiveConversations:
             # A request's own context ends with it, and takes the threads for its queries along.
             self.loop.call_soon_threadsafe(what, active, context=contextvars.Context())
 
-    def running(self, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> RunningTurn | None:
+    def running(self, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> TurnTask | None:
         """Return the turn of this id or nonce if it runs; without a name, whichever runs."""
         active = self.conversations.get(conversation_id)
         if active and (running := active.running):

@@ -18,8 +18,8 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
 from chatapp.live.status_panel import Notice
 from chatapp.models import Conversation
-from chatapp.turns.condensation_turns import start_condensing, start_idle
 from chatapp.turns.titles import name_conversation
+from chatapp.turns.turns_without_message import start_condensing, start_idle
 
 if TYPE_CHECKING:
     from chatapp.turns.active_conversation import ActiveConversation

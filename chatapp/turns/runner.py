@@ -23,12 +23,12 @@ from chatapp.agent.errors import (
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
+from chatapp.live.live_view import LiveView
 from chatapp.live.status_panel import Notice
 from chatapp.models import Turn, message_store
 from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.turns.lifecycle import finish_turn
-from chatapp.turns.ports import EventChannel
 from chatapp.turns.turn_loop import TurnLoop
 
 log = logging.getLogger(__name__)
@@ -115,9 +115,9 @@ class TurnTask:
     """
 
     def __init__(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
+        self, run: TurnContext, announcer: LiveView, on_end: Callable[[bool], None]
     ) -> None:
-        """Start at once; ``on_end`` is told when nothing of it runs any more."""
+        """Start at once; ``on_end`` is told when nothing runs any more, and whether all is done."""
         self.run = run
         self.announcer = announcer
         self._on_end = on_end

@@ -48,7 +48,6 @@ class TitleJournal(ConversationJournal):
     goes_on = False
 
     def __init__(self, run: TurnContext) -> None:
-        """Take the run that has ended."""
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
 
     @override

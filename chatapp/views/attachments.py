@@ -56,7 +56,7 @@ def put_attachment(request: Request) -> HttpResponse:
 def show_attachments(request: Request) -> HttpResponse:
     """Return the chips of what waits under the ids asked for, in their order."""
     ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
-    found = {one.pk: one for one in Attachment.objects.named(request.user, ids)}
+    found = {one.pk: one for one in request.user.attachments.filter(pk__in=ids)}
     return _chips(request, [found[one] for one in ids if one in found])
 
 
@@ -67,26 +67,23 @@ def _chips(request: Request, attachments: list[Attachment]) -> HttpResponse:
 @signed_in("GET")
 def show_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return what waits to be sent: an image as it is, a file as its text."""
-    return served(get_object_or_404(Attachment, owner=request.user, pk=pk).engine)
+    return served(get_object_or_404(request.user.attachments, pk=pk).engine)
 
 
 @signed_in("POST")
 def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Forget what waits to be sent; one that is gone already is gone."""
-    Attachment.objects.named(request.user, [pk]).delete()
+    request.user.attachments.filter(pk=pk).delete()
     return HttpResponse(status=204)
 
 
 @in_conversation("GET")
 def show_block(_request: Request, own: Conversation, seq: int, index: int) -> HttpResponse:
     """Return what was sent with a message."""
-    block = row_pages.message_block(own, seq, index)
-    if block is None:
-        raise Http404
-    return served(block)
+    return served(row_pages.message_block(own, seq, index))
 
 
-def served(block: condense.Block) -> HttpResponse:
+def served(block: condense.Block | None) -> HttpResponse:
     """Return an image to be shown, or a file's text to be kept; anything else is not found."""
     image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
     if image:

@@ -22,7 +22,7 @@ from chatapp.files import workspaces
 from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.models import Conversation
-from chatapp.transcript import labels, message_parts
+from chatapp.transcript import labels
 from chatapp.turns import actions
 from chatapp.views.common import (
     REFUSED,
@@ -177,7 +177,7 @@ def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse
         "key": uuid.uuid4(),
         "hides": labels.seen_words(preview),
         "changes": changes,
-        "difference": [(message_parts.kind_of_line(line), line) for line in shown.splitlines()],
+        "difference": shown,
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
     return render(request, "chat/_rewind_dialog.html", context)

@@ -18,7 +18,7 @@ from chatapp.composer import attachments
 from chatapp.models import Conversation, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
-from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
+from chatapp.transfer import import_jobs
 from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
@@ -42,20 +42,22 @@ def import_conversation(request: Request) -> HttpResponse:
     """Show what can be imported, or begin to import what was sent."""
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
+    if running := import_jobs.find_running(request.user):
+        return redirect("import_job", running.pk)
     found = [importers.load_importer(one) for one in importers.list_formats()]
     found.sort(key=lambda one: (not hasattr(one, "read_chat"), one.LABEL))
     formats = [(one.LABEL, getattr(one, "WHERE", "")) for one in found]
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
-def _begin(request: Request) -> Job:
+def _begin(request: Request) -> import_jobs.Job:
     sent = request.FILES.getlist("files")
     if not sent:
         raise errors.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
         raise errors.Refused(_too_much())
     names = [attachments.clean_name(file.name or "") for file in sent]
-    folder = make_folder()
+    folder = import_jobs.make_folder()
     try:
         # Two of the same name are no files of one folder, and both are kept apart to say so.
         kept = [
@@ -67,9 +69,9 @@ def _begin(request: Request) -> Job:
             raise errors.Refused(_why_unknown(path))
         source = Source(form=form, name=names[0], digest=digest_of(path))
         read = partial(importers.read_file, form)
-        return start_import(owner=request.user, path=path, source=source, read=read)
+        return import_jobs.start_import(owner=request.user, path=path, source=source, read=read)
     except BaseException:
-        remove(folder)
+        import_jobs.remove(folder)
         raise
 
 
@@ -77,32 +79,36 @@ def _why_unknown(path: Path) -> str:
     if path.is_dir():
         return _("These files don't belong together. Import them one by one.")
     if zipfile.is_zipfile(path):
-        return _("This ZIP holds no export that is known here. Unpack it, choose a file.")
+        return _("Nothing in this ZIP can be imported. Unpack it and choose a file.")
     return str(importers.UNKNOWN)
 
 
 @signed_in("GET")
 def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     """Show how far an import has come; when it is over, go where it led."""
-    job = find_import(job_pk, request.user)
+    job = import_jobs.find_import(job_pk, request.user)
     whole = wants_page(request)
-    found = Source.objects.none()
+    found, earlier = Source.objects.none(), 0
     if job and job.is_over:
-        there = Source.objects.filter(conversation__owner=request.user, pk__in=job.imported)
-        found = there.filter(conversation__deleted_at=None).select_related("conversation")
+        mine = Source.objects.filter(conversation__owner=request.user)
+        there = mine.filter(conversation__deleted_at=None, digest=job.source.digest)
+        found = there.filter(pk__in=job.imported).select_related("conversation")
+        earlier = there.count() - found.count()
         if len(job.imported) == 1 and not job.unused and (source := found.first()):
-            place = _open(request, source)
+            place = _open(request, source, earlier)
             return place if whole else HttpResponseClientRedirect(place.url)
     template = "imports/job.html" if whole else "imports/_progress.html"
-    context = {"job": job, "job_pk": job_pk, "sources": found.order_by("-conversation__updated_at")}
+    sources = found.order_by("-conversation__updated_at")
+    context = {"job": job, "job_pk": job_pk, "sources": sources, "earlier": earlier}
     return render(request, template, context)
 
 
-def _open(request: Request, source: Source) -> HttpResponseRedirect:
+def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirect:
     """Go to the one conversation of a file, or first to what of it its owner should know."""
     if source.conversation.system_prompt or pinned.claimed_rules(source.conversation):
         return redirect("source", source.pk)
-    messages.info(request, render_to_string("imports/_toast.html", {"source": source}))
+    told = {"source": source, "earlier": earlier}
+    messages.info(request, render_to_string("imports/_toast.html", told))
     return redirect("chat", source.pk)
 
 

@@ -69,7 +69,11 @@ def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
 @csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
-    share = Share.objects.opened_by(token).select_related("conversation").first()
+    # It opens nothing once its conversation or its owner is gone.
+    there = Share.objects.filter(
+        conversation__deleted_at=None, conversation__owner__is_active=True
+    ).select_related("conversation")
+    share = there.filter(digest=Share.digest_of(token)).first()
     if share is None:
         answer = HttpResponse(
             write_page(_("This link doesn’t work, or is no longer shared.")), status=404

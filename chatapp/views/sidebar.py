@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
@@ -61,7 +62,7 @@ def list_conversations(
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
-        found = found.titled(text)
+        found = found.filter(title__icontains=condense.well_formed(text))
     elif folder == ARCHIVE:
         found = found.archived()
     elif folder:

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatapp.conversations.rewind import Preview
 from chatapp.markdown import render_markdown
-from chatapp.models import message_store
+from chatapp.models import Rewind, message_store
 from chatapp.transcript import labels
 from chatapp.what_if.baseline import Baseline
 from chatapp.what_if.trials import Trial
@@ -41,7 +40,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     hidden, saved, grounded = "", None, None
     if made:
         counted = message_store.count_seen(made.hidden_among(baseline.effective))
-        hidden = labels.seen_words(Preview(**counted))
+        hidden = labels.seen_words(Rewind(**counted))
         saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
     if made and made.kind == "cleared":
         hidden = labels.cleared_words(made.count)

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.ports import CallOpening, Nobody, ReplyReader
 from chatapp.condensation.attempt_log import receipt_of
+from chatapp.condensation.background_drafts import DraftJournal
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
-from chatapp.condensation.draft_log import DraftJournal
 from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant

@@ -321,9 +321,7 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
 
     An earlier summary may be copied: the next one is asked to keep its words.
     """
-    hidden = [
-        message for message in reduction.hidden_among(situation.effective) if not message.is_summary
-    ]
+    hidden = [one for one in reduction.hidden_among(situation.effective) if not one.is_summary]
     issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
     return Verdict(name="repetition", issues=tuple(issues), rejects=bool(issues))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from condense.messages import Cleared, Message, OpaqueBlock, ToolResultBlock
+from condense.messages import Block, Cleared, Message, OpaqueBlock, ToolResultBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +64,27 @@ def _last_summary(messages: Sequence[Message]) -> int | None:
 def _without_orphans(tail: Sequence[Message]) -> list[Message]:
     """Return the messages without results of calls that are gone, and without what that empties."""
     calls = {use.id for message in tail if message.role == "assistant" for use in message.tool_uses}
-    calls.discard("")
+    known = (calls - {""}) | {None}
     kept: list[Message] = []
     for message in tail:
         if message.role == "assistant" or isinstance(message.content, str):
             kept.append(message)
             continue
-        blocks = tuple(
-            [
-                block
-                for block in message.content
-                if not (
-                    block.tool_use_id not in calls
-                    if isinstance(block, ToolResultBlock)
-                    else isinstance(block, OpaqueBlock)
-                    and block.data.get("type") == "tool_result"
-                    and block.data.get("tool_use_id") not in calls
-                )
-            ]
-        )
+        blocks = tuple([block for block in message.content if _called_by(block) in known])
         if blocks:
             is_whole = len(blocks) == len(message.content)
             kept.append(message if is_whole else message.with_content(blocks))
     return kept
+
+
+def _called_by(block: Block) -> str | None:
+    """Return the id of the call that a block answers, None for what is no result."""
+    match block:
+        case ToolResultBlock(id_) | OpaqueBlock({"type": "tool_result", "tool_use_id": str(id_)}):
+            return id_
+        case OpaqueBlock({"type": "tool_result"}):
+            return ""
+    return None
 
 
 def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Message, ...]:

@@ -6,7 +6,7 @@ the thinking behind the change is not sent any more: the tag ``unbound`` of its 
 
 from collections.abc import Callable, Iterable, Sequence
 
-from condense.messages import Block, Message, OpaqueBlock, TextBlock
+from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -35,14 +35,11 @@ def stop_sending_thinking(
     messages: Iterable[Message], is_behind: Callable[[Message], bool]
 ) -> tuple[Message, ...]:
     """Return the messages, with those that ``is_behind`` a change tagged ``unbound``."""
-    return tuple(
-        [
-            one.with_tags(unbound=True)
-            if any(map(is_thinking, one.blocks)) and is_behind(one)
-            else one
-            for one in messages
-        ]
-    )
+
+    def thinks_behind(one: Message) -> bool:
+        return any(map(is_thinking, one.blocks)) and is_behind(one)
+
+    return retagged(messages, thinks_behind, unbound=True)
 
 
 def is_compaction(block: Block) -> bool:

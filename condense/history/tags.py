@@ -10,7 +10,7 @@ from condense.errors import NothingToCondense, RedoRefused, UndoRefused, Unknown
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import InForce, effective_history
 from condense.history.signed_blocks import stop_sending_thinking
-from condense.messages import Message, Tags
+from condense.messages import Message, Tags, retagged
 
 _PARENTS = ("condense_parent", "truncation_parent")
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
@@ -47,17 +47,13 @@ def hide_behind(
         raise NothingToCondense("None of the messages to hide is visible to the model.")
     targets, made = frozenset(there), made.with_tags(hides=there)
     summaries = InForce.of(messages).summaries if made.is_summary else frozenset()
-    parent = _parent(made.tags)
 
-    def tagged(message: Message) -> Message:
-        if message.id not in targets or message.tags.condense_parent in summaries:
-            return message
-        return message.with_tags(**parent)
+    def is_hidden(message: Message) -> bool:
+        return message.id in targets and message.tags.condense_parent not in summaries
 
     first = next(message for message in effective if message.id in targets)
     sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in targets)
-    tags_changed = tuple(map(tagged, sent)) if parent else sent
-    return _insert_after(tags_changed, targets, made)
+    return _insert_after(retagged(sent, is_hidden, **_parent(made.tags)), targets, made)
 
 
 def _parent(tags: Tags) -> dict[str, str]:
@@ -106,9 +102,7 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     has that id, and UndoRefused when it was already taken back or when something later that is in
     force hides its summary or marker.
     """
-    made = next((message for message in messages if made_id in _names(message.tags)), None)
-    if made is None:
-        raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
+    made = _made(messages, made_id)
     if not made.in_force:
         raise UndoRefused("This has already been taken back.")
     if InForce.of(messages).hide(made):
@@ -128,9 +122,7 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     RedoRefused unless it was undone, all that it hid is visible again, and nothing else has come
     to stand between.
     """
-    made = next((message for message in messages if made_id in _names(message.tags)), None)
-    if made is None:
-        raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
+    made = _made(messages, made_id)
     if not made.tags.undone or made.tags.rewind_parent is not None:
         raise RedoRefused("Only what was undone can be redone.")
     hides, parent = frozenset(made.tags.hides), _parent(made.tags)
@@ -140,18 +132,18 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     if not places or not len(hides) == len(places) == span:
         raise RedoRefused("Not all that it hid is visible, or something else stands there now.")
     first = next(message for message in messages if message.id == visible[places[0]])
-
-    def again(message: Message) -> Message:
-        if message is made:
-            return message.with_tags(undone=False)
-        return message.with_tags(**parent) if message.id in hides else message
-
     sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in hides)
-    return tuple(map(again, sent))
+    again = retagged(sent, lambda m: m.id == made.id, undone=False)
+    return retagged(again, lambda m: m.id in hides, **parent)
 
 
-def _names(tags: Tags) -> tuple[str | None, ...]:
-    return tags.condense_id, tags.truncation_id, tags.clear_id
+def _made(messages: Sequence[Message], made_id: str) -> Message:
+    """Return the summary or marker of that name; raise UnknownMessage where there is none."""
+    for message in messages:
+        tags = message.tags
+        if made_id in {tags.condense_id, tags.truncation_id, tags.clear_id}:
+            return message
+    raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
 
 
 def _insert_after(
@@ -181,14 +173,11 @@ def rewind(
     if target is None:
         raise UnknownMessage(f"No message {to_id!r} is in this history.")
     rewind_id = rewind_id or uuid.uuid4().hex
-    return tuple(
-        [
-            one.with_tags(rewind_parent=rewind_id)
-            if one.seq >= target.seq and one.tags.rewind_parent is None
-            else one
-            for one in messages
-        ]
-    )
+
+    def is_later(one: Message) -> bool:
+        return one.seq >= target.seq and one.tags.rewind_parent is None
+
+    return retagged(messages, is_later, rewind_parent=rewind_id)
 
 
 def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
@@ -203,14 +192,7 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
     newest = max(hidden)
     if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
         raise UndoRefused("Something new was written after this rewind.")
-    back = tuple(
-        [
-            message.with_tags(rewind_parent=None)
-            if message.tags.rewind_parent == rewind_id
-            else message
-            for message in messages
-        ]
-    )
+    back = retagged(messages, lambda m: m.tags.rewind_parent == rewind_id, rewind_parent=None)
     again = [m for m in back if m.seq in hidden and m.in_force and m.tags.clear_id is None]
     for made in sorted(again, key=lambda message: message.seq):
         back = _name_again(back, made)
@@ -225,11 +207,8 @@ def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, 
     name = "condense" if made.is_summary else "truncation"
     made_id = getattr(made.tags, f"{name}_id")
     in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
-    return tuple(
-        [
-            one.with_tags(**{f"{name}_parent": made_id})
-            if one.id in hides and not (one.taken_back or in_force.hide(one))
-            else one
-            for one in messages
-        ]
-    )
+
+    def is_hidden(one: Message) -> bool:
+        return one.id in hides and not (one.taken_back or in_force.hide(one))
+
+    return retagged(messages, is_hidden, **{f"{name}_parent": made_id})

@@ -61,12 +61,8 @@ _ARABIC = """
 وهل يا يكون
 """
 # By language, without accents.
-_COMMON = tuple(
-    [
-        frozenset(words.split())
-        for words in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _RUSSIAN, _ARABIC)
-    ]
-)
+_LISTS = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _RUSSIAN, _ARABIC)
+_COMMON = tuple([frozenset(words.split()) for words in _LISTS])
 
 
 def common_words(words: Collection[str]) -> frozenset[str]:

@@ -4,13 +4,7 @@ import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from condense.messages import (
-    Block,
-    Message,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.recall.passages import Passage
 from condense.recall.ranking import SearchedMessage, Terms, find_passages
 from condense.recall.words import Term, words_of
@@ -66,27 +60,13 @@ class MemoryRecall:
             at += 1
 
 
-def _texts(blocks: Iterable[Block]) -> Iterator[str]:
+def _texts(said: Any) -> Iterator[str]:
     """Yield what blocks say: texts, what tools were called with, and what they answered."""
-    for block in blocks:
-        match block:
-            case TextBlock(text):
-                yield text
-            case ToolUseBlock(_, _, arguments):
-                yield from _strings(arguments)
-            case ToolResultBlock(_, str(text)):
-                yield text
-            case ToolResultBlock(_, tuple(parts)):
-                yield from (part.text for part in parts if isinstance(part, TextBlock))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():
-                yield from _strings(item)
-        case list() | tuple():
-            for item in value:
-                yield from _strings(item)
+    match said:
+        case str(text) | TextBlock(text):
+            yield text
+        case ToolUseBlock(_, _, inner) | ToolResultBlock(_, inner):
+            yield from _texts(inner)
+        case dict() | list() | tuple():
+            for item in said.values() if isinstance(said, dict) else said:
+                yield from _texts(item)

@@ -115,7 +115,8 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
 
 def _told(passage: Passage, text: str) -> str:
     said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], text.strip())
-    return f"[{_place(passage)}]\n{said}"
+    day = f", {passage.said_on.day} {passage.said_on:%b}" if passage.said_on else ""
+    return f"[message {passage.seq}{day}]\n{said}"
 
 
 def _around(text: str, at: int, most: int) -> str:
@@ -124,12 +125,6 @@ def _around(text: str, at: int, most: int) -> str:
     begin = text.find(" ", start, start + _WORD) + 1 or start
     end = text.rfind(" ", start + most - _WORD, start + most)
     return f"…{text[begin : end if end > begin else start + most]}…"
-
-
-def _place(passage: Passage) -> str:
-    if passage.said_on is None:
-        return f"message {passage.seq}"
-    return f"message {passage.seq}, {passage.said_on.day} {passage.said_on:%b}"
 
 
 def _wrapped(told: Sequence[str]) -> str:

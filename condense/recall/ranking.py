@@ -81,7 +81,8 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     terms = terms_of(question)
     telling = [term for term in terms if term.kind != "common"]
     # The longest are the rarest, mostly. Where all words are common, those are looked for.
-    asked = sorted(telling or terms, key=_promise, reverse=True)[:ASKED]
+    longest = sorted(telling or terms, key=lambda one: (one.kind == "sign", -len(one.text)))
+    asked = longest[:ASKED]
     if not asked:
         return []
     found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
@@ -114,10 +115,6 @@ def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
             best.append(passage)
             seen.append(words)
     return best
-
-
-def _promise(term: Term) -> tuple[bool, int]:
-    return term.kind != "sign", len(term.text)
 
 
 def _weight(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:

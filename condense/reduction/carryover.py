@@ -65,10 +65,7 @@ def carry_newest(
 
 
 def carry_answered(
-    effective: Sequence[Message],
-    made: Reduction,
-    left_out: Sequence[Block],
-    counter: TokenCounter,
+    effective: Sequence[Message], made: Reduction, left_out: Sequence[Block], counter: TokenCounter
 ) -> Sequence[Block]:
     """Carry the newest request where only what is ``left_out`` would have told of it.
 
@@ -228,10 +225,7 @@ def _blocks(message: Message) -> Iterator[str]:
 
 
 async def facts_of(
-    hidden: Sequence[Message],
-    situation: Situation,
-    *,
-    counter: TokenCounter | None = None,
+    hidden: Sequence[Message], situation: Situation, *, counter: TokenCounter | None = None
 ) -> tuple[TextBlock, ...]:
     """Return the ledger of hidden messages, as large as the window allows, copied in a thread."""
     budget = budget_in(situation.budget.window)
@@ -243,13 +237,8 @@ def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Blo
 
     What earlier condensations hid is included, and what was taken back is not.
     """
-    blocks = command_blocks(
-        [
-            message
-            for message in situation.history or situation.effective
-            if message.id not in kept and not message.taken_back
-        ]
-    )
+    gone = [one for one in situation.history or situation.effective if one.id not in kept]
+    blocks = command_blocks([one for one in gone if not one.taken_back])
     return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
 
@@ -274,14 +263,8 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
     gone = {message.id for message in situation.history if not _is_pinned(message)}
     shown = dict(_pins([message for message in situation.effective if message.id not in ids]))
     found = dict((*_pins(hidden), *_pins(filter(_is_pinned, situation.history))))
-    return tuple(
-        [
-            block
-            for heading, blocks in found.items()
-            if heading not in shown and _id_in(heading) not in gone
-            for block in blocks
-        ]
-    )
+    headings = [one for one in found if one not in shown and _id_in(one) not in gone]
+    return tuple([block for heading in headings for block in found[heading]])
 
 
 def room_beside(

@@ -63,10 +63,7 @@ class ChosenMessages(ByModel):
         hidden, kept = effective[start:end], (*effective[:start], *effective[end:])
         require_enough(effective, hidden)
         split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
-        prompt = instruction(self, split, gauge, kit)
-        written = await Writer(gauge, kit).write(hidden, prompt)
-        made = _hide_part(self, split, gauge, kit, written.summary)
-        return with_written(made, written, prompt, kit)
+        return await _hide_part(self, split, gauge, kit, instruction(self, split, gauge, kit))
 
 
 class FromOriginals(ByModel):
@@ -95,9 +92,7 @@ class FromOriginals(ByModel):
         split = Split(effective[at : at + 1], (*effective[:at], *effective[at + 1 :]), unread)
         gauge = Gauge(situation, kit.counter)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
-        written = await Writer(gauge, kit).write(situation.picked, prompt)
-        made = _hide_part(self, split, gauge, kit, written.summary)
-        return with_written(made, written, prompt, kit)
+        return await _hide_part(self, split, gauge, kit, prompt)
 
 
 def _picked_at(situation: Situation) -> int:
@@ -112,13 +107,17 @@ def alone(situation: Situation) -> Situation:
     return replace(situation, tokens=TokenCount(tokens))
 
 
-def _hide_part(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, summary: str) -> Reduction:
+async def _hide_part(
+    strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, prompt: str
+) -> Reduction:
     """Return the reduction in which a summary stands for a part from the midst of a history."""
-    tags, head = Tags(condense_id=kit.new_id()), opening(summary)
+    written = await Writer(gauge, kit).write(gauge.situation.picked, prompt)
+    tags, head = Tags(condense_id=kit.new_id()), opening(written.summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:
         tags = Tags(truncation_id=tags.condense_id)
-        head = opening(summary, "range_preface")
-    return carrying_reduction(strategy, split, gauge, kit, (head,), tags=tags)
+        head = opening(written.summary, "range_preface")
+    made = carrying_reduction(strategy, split, gauge, kit, (head,), tags=tags)
+    return with_written(made, written, prompt, kit)
 
 
 class ChosenResult(ByModel):

@@ -30,10 +30,7 @@ USER_ONLY: tuple[Role, ...] = ("user",)
 
 
 def shape_request(
-    messages: Sequence[Message],
-    *,
-    supports_images: bool = True,
-    max_bytes: int = MAX_BYTES,
+    messages: Sequence[Message], *, supports_images: bool = True, max_bytes: int = MAX_BYTES
 ) -> tuple[Message, ...]:
     """Return an effective history as messages that the Messages API accepts.
 
@@ -140,12 +137,8 @@ def replace_images(
 ) -> tuple[Message, ...]:
     """Return the messages with ``text`` for each image; ``nested`` includes tool results."""
     contents = [_placeholders(message.content, text, nested=nested) for message in messages]
-    return tuple(
-        [
-            message if content is message.content else message.with_content(content)
-            for message, content in zip(messages, contents, strict=True)
-        ]
-    )
+    pairs = zip(messages, contents, strict=True)
+    return tuple([one if said is one.content else one.with_content(said) for one, said in pairs])
 
 
 def _placeholders(content: Content, text: str, *, nested: bool) -> Content:

@@ -61,7 +61,15 @@ def split_history(
 
     Only a tool call and result that exceed the limit together are parted, and at last a text.
     """
-    return _packed(_pieces(history, limit, flatten, counter), limit)
+    pieces: list[Piece] = []
+    for start, end in pairwise(safe_cuts(history)):
+        group = history[start:end]
+        tokens, flat = count_messages(group, counter), flatten(group)
+        if tokens <= limit:
+            pieces.append((flat, tokens))
+        else:
+            pieces += chain.from_iterable(_portions(one, limit, counter) for one in flat)
+    return _packed(pieces, limit)
 
 
 def split_texts(texts: Iterable[str], limit: int, counter: TokenCounter) -> tuple[Part, ...]:
@@ -81,20 +89,6 @@ def _packed(pieces: Iterable[Piece], limit: int) -> tuple[Part, ...]:
         parts[-1].extend(messages)
         room -= tokens
     return tuple(map(tuple, parts))
-
-
-def _pieces(
-    history: Sequence[Message], limit: int, flatten: Flatten, counter: TokenCounter
-) -> Iterator[Piece]:
-    for start, end in pairwise(safe_cuts(history)):
-        group = history[start:end]
-        tokens = count_messages(group, counter)
-        flat = flatten(group)
-        if tokens <= limit:
-            yield flat, tokens
-            continue
-        for message in flat:
-            yield from _portions(message, limit, counter)
 
 
 def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[Piece]:

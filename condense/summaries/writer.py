@@ -13,19 +13,8 @@ from condense.prompts import framed, load_prompt
 from condense.requests.request import replace_images, shape_request
 from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
 from condense.requests.tools_as_text import tools_to_text
-from condense.summaries.summarizer import (
-    Kit,
-    SummaryRequest,
-    Transcription,
-    budget_of,
-    transcribe,
-)
-from condense.summaries.summary_request import (
-    Part,
-    split_history,
-    split_texts,
-    without_old_images,
-)
+from condense.summaries.summarizer import Kit, SummaryRequest, Transcription, budget_of, transcribe
+from condense.summaries.summary_request import Part, split_history, split_texts, without_old_images
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6
@@ -64,9 +53,8 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
         return tuple(said)
     answered = inject_synthetic_results(said, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(
-        [tools_to_text(without_thinking(without_compaction(message))) for message in shown]
-    )
+    plain = [without_thinking(without_compaction(message)) for message in shown]
+    return tuple(map(tools_to_text, plain))
 
 
 class Writer:

@@ -1,47 +1,51 @@
 // Signs of activity: the mark of what waits for a person, the output of a tool that runs, its seconds.
+import { make } from "./elements.js";
 import { serverNow } from "./panel.js";
 import { text } from "./text.js";
 
 const MARK = "● ";
 const SECOND = 1000;
 
+const ENDING = " · Palimpsest";
+
 let waits = false;
+let name = document.title.replace(ENDING, "");
 
 /** Mark the tab and its line in the list while a person has to say something. */
 export function showWaiting(now) {
   waits = Boolean(now);
-  document.title = `${waits ? MARK : ""}${withoutMark()}`;
+  nameTab();
   markLine();
 }
 
-function withoutMark() {
-  return document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
+function nameTab() {
+  document.title = `${waits ? MARK : ""}${name}${ENDING}`;
 }
 
 /** Return the conversation's name as the tab has it. */
 export function nameOfTab() {
-  return withoutMark().replace(/ · Palimpsest$/, "");
+  return name;
 }
 
-/** Give the tab a name, which may come after the mark. */
-export function nameTab(name) {
-  document.title = `${waits ? MARK : ""}${name} · Palimpsest`;
+/** A conversation names itself after its first message, may be `named` after its reply, or by a person. */
+export async function refreshTitle({ named = false } = {}) {
+  const heading = document.getElementById("title");
+  if (heading.dataset.untitled === undefined && !named) return;
+  // More news may come before the answer.
+  delete heading.dataset.untitled;
+  await window.htmx.ajax("GET", heading.getAttribute("hx-get"), { target: "#title", swap: "outerHTML" });
+  window.htmx.trigger(document.body, "list-changed");
+  name = document.getElementById("title").textContent;
+  nameTab();
 }
 
 /** A list that was asked for before, or after, shows how things are now. */
 function markLine() {
   const line = document.querySelector(".conversation.is-current a");
   const mark = line?.querySelector(".waiting-mark");
-  if (waits && line && !mark) line.append(makeMark());
+  const words = text("waits");
+  if (waits && line && !mark) line.append(make("span", { className: "waiting-mark", role: "img", ariaLabel: words, title: words }));
   if (!waits) mark?.remove();
-}
-
-function makeMark() {
-  const mark = document.createElement("span");
-  mark.className = "waiting-mark";
-  mark.role = "img";
-  mark.ariaLabel = mark.title = text("waits");
-  return mark;
 }
 
 /** Show the end of what a tool has put out so far. */

@@ -1,4 +1,5 @@
 // What goes with the next message: files by picker, drop and paste, as chips until they are sent.
+import { make } from "./elements.js";
 import { fitted } from "./pictures.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
@@ -57,7 +58,7 @@ export class Attachments {
 
   /** Take off what was sent. */
   clear(ids) {
-    for (const id of ids) this.#chip(id)?.remove();
+    for (const id of ids) this.#list.querySelector(`[data-attachment="${CSS.escape(id)}"]`)?.remove();
   }
 
   /** Attach files, one after the other. */
@@ -67,7 +68,8 @@ export class Attachments {
         toast(text("tooManyAttachments", { count: this.#most }), "error");
         return;
       }
-      const place = this.#place(file.name);
+      const place = make("li", { className: "chip is-coming" }, text("attaching", { name: file.name }));
+      this.#list.append(place);
       this.#uploads += 1;
       this.#onChange();
       const chip = await this.#upload(await fitted(file)).catch(() => "");
@@ -126,14 +128,6 @@ export class Attachments {
     }
   }
 
-  #place(name) {
-    const place = document.createElement("li");
-    place.className = "chip is-coming";
-    place.textContent = text("attaching", { name });
-    this.#list.append(place);
-    return place;
-  }
-
   /** Return the chip of what the server keeps now, "" where it was refused. */
   async #upload(file) {
     const body = new FormData();
@@ -182,9 +176,5 @@ export class Attachments {
 
   #say(what, name) {
     this.#said.textContent = text(what, { name });
-  }
-
-  #chip(id) {
-    return this.#list.querySelector(`[data-attachment="${CSS.escape(id)}"]`);
   }
 }

@@ -1,4 +1,5 @@
 // Consecutive tool calls that are done: one line that says what they did, and opens to their cards.
+import { make, makeButton } from "./elements.js";
 import { hasText, text } from "./text.js";
 
 const KILO = 1000;
@@ -24,11 +25,8 @@ function runs(root) {
     }
     if (!row.matches(".is-step")) found.push([]);
   }
-  return found.map(withoutLastNotes).filter((run) => run.filter(isCall).length > 1);
-}
-
-function withoutLastNotes(run) {
-  return run.slice(0, run.findLastIndex(isCall) + 1);
+  // Notes after the last call are no part of it.
+  return found.map((run) => run.slice(0, run.findLastIndex(isCall) + 1)).filter((run) => run.filter(isCall).length > 1);
 }
 
 /** "Read 6 files · Searched once · 35.2 k characters" */
@@ -55,19 +53,14 @@ function characters(count) {
 function makeLine(run, root) {
   const calls = run.filter(isCall);
   const { id } = calls[0];
-  const line = document.createElement("button");
-  line.type = "button";
-  line.className = "calls-line";
-  line.dataset.of = id;
-  line.setAttribute("aria-expanded", String(opened.has(id)));
-  const words = document.createElement("span");
-  words.textContent = describe(calls);
-  line.append(calls[0].querySelector(".icon").cloneNode(true), words);
-  line.addEventListener("click", () => {
+  const line = makeButton("calls-line", "", () => {
     if (!opened.delete(id)) opened.add(id);
     foldCalls(root);
     root.querySelector(`.calls-line[data-of="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
   });
+  line.dataset.of = id;
+  line.ariaExpanded = String(opened.has(id));
+  line.append(calls[0].querySelector(".icon").cloneNode(true), make("span", {}, describe(calls)));
   return line;
 }
 

@@ -1,4 +1,5 @@
 // A conversation's page: the socket's frames go to the parts that show them.
+import { nameOfTab, refreshTitle, showOutput, showWaiting, startActivity } from "./activity.js";
 import { Changes } from "./changes.js";
 import { carryOut } from "./commands.js";
 import { commandSource, pathSource } from "./completions.js";
@@ -11,7 +12,7 @@ import { closeInspector, refreshInspector, startInspector } from "./inspector.js
 import { notify, startNotifications } from "./notify.js";
 import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
-import { Places } from "./places.js";
+import { goToPlace } from "./places.js";
 import { showQuestion, startQuestions } from "./questions.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
@@ -20,19 +21,17 @@ import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { refreshTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { nameOfTab, showOutput, showWaiting, startActivity } from "./activity.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInOrder, () => socket.open());
 const socket = new Socket(url, () => changes.place);
 const scroll = new Scroll(toLatest);
 const transcript = new Transcript(scroll);
-const places = new Places(transcript, scroll);
+const go = (id, at, focus) => goToPlace(transcript, scroll, id, at, focus);
 const composer = new Composer(socket, toLatest, carryOut);
 const editing = new Editing(composer, scroll);
 const queue = new Queue(socket, composer);
@@ -143,10 +142,10 @@ async function toLatest() {
 
 /** Go where an address leads in this conversation: its hash names a row, `at` a place. */
 function goTo({ hash, search }) {
-  return inOrder(() => places.go(hash.slice(1), new URLSearchParams(search).get("at")));
+  return inOrder(() => go(hash.slice(1), new URLSearchParams(search).get("at")));
 }
 
-const find = new Find(scroll, (at) => inOrder(() => places.go("", at, { focus: false })));
+const find = new Find(scroll, (at) => inOrder(() => go("", at, false)));
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");

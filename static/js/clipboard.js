@@ -1,4 +1,5 @@
 // Copying: messages, code, details. The button itself says that it worked.
+import { make } from "./elements.js";
 import { fetchText, sourceOf } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -9,8 +10,7 @@ async function write(given) {
   const words = await given;
   if (navigator.clipboard) return navigator.clipboard.writeText(words);
   // Plain http on another machine has no clipboard; the old way still works there.
-  const area = document.createElement("textarea");
-  area.value = words;
+  const area = make("textarea", { value: words });
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   const worked = document.execCommand("copy");
@@ -18,7 +18,7 @@ async function write(given) {
   if (!worked) throw new Error("refused");
 }
 
-export async function copy(words, button) {
+async function copy(words, button) {
   try {
     await write(words);
   } catch {
@@ -40,9 +40,7 @@ export async function copy(words, button) {
 
 function wordsFor(button) {
   const row = button.closest("article");
-  if (button.matches("[data-copy]")) {
-    return sourceOf(row);
-  }
+  if (button.matches("[data-copy]")) return sourceOf(row);
   if (button.matches("[data-copy-address]")) return fetchText(button.dataset.copyAddress);
   if (button.matches("[data-copy-details]")) return row.querySelector("[data-details]").textContent;
   if (button.matches("[data-copy-code]")) return button.closest(".code-block").querySelector("pre").textContent;
@@ -56,7 +54,7 @@ function wordsFor(button) {
 export function startCopying() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    const words = button && wordsFor(button);
-    if (words !== null && words !== false && words !== undefined) copy(words, button);
+    const words = button ? wordsFor(button) : null;
+    if (words !== null) copy(words, button);
   });
 }

@@ -1,5 +1,6 @@
 // Code blocks: a bar that stays in view names language and length, and copies; long ones fold.
 // What scrolls sideways is reachable by keyboard.
+import { make, makeButton } from "./elements.js";
 import { text } from "./text.js";
 
 const LONG = 40;
@@ -7,23 +8,10 @@ const FORMULAS = ".prose :is(.formula, :not(.formula) > math)";
 // Block that grows -> its line breaks.
 const lengths = new WeakMap();
 
-function makeButton(name, words) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = `button quiet ${name}`;
-  button.textContent = words;
-  return button;
-}
-
 function addBar(block) {
-  const bar = document.createElement("div");
-  bar.className = "code-bar";
-  const name = document.createElement("span");
-  name.textContent = block.dataset.language;
-  const copy = makeButton("code-copy", text("copyCode"));
+  const copy = makeButton("button quiet code-copy", text("copyCode"));
   copy.dataset.copyCode = "";
-  bar.append(name, copy);
-  block.prepend(bar);
+  block.prepend(make("div", { className: "code-bar" }, make("span", {}, block.dataset.language), copy));
 }
 
 /** Say how long a block is, where it folds. */
@@ -33,8 +21,8 @@ function tellLength(block) {
   const length = text("lines", { count });
   block.querySelector(".code-bar span").textContent = [block.dataset.language, length].filter(Boolean).join(" · ");
   if (!block.querySelector(".code-all")) {
-    const all = makeButton("code-all", "");
-    const fewer = makeButton("code-fewer", text("showFewer"));
+    const all = makeButton("button quiet code-all", "");
+    const fewer = makeButton("button quiet code-fewer", text("showFewer"));
     all.ariaExpanded = "false";
     fewer.ariaExpanded = "true";
     block.querySelector(".code-copy").before(fewer);
@@ -74,12 +62,6 @@ export function keepWhole(old, fresh) {
   }
 }
 
-function name(box) {
-  const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
-  box.role = "group";
-  box.ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
-}
-
 /** Let formulas that are too wide scroll by keyboard, and no others. */
 function focusWide(formulas) {
   const widths = [...formulas].map((one) => [one, one.scrollWidth > one.clientWidth]);
@@ -98,8 +80,9 @@ export function dressCode(root) {
     tellLength(block);
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
-    box.tabIndex = 0;
-    name(box);
+    const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
+    const ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
+    Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
 }

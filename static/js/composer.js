@@ -1,6 +1,7 @@
 // The composer: keeps the text, and what was sent, until the server has it; a nonce makes a repeat
 // harmless.
 import { Attachments } from "./attachments.js";
+import { onEnter } from "./elements.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -50,7 +51,7 @@ export class Composer {
       event.preventDefault();
       this.submit();
     });
-    this.#box.addEventListener("keydown", (event) => this.#typed(event));
+    onEnter(this.#box, () => this.submit());
     this.#box.addEventListener("input", () => {
       this.#refused = false;
       this.#hint = "";
@@ -258,12 +259,6 @@ export class Composer {
     if ((!ids.length && !words.trim()) || this.#excess(words)) return;
     await this.#attachments.restore(ids);
     if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids });
-  }
-
-  #typed(event) {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    this.submit();
   }
 
   #stored() {

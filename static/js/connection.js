@@ -1,4 +1,5 @@
 // The line at the composer: whether the server is there, what was asked for in vain, what to do.
+import { make } from "./elements.js";
 import { text } from "./text.js";
 
 const line = document.getElementById("connection");
@@ -45,13 +46,6 @@ function back() {
   return undefined;
 }
 
-function link(address) {
-  const made = document.createElement("a");
-  made.href = address;
-  made.textContent = text("signIn");
-  return made;
-}
-
 /** `tell` hears whether the line is known to be lost. */
 export function showConnection(socket, signIn, tell) {
   let isLost = true;
@@ -70,7 +64,7 @@ export function showConnection(socket, signIn, tell) {
     if (undone) lose([text("offline")]);
     else timer ||= setTimeout(() => lose([text("offline")]), PATIENCE);
   });
-  socket.addEventListener("expired", () => lose([text("expired"), link(signIn)], ""));
+  socket.addEventListener("expired", () => lose([text("expired"), make("a", { href: signIn }, text("signIn"))], ""));
   socket.addEventListener("forbidden", () => lose([text("notYours")], ""));
   socket.addEventListener("unsent", ({ detail }) => {
     if (!UNDONE[detail]) return;

@@ -22,9 +22,14 @@ export function startDialogs() {
     if (event.target.matches("dialog[open]")) event.target.close();
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target === filled && !filled.open) open(filled);
+    if (event.detail.target !== filled) return;
+    filled.dataset.address = event.detail.pathInfo.finalRequestPath;
+    if (!filled.open) open(filled);
   });
   document.body.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.successful && event.detail.requestConfig.verb === "post" && filled.open) filled.close();
+    const { successful, requestConfig, xhr } = event.detail;
+    // What leads elsewhere may lead to signing in, and then back here.
+    const isDone = successful && requestConfig.verb === "post" && !xhr.getResponseHeader("HX-Redirect");
+    if (isDone && filled.open) filled.close();
   });
 }

@@ -1,21 +1,8 @@
 // Editing a message in place: the row becomes a small composer, and Esc leaves it as it was.
+import { make, makeButton, onEnter } from "./elements.js";
 import { sourceOf } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
-
-function element(tag, className, words = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = words;
-  return made;
-}
-
-function button(className, words, action) {
-  const made = element("button", className, words);
-  made.type = "button";
-  made.addEventListener("click", action);
-  return made;
-}
 
 export class Editing {
   #composer;
@@ -58,27 +45,21 @@ export class Editing {
     // Meanwhile it may have been replaced, or something begun.
     if (this.row || !row.isConnected || this.#composer.running) return;
     const body = row.querySelector(".message-body");
-    const area = element("textarea", "");
-    area.value = words;
-    area.setAttribute("aria-label", text("yourEdit"));
-    const foot = element("div", "edit-foot");
-    foot.append(
-      element("span", "hint", text("startsVersion")),
-      button("button", text("cancel"), () => this.cancel()),
-      button("button primary", text("send"), () => this.#save(row, area)),
+    const area = make("textarea", { value: words, ariaLabel: text("yourEdit") });
+    const foot = make(
+      "div",
+      { className: "edit-foot" },
+      make("span", { className: "hint" }, text("startsVersion")),
+      makeButton("button", text("cancel"), () => this.cancel()),
+      makeButton("button primary", text("send"), () => this.#save(row, area)),
     );
-    const edit = element("div", "edit");
-    edit.append(area, foot);
+    const edit = make("div", { className: "edit" }, area, foot);
     this.#before = [...body.childNodes];
     this.#dropped.clear();
     const attached = [...body.querySelectorAll(":scope > .attached[data-block]")];
     body.replaceChildren(...attached.map((one) => this.#kept(one, area)), edit);
     row.classList.add("is-editing");
-    area.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      this.#save(row, area);
-    });
+    onEnter(area, () => this.#save(row, area));
     this.#scroll.read();
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
@@ -99,15 +80,14 @@ export class Editing {
   /** What is attached stays with the message, unless it is removed. */
   #kept(attached, area) {
     const name = attached.querySelector("img")?.alt ?? attached.querySelector(".attached-name").textContent;
-    const kept = element("div", "edit-kept");
-    const remove = button("button", text("remove"), () => {
+    const remove = makeButton("button", text("remove"), () => {
       this.#dropped.add(Number(attached.dataset.block));
       kept.remove();
       area.focus();
     });
-    remove.setAttribute("aria-label", text("removeName", { name }));
+    remove.ariaLabel = text("removeName", { name });
     attached.removeAttribute("open");
-    kept.append(attached, remove);
+    const kept = make("div", { className: "edit-kept" }, attached, remove);
     return kept;
   }
 

@@ -1,10 +1,11 @@
 // Searching in the conversation: what says the words is counted, stepped through, and fetched.
+import { closeInspector } from "./inspector.js";
 import { mark, unmark } from "./marks.js";
+import { isBefore } from "./places.js";
 import { isTyping, shortcutsAreOn } from "./shortcuts.js";
 import { fetchJson } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
-import { isBefore } from "./transcript.js";
 
 const PAUSE = 200;
 const NOTHING = { places: [], more: false, pattern: "" };
@@ -55,6 +56,7 @@ export class Find {
   }
 
   open() {
+    closeInspector({ onlyDrawer: true });
     this.#show(true);
     this.#asked = null;
     this.#box.focus();
@@ -81,7 +83,8 @@ export class Find {
   #pressed(event) {
     if (event.isComposing || document.querySelector("dialog[open]")) return;
     const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
-    const wanted = slash ? shortcutsAreOn() && !isTyping(event.target) : isChord(event);
+    const isChord = event.code === "KeyF" && event.shiftKey && (event.ctrlKey || event.metaKey);
+    const wanted = slash ? shortcutsAreOn() && !isTyping(event.target) : isChord;
     if (!wanted) return;
     event.preventDefault();
     this.open();
@@ -152,8 +155,4 @@ export class Find {
     else if (more) this.#count.textContent = text("foundMore", values);
     else this.#count.textContent = places.length ? text("found", values) : text("foundNone");
   }
-}
-
-function isChord({ code, shiftKey, ctrlKey, metaKey }) {
-  return code === "KeyF" && shiftKey && (ctrlKey || metaKey);
 }

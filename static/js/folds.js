@@ -1,5 +1,6 @@
 // Groups of messages that the model no longer sees: one line above each, which collapses them.
 import { foldCalls, openCalls } from "./calls.js";
+import { make, makeButton } from "./elements.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -19,26 +20,16 @@ function groups(root) {
 }
 
 function makeLine({ by, rows }, collapsed) {
-  const line = document.createElement("div");
-  line.className = "margin-line";
-  const words = document.createElement("span");
-  words.textContent = rows[0].dataset.words;
-  words.title = rows[0].dataset.reason;
-  const link = document.createElement("a");
-  link.href = `?at=${rows[0].dataset.hiddenAt}#${by}`;
-  link.textContent = rows[0].dataset.reason;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "button quiet";
-  button.textContent = text(collapsed ? "showGroup" : "hideGroup");
-  button.setAttribute("aria-expanded", String(!collapsed));
-  button.addEventListener("click", () => {
+  const { words, reason, hiddenAt } = rows[0].dataset;
+  const button = makeButton("button quiet", text(collapsed ? "showGroup" : "hideGroup"), () => {
     session.set(`collapsed-${by}`, collapsed ? null : "yes");
     drawFolds(line.parentElement);
     document.querySelector(`.margin-line[data-of="${by}"] button`)?.focus();
   });
+  button.ariaExpanded = String(!collapsed);
+  const said = make("span", { title: reason }, words);
+  const line = make("div", { className: "margin-line" }, said, make("a", { href: `?at=${hiddenAt}#${by}` }, reason), button);
   line.dataset.of = by;
-  line.append(words, link, button);
   return line;
 }
 

@@ -2,6 +2,7 @@
 // conversation.
 import { Attachments } from "./attachments.js";
 import { calledIn, commandSource } from "./completions.js";
+import { onEnter } from "./elements.js";
 import { Suggestions } from "./suggestions.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -29,11 +30,7 @@ function check() {
 
 box.addEventListener("input", check);
 
-box.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  if (box.value.trim() || attachments.ids.length) form.requestSubmit();
-});
+onEnter(box, () => (box.value.trim() || attachments.ids.length) && form.requestSubmit());
 
 form.addEventListener("submit", (event) => {
   const called = calledIn(box.value);

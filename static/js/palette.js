@@ -4,6 +4,9 @@ const box = document.getElementById("palette-box");
 const list = document.getElementById("palette-choices");
 const KEYS = { ArrowDown: 1, ArrowUp: -1 };
 
+// Enter was pressed before the list for what is typed came.
+let hurries = false;
+
 const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
 
 function choose(chosen) {
@@ -14,6 +17,8 @@ function choose(chosen) {
   box.setAttribute("aria-activedescendant", chosen.id);
   chosen.scrollIntoView({ block: "nearest" });
 }
+
+const isCurrent = () => list.querySelector("[data-text]")?.dataset.text === box.value.trim();
 
 function canPress(choice) {
   const button = document.querySelector(choice);
@@ -32,15 +37,17 @@ function settle() {
   for (const one of options()) one.tabIndex = -1;
   list.querySelector("[aria-disabled]")?.toggleAttribute("hidden", options().length > 0);
   choose(options()[0]);
+  if (hurries && isCurrent()) options()[0]?.click();
 }
 
 box.addEventListener("keydown", (event) => {
   if (event.isComposing) return;
   const all = options();
   const now = all.findIndex((one) => one.ariaSelected === "true");
-  if (event.key === "Enter") all[now]?.click();
+  hurries = event.key === "Enter" && !isCurrent();
+  if (event.key === "Enter" && !hurries) all[now]?.click();
   else if (KEYS[event.key] && all.length) choose(all[(now + KEYS[event.key] + all.length) % all.length]);
-  else return;
+  else if (!hurries) return;
   event.preventDefault();
 });
 
@@ -52,6 +59,7 @@ list.addEventListener("click", ({ target }) => {
 });
 
 palette.addEventListener("close", () => {
+  hurries = false;
   box.value = "";
   list.replaceChildren();
 });

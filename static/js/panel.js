@@ -1,4 +1,5 @@
 // Around the transcript: context bar, running condensation, notice; clocks that tick in them.
+import { onEnter } from "./elements.js";
 import { foldsByYou, showMade } from "./folds.js";
 import { local } from "./storage.js";
 import { text } from "./text.js";
@@ -206,11 +207,7 @@ export function startPanel(socket, running) {
     review.defaultChecked = review.checked;
     local.set("review", review.checked ? "on" : null);
   });
-  keep.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target === review || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    keep.requestSubmit();
-  });
+  onEnter(keep, () => keep.requestSubmit());
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-condense]")) ask(socket, "");
     const call = event.target.closest("[data-condense-call]")?.dataset;

@@ -3,37 +3,35 @@ import { reveal } from "./folds.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
 
-export class Places {
-  #transcript;
-  #scroll;
+/** Return the position and the number in a cut; a bare position comes before all that stands there. */
+export function numbers(cut) {
+  const [position, seq = 0] = cut.split(".").map(Number);
+  return [position, seq];
+}
 
-  constructor(transcript, scroll) {
-    this.#transcript = transcript;
-    this.#scroll = scroll;
-  }
+export function isBefore(one, other) {
+  const [[position, seq], [otherPosition, otherSeq]] = [numbers(one), numbers(other)];
+  return position < otherPosition || (position === otherPosition && seq < otherSeq);
+}
 
-  /**
-   * Show the row of this id, or the one at this cut, and return it; null where there is neither.
-   * It takes the focus, unless whoever asked has to keep it.
-   */
-  async go(id, at, { focus = true } = {}) {
-    try {
-      if (at && !document.getElementById(id) && !this.#transcript.covers(at)) await this.#transcript.showAround(at);
-    } catch {
-      toast(text("unreachable"), "error");
-    }
-    const row = document.getElementById(id) ?? (at ? this.#transcript.rowAt(at) : null);
-    if (row) this.#show(row);
-    if (row && focus) row.focus({ preventScroll: true });
-    return row;
+/**
+ * Show the row of this id, or the one at this cut, and return it; null where there is neither.
+ * It takes the focus, unless whoever asked has to keep it.
+ */
+export async function goToPlace(transcript, scroll, id, at, focus = true) {
+  try {
+    if (at && !document.getElementById(id) && !transcript.covers(at)) await transcript.showAround(at);
+  } catch {
+    toast(text("unreachable"), "error");
   }
-
-  #show(row) {
-    reveal(row);
-    for (let around = row.closest(".rewound"); around; around = around.parentElement.closest(".rewound")) {
-      around.closest("details").open = true;
-    }
-    row.setAttribute("tabindex", "-1");
-    this.#scroll.show(row);
+  const row = document.getElementById(id) ?? (at ? transcript.rowAt(at) : null);
+  if (!row) return null;
+  reveal(row);
+  for (let around = row.closest(".rewound"); around; around = around.parentElement.closest(".rewound")) {
+    around.closest("details").open = true;
   }
+  row.setAttribute("tabindex", "-1");
+  scroll.show(row);
+  if (focus) row.focus({ preventScroll: true });
+  return row;
 }

@@ -21,8 +21,7 @@ let filled = {};
 function fill(fields = {}) {
   for (const [id, value] of Object.entries(fields)) {
     const field = document.getElementById(`id_${id}`);
-    if (typeof value === "boolean") field.checked = value;
-    else field.value = value;
+    field[typeof value === "boolean" ? "checked" : "value"] = value;
   }
   filled = { ...filled, ...fields };
 }

@@ -1,4 +1,5 @@
 // A prompt of one's own: back to the default, and what differs from it line by line.
+import { make } from "./elements.js";
 import { text } from "./text.js";
 
 /** Lengths of the longest common subsequence of every pair of line suffixes. */
@@ -36,13 +37,7 @@ function showDiff(view, original, words) {
     return;
   }
   const sign = { p: "  ", del: "− ", ins: "+ " };
-  view.replaceChildren(
-    ...lines.map(([tag, words]) => {
-      const line = document.createElement(tag);
-      line.textContent = sign[tag] + words;
-      return line;
-    }),
-  );
+  view.replaceChildren(...lines.map(([tag, words]) => make(tag, {}, sign[tag] + words)));
 }
 
 function watch(part) {

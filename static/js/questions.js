@@ -50,9 +50,7 @@ function decide(event) {
 }
 
 export function startQuestions() {
-  document.addEventListener("focusin", ({ target }) => {
-    entered = target.closest(ASKED)?.action ?? "";
-  });
+  document.addEventListener("focusin", ({ target }) => (entered = target.closest(ASKED)?.action ?? ""));
   const decides = ({ altKey, ctrlKey, metaKey, shiftKey }) => altKey && !ctrlKey && !metaKey && !shiftKey;
   document.addEventListener("keydown", (event) => shortcutsAreOn() && decides(event) && decide(event), { capture: true });
   // Who goes on typing where the focus has just left the composer types there.

@@ -1,4 +1,5 @@
 // Messages that wait for what runs: chips above the composer, edited in place.
+import { onEnter } from "./elements.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -19,7 +20,7 @@ export class Queue {
       const button = target.closest("[data-queue]");
       if (button) this.#act(button.dataset.queue, button.closest(".queued"));
     });
-    this.#place.addEventListener("keydown", (event) => this.#typed(event));
+    onEnter(this.#place, () => this.#save(this.#edited));
   }
 
   get #chips() {
@@ -111,13 +112,5 @@ export class Queue {
     this.#edited = null;
     const words = chip.querySelector("textarea").value;
     if (this.#composer.takeUp(words)) toast(text("queuedIsGone"));
-  }
-
-  #typed(event) {
-    if (event.isComposing || event.target.localName !== "textarea") return;
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      this.#save(this.#edited);
-    }
   }
 }

@@ -1,4 +1,5 @@
 // Three states: following the end, reading somewhere above it, and the way back with a count.
+import { hold } from "./held.js";
 import { text } from "./text.js";
 
 const NEAR = 48;
@@ -90,12 +91,14 @@ export class Scroll {
   }
 
   /**
-   * Change the page; what is being read stays where it is, the end stays the end.
+   * Change the page; what is being read or held stays where it is, the end stays the end.
    * `change` returns the row that takes the place of one it removed, if any.
    */
   keep(change) {
     const anchors = this.#following ? [] : this.#anchors();
+    const again = hold(this.#box);
     const heir = change();
+    again(heir);
     if (this.#following) this.#stick(true);
     this.#settle(anchors, heir);
   }

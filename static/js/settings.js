@@ -1,9 +1,10 @@
-// Sliders and their numbers move together; every threshold says at once what it comes to.
-import { offerTexts } from "./saved_texts.js";
-import { startSections } from "./sections.js";
+// Settings: sliders and their numbers move together; every threshold says at once what it comes to;
+// one section is in view, and what was typed in the others stays.
+import { parse } from "./elements.js";
+import { session } from "./storage.js";
 import { text } from "./text.js";
-import { chooseTheme } from "./theme.js";
 
+const OPEN = "settings-open";
 const form = document.querySelector("form[data-guarded]");
 
 function link(slider) {
@@ -91,13 +92,69 @@ function guard() {
   });
 }
 
+function showSection(name) {
+  for (const section of document.querySelectorAll("[data-section]")) section.hidden = section.dataset.section !== name;
+  for (const link of document.querySelectorAll("[data-opens-section]")) {
+    if (link.dataset.opensSection === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function current() {
+  return document.querySelector("[data-opens-section][aria-current]").dataset.opensSection;
+}
+
+function followLinks() {
+  const first = current();
+  for (const link of document.querySelectorAll("[data-opens-section]")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      const name = link.dataset.opensSection;
+      if (name !== current()) history.pushState({ section: name }, "", link.href);
+      showSection(name);
+      link.closest(".page-body").scrollTop = 0;
+    });
+  }
+  addEventListener("popstate", (event) => showSection(event.state?.section ?? first));
+}
+
+/** Switch sections without a request; after a save, what was folded out is so again. */
+function startSections() {
+  if (!document.querySelector("[data-opens-section]")) return;
+  followLinks();
+  const advanced = form.querySelector("[data-stays-open]");
+  advanced.open = session.get(OPEN) === "yes";
+  session.set(OPEN, null);
+  form.addEventListener("submit", () => session.set(OPEN, advanced.open ? "yes" : null));
+  for (const one of form.querySelectorAll("[data-opens-if-chosen]:has(:checked), details:has(.errorlist)")) one.open = true;
+}
+
+/** Let one more prompt or command be written below the others of the settings page. */
+function addText(kind) {
+  const total = document.querySelector(`[name=${kind}-TOTAL_FORMS]`);
+  const fields = parse(document.querySelector(`[data-new=${kind}]`).innerHTML.replaceAll("__prefix__", total.value)).firstElementChild;
+  total.value = String(Number(total.value) + 1);
+  document.querySelector(`[data-saved=${kind}]`).append(fields);
+  if (kind === "prompts") fillIn(fields);
+  fields.querySelector("input:not([type=hidden])").focus();
+  total.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// An example adds to the default, so that a summary has all the sections it needs.
+function fillIn(fields) {
+  const [example] = document.querySelector("[data-example]").selectedOptions;
+  const words = document.querySelector("[data-default-prompt]").textContent.trim();
+  fields.querySelector("textarea").value = [words, example.dataset.text].filter(Boolean).join("\n\n");
+  if (example.dataset.text) fields.querySelector("input:not([type=hidden])").value = example.text;
+}
+
 form.querySelectorAll("[data-slider]").forEach(link);
 guard();
 form.addEventListener("input", dropComplaint);
 form.addEventListener("input", showEffects);
 showEffects();
 
-offerTexts();
-chooseTheme();
-startSections(form);
+for (const add of document.querySelectorAll("[data-adds]")) add.addEventListener("click", () => addText(add.dataset.adds));
+startSections();
 form.querySelector(".errorlist")?.scrollIntoView({ block: "center" });

@@ -1,7 +1,5 @@
 // "?" lists the shortcuts, Ctrl K opens the palette. All can be switched off on the settings page.
 
-import { local } from "./storage.js";
-
 // With Alt and Shift, which browsers leave to pages.
 const PLACES = {
   n: () => document.querySelector(".sidebar-new a")?.click(),
@@ -9,12 +7,8 @@ const PLACES = {
   s: () => [...document.querySelectorAll("[data-sidebar-toggle]")].find((one) => one.checkVisibility())?.click(),
 };
 
-/** Whether the user wants them, as the latest page of a conversation said it. */
-export function shortcutsAreOn() {
-  const { shortcuts } = document.body.dataset;
-  if (shortcuts) local.set("shortcuts", shortcuts);
-  return (shortcuts ?? local.get("shortcuts")) !== "off";
-}
+/** Whether the user wants them. */
+export const shortcutsAreOn = () => document.body.dataset.shortcuts !== "off";
 
 export function isTyping(target) {
   return target.matches("input, textarea, select, [contenteditable]");

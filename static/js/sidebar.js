@@ -5,9 +5,7 @@ const root = document.documentElement;
 const narrow = matchMedia("(width < 900px)");
 
 function isOpen() {
-  return narrow.matches
-    ? root.classList.contains("drawer-open")
-    : !root.classList.contains("sidebar-closed");
+  return narrow.matches ? root.classList.contains("drawer-open") : !root.classList.contains("sidebar-closed");
 }
 
 function show() {
@@ -18,12 +16,10 @@ function show() {
 
 function toggle() {
   if (narrow.matches) {
-    const open = root.classList.toggle("drawer-open");
-    const target = open ? ".sidebar-close" : ".sidebar-open";
-    document.querySelector(target)?.focus();
+    const isOpen = root.classList.toggle("drawer-open");
+    document.querySelector(isOpen ? ".sidebar-close" : ".sidebar-open")?.focus();
   } else {
-    const closed = root.classList.toggle("sidebar-closed");
-    local.set("sidebar", closed ? "closed" : null);
+    local.set("sidebar", root.classList.toggle("sidebar-closed") ? "closed" : null);
   }
   show();
 }
@@ -40,7 +36,13 @@ export function refreshList() {
 }
 
 export function startSidebar() {
-  document.body.addEventListener("list-changed", refreshList);
+  // What changed the list here is told to this browser's other tabs, of which some hear of it from nobody else.
+  const tabs = new BroadcastChannel("conversations");
+  tabs.onmessage = () => window.htmx.trigger(document.body, "list-changed", { told: true });
+  document.body.addEventListener("list-changed", ({ detail }) => {
+    refreshList();
+    if (!detail.told) tabs.postMessage("changed");
+  });
   show();
   // What is shown now stays in sight in its list: what was found, or the conversation.
   const shown = document.querySelector(".hit[aria-current]") ?? document.querySelector(".conversation.is-current");

@@ -76,12 +76,10 @@ export class Socket extends EventTarget {
   #ask() {
     clearTimeout(this.#pulse);
     if (this.isOpen) this.#socket.send(JSON.stringify({ type: "ping" }));
-    this.#pulse = setTimeout(() => this.#lost(), PATIENCE);
-  }
-
-  #lost() {
-    this.#drop();
-    this.#closed(0);
+    this.#pulse = setTimeout(() => {
+      this.#drop();
+      this.#closed(0);
+    }, PATIENCE);
   }
 
   #drop() {

@@ -1,4 +1,5 @@
 // What a screen reader is told: the paragraphs of an answer as they are finished, and questions.
+import { make } from "./elements.js";
 import { text } from "./text.js";
 
 // Milliseconds after which words are taken back: they were heard, and stand on the page already.
@@ -6,8 +7,7 @@ const HEARD = 1500;
 
 /** Have words read out when nothing else is. */
 export function say(words) {
-  const line = document.createElement("p");
-  line.textContent = words;
+  const line = make("p", {}, words);
   document.getElementById("heard").append(line);
   setTimeout(() => line.remove(), HEARD);
 }

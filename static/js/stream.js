@@ -2,10 +2,11 @@
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
 import { growLength } from "./code.js";
+import { make, parse } from "./elements.js";
 
 // Characters: what stands in one piece of code is laid out anew as it grows, and no more than that.
 const PIECE = 2000;
-// What may scroll sideways, and be focused for that.
+// What may scroll sideways.
 const BOXES = ".table-box, .formula, math, pre";
 
 // Element -> its blocks, each a list of nodes, whether the last one is still open, and how much of
@@ -13,9 +14,7 @@ const BOXES = ".table-box, .formula, math, pre";
 const streams = new WeakMap();
 
 function append(target, html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const nodes = [...holder.content.childNodes];
+  const nodes = [...parse(html).childNodes];
   target.append(...nodes);
   return nodes;
 }
@@ -33,7 +32,7 @@ export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
   const gone = blocks.splice(index).flat();
   const isWhole = (box) => Boolean(box.closest(".code-block.is-whole"));
-  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement, isWhole(box)]);
+  const places = boxesIn(gone).map((box) => [box.scrollLeft, isWhole(box)]);
   for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
   const done = blocks.slice(index).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
@@ -41,9 +40,8 @@ export function showBlocks(target, { index, closed, open }, dress) {
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
   for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {
-    const [left, focused, whole] = places[at] ?? [];
+    const [left, whole] = places[at] ?? [];
     if (whole) box.closest(".code-block")?.classList.add("is-whole");
-    if (focused) box.focus({ preventScroll: true });
     if (left) box.scrollLeft = left;
   }
   return done;
@@ -68,9 +66,7 @@ export function growCode(target, { index, at, text }) {
 function addPiece(code, text) {
   let last = code.lastChild;
   if (last?.nodeType !== Node.ELEMENT_NODE) {
-    last = document.createElement("span");
-    last.className = "code-piece";
-    last.append(...code.childNodes);
+    last = make("span", { className: "code-piece" }, ...code.childNodes);
     code.append(last);
   }
   last.append(text);

@@ -1,24 +1,13 @@
 // A list above a text box that completes what is being typed; the box keeps the focus.
+import { make } from "./elements.js";
 import { text } from "./text.js";
 
 const PAUSE = 80; // milliseconds without a key before the server is asked
 
-function part(className, words) {
-  const made = document.createElement("span");
-  made.className = className;
-  made.textContent = words;
-  return made;
-}
-
-function option({ label, hint, about, preview }, index) {
-  const made = document.createElement("li");
-  made.id = `suggestion-${index}`;
-  made.setAttribute("role", "option");
-  made.append(part("suggestion-name", label));
-  if (hint) made.append(part("suggestion-hint", hint));
-  if (about) made.append(part("suggestion-about", about));
-  if (preview) made.append(part("suggestion-preview", preview));
-  return made;
+function option({ label: name, hint, about, preview }, index) {
+  const parts = Object.entries({ name, hint, about, preview }).filter(([, words]) => words);
+  const spans = parts.map(([part, words]) => make("span", { className: `suggestion-${part}` }, words));
+  return make("li", { id: `suggestion-${index}`, role: "option" }, ...spans);
 }
 
 export class Suggestions {

@@ -1,5 +1,15 @@
 // The page's words in its language, with numbers as the reader writes them; "{name}" stands for a value.
-import { locale } from "./locale.js";
+
+/** The languages of the reader's browser, for numbers and moments; some without a desktop name one that they refuse. */
+export const locale = read();
+
+function read() {
+  try {
+    return Intl.getCanonicalLocales(navigator.languages);
+  } catch {
+    return undefined;
+  }
+}
 
 const texts = JSON.parse(document.getElementById("script-texts").textContent);
 const plural = new Intl.PluralRules(document.documentElement.lang);

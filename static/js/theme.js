@@ -14,9 +14,7 @@ function use(theme) {
 }
 
 function label(button) {
-  const name = text(chosen());
-  button.setAttribute("aria-label", name);
-  button.title = name;
+  button.ariaLabel = button.title = text(chosen());
 }
 
 export function startTheme() {
@@ -24,12 +22,8 @@ export function startTheme() {
     label(button);
     button.addEventListener("click", () => use(ORDER[(ORDER.indexOf(chosen()) + 1) % ORDER.length]));
   }
-}
-
-/** Let the settings page choose it from a list. */
-export function chooseTheme() {
+  // The settings page has a list of them.
   const choice = document.querySelector("[data-theme-choice]");
-  if (!choice) return;
-  choice.value = chosen();
-  choice.addEventListener("change", () => use(choice.value));
+  if (choice) choice.value = chosen();
+  choice?.addEventListener("change", () => use(choice.value));
 }

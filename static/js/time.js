@@ -1,5 +1,5 @@
 // Moments in the reader's zone, as the reader's browser writes them: so are the server's numbers.
-import { locale } from "./locale.js";
+import { locale } from "./text.js";
 
 const styles = {
   full: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
@@ -9,14 +9,11 @@ const styles = {
 };
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
-function isToday(when) {
-  return when.toDateString() === new Date().toDateString();
-}
-
 export function localizeTimes(root) {
   for (const element of root.querySelectorAll("time[datetime]:not([data-done])")) {
     const when = new Date(element.dateTime);
-    const style = element.dataset.style === "time" && !isToday(when) ? "full" : element.dataset.style;
+    const isToday = when.toDateString() === new Date().toDateString();
+    const style = element.dataset.style === "time" && !isToday ? "full" : element.dataset.style;
     element.textContent = styles[style].format(when);
     if (style !== "day") element.title = exact.format(when);
     element.dataset.done = "";

@@ -1,5 +1,9 @@
 // Short notices that go away by themselves, unless they offer something to do.
+import { makeButton } from "./elements.js";
+import { text } from "./text.js";
+
 const LASTS = 6000;
+const REFUSED = 422;
 
 function leaveLater(toast) {
   if (!toast.hasAttribute("data-lasting")) setTimeout(() => toast.remove(), LASTS);
@@ -11,14 +15,7 @@ export function toast(words, kind = "info", offer = null) {
   const box = part.querySelector(".toast");
   box.classList.add(`toast-${kind}`);
   box.querySelector("p").textContent = words;
-  if (offer) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "button";
-    button.textContent = offer.words;
-    button.addEventListener("click", () => [offer.act(), box.remove()]);
-    box.querySelector("p").after(button);
-  }
+  if (offer) box.querySelector("p").after(makeButton("button", offer.words, () => [offer.act(), box.remove()]));
   document.getElementById("toasts").append(part);
   leaveLater(box);
 }
@@ -30,4 +27,10 @@ export function startToasts() {
   });
   // An error stays until it is read.
   region.querySelectorAll(".toast:not(.toast-error)").forEach(leaveLater);
+  // A request of htmx may also be refused in words, or not be answered at all.
+  document.body.addEventListener("htmx:responseError", (event) => {
+    const { status, responseText } = event.detail.xhr;
+    toast(status === REFUSED ? responseText : text("requestFailed", { status: String(status) }), "error");
+  });
+  document.body.addEventListener("htmx:sendError", () => toast(text("unreachable"), "error"));
 }

@@ -9,9 +9,7 @@ function dress() {
   const list = place.querySelector("details");
   if (!list) return;
   list.open = open;
-  list.addEventListener("toggle", () => {
-    open = list.open;
-  });
+  list.addEventListener("toggle", () => (open = list.open));
 }
 
 export function tellOfList() {

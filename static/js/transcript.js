@@ -1,6 +1,8 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
 import { dressCode, keepWhole } from "./code.js";
+import { parse } from "./elements.js";
 import { drawFolds } from "./folds.js";
+import { isBefore, numbers } from "./places.js";
 import { Speech } from "./speech.js";
 import { growCode, showBlocks } from "./stream.js";
 import { text } from "./text.js";
@@ -18,12 +20,6 @@ const PART = "streaming-";
 // Where the page goes on above and below; what is written meanwhile stands under the latter.
 const LOADER = ".older, .newer";
 
-function parse(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html.trim();
-  return holder.content.firstElementChild;
-}
-
 /** Say of a thought that is being written what is said of it now; it stays as open as it is. */
 function tell(old, fresh) {
   const words = fresh.querySelector("summary");
@@ -34,17 +30,6 @@ function tell(old, fresh) {
 function leaveOpen(old, fresh) {
   const thoughts = [...(old?.querySelectorAll(".thought") ?? [])];
   for (const [at, one] of [...fresh.querySelectorAll(".thought")].entries()) one.open = Boolean(thoughts[at]?.open);
-}
-
-/** Return the position and the number in a cut; a bare position comes before all that stands there. */
-function numbers(cut) {
-  const [position, seq = 0] = cut.split(".").map(Number);
-  return [position, seq];
-}
-
-export function isBefore(one, other) {
-  const [[position, seq], [otherPosition, otherSeq]] = [numbers(one), numbers(other)];
-  return position < otherPosition || (position === otherPosition && seq < otherSeq);
 }
 
 export class Transcript {
@@ -72,7 +57,7 @@ export class Transcript {
   }
 
   upsert(id, html) {
-    const fresh = parse(html);
+    const fresh = parse(html).firstElementChild;
     const old = document.getElementById(id);
     if (!fresh || (!old && fresh.matches(".tool"))) return;
     if (id.startsWith(PART)) {
@@ -210,16 +195,17 @@ export class Transcript {
     if (response.status >= 500) throw new Error(`The server answered ${response.status}.`);
     // The line at the composer says so where the session or the conversation is over.
     if (!response.ok || response.redirected) return;
-    const fresh = parse(await response.text());
+    const fresh = parse(await response.text()).firstElementChild;
     if (fresh?.id !== "transcript") return;
+    const focused = this.root.contains(document.activeElement) && document.activeElement;
     this.#scroll.keep(() => this.#swap(fresh));
+    if (focused && document.activeElement === document.body) this.#focus(focused);
   }
 
   #swap(fresh) {
     const root = this.root;
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
-    const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
     for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
@@ -233,7 +219,6 @@ export class Transcript {
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
     this.#dress(root);
-    if (focused) this.#focus(focused);
   }
 
   /** Focus what its row has in place of `old`, or the row; the composer where that is gone, too. */
@@ -298,15 +283,13 @@ export class Transcript {
   #keepPlace(event) {
     if (!event.detail.target.matches(LOADER)) return;
     event.detail.shouldSwap = false;
-    const html = event.detail.serverResponse;
     const box = event.detail.target;
-    const holder = document.createElement("template");
-    holder.innerHTML = html;
+    const fresh = parse(event.detail.serverResponse);
     this.#measure(this.root);
     this.#scroll.keep(() => {
       // What was written while the page ended further up is among what comes now.
-      for (const row of holder.content.querySelectorAll(".row")) document.getElementById(row.id)?.remove();
-      box.replaceWith(holder.content);
+      for (const row of fresh.querySelectorAll(".row")) document.getElementById(row.id)?.remove();
+      box.replaceWith(fresh);
       this.#dress(this.root);
     });
   }

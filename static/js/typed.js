@@ -4,10 +4,12 @@ import { text } from "./text.js";
 import { toast } from "./toast.js";
 
 const KEPT = "typed";
-const FIELDS = "form[method=post] :is(input:not([type=hidden], [type=file]), select, textarea)[name]";
-const SECRETS = "form[method=post] :is([type=password], [name^=sealed_])";
+const FORMS = ":is(#main, #dialog[open]) form[method=post]";
+const FIELDS = `${FORMS} :is(input:not([type=hidden], [type=file]), select, textarea)[name]`;
+const SECRETS = `${FORMS} :is([type=password], [name^=sealed_])`;
 
 const main = document.getElementById("main");
+const dialog = document.getElementById("dialog");
 const user = main.dataset.user;
 
 function read(field) {
@@ -15,21 +17,22 @@ function read(field) {
 }
 
 function write(field, value) {
-  if (typeof value === "boolean") field.checked = value;
-  else field.value = value;
+  field[typeof value === "boolean" ? "checked" : "value"] = value;
   field.form.dataset.typed = "";
 }
 
 function keep() {
-  const fields = [...main.querySelectorAll(FIELDS)];
+  const fields = [...document.querySelectorAll(FIELDS)];
   const typed = fields.map((field) => [field.name, field.type === "password" ? "" : read(field)]);
-  const isSecret = [...main.querySelectorAll(SECRETS)].some((field) => field.value);
-  const kept = { path: location.pathname, user, typed, isSecret };
+  const isSecret = [...document.querySelectorAll(SECRETS)].some((field) => field.value);
+  const address = dialog.open && dialog.dataset.address;
+  const kept = { path: location.pathname, user, typed, isSecret, address };
   session.set(KEPT, fields.length ? JSON.stringify(kept) : null);
 }
 
-function restore({ typed, isSecret }) {
-  const fields = [...main.querySelectorAll(FIELDS)];
+async function restore({ typed, isSecret, address }) {
+  if (address) await window.htmx.ajax("GET", address, { target: dialog, swap: "innerHTML" });
+  const fields = [...document.querySelectorAll(FIELDS)];
   const lost = fields.filter(
     (field, at) => field.name === typed[at]?.[0] && field.type !== "password" && read(field) !== typed[at][1],
   );

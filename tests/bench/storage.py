@@ -94,7 +94,9 @@ def measure_recalling(long: Conversation, longest: Conversation) -> Row:
     """Search what is hidden of conversations of different lengths with a message's words."""
 
     def recall(conversation: Conversation) -> None:
-        history_search.recall(conversation.pk, "Why did the lazy fox jump?", condense.MOST_PASSAGES)
+        history_search.StoredRecall(conversation.pk)(
+            "Why did the lazy fox jump?", condense.MOST_PASSAGES
+        )
 
     work, other = (many(partial(recall, one)) for one in (longest, long))
     here, there = beside(work, other)

@@ -4,7 +4,7 @@ import uuid
 
 import condense
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.turns import lifecycle, turn_retries
+from chatapp.turns import lifecycle, turns_without_message
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
 INTERRUPTED = Turn.Status.INTERRUPTED
@@ -49,7 +49,9 @@ def go_on(conversation: Conversation) -> Turn:
 
 def take_up(conversation: Conversation, how: str, *, seq: int = 0) -> Turn:
     """Begin a turn without a new message."""
-    run = turn_retries.take_up(conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq)
+    run = turns_without_message.take_up(
+        conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq
+    )
     assert run
     return run.turn
 

@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.forms.preferences import PreferencesForm, default_prompt
-from chatapp.forms.profiles import ProfileForm, model_defaults
+from chatapp.forms.accounts import forms_of_saved
+from chatapp.forms.preferences import PreferencesForm, ProfileChoice, default_prompt
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile
 from condense import INHERIT
 
@@ -117,11 +118,28 @@ def test_a_condensing_prompt_is_stored_unless_it_is_the_default(alice: User) -> 
     """What is used is what is seen, and a better default reaches who did not write their own."""
     form, default = PreferencesForm(instance=preferences_of(alice)), default_prompt(Preferences())
     assert form["condensing_prompt"].value() == default
+    assert default_prompt(Preferences(attach_ledger=False)) != default
     form = preferences_form(alice, condensing_prompt=default.replace("\n", "\r\n"))
     assert form.save().condensing_prompt == ""
     preferences = preferences_form(alice, condensing_prompt="Be brief.").save()
     shown = PreferencesForm(instance=preferences)["condensing_prompt"].value()
     assert (preferences.condensing_prompt, shown) == ("Be brief.", "Be brief.")
+
+
+def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> None:
+    """And says whose its threshold is."""
+    profile = saved(profile_form(alice))
+    for owner, wrong in ((alice, []), (bob, ["condensing_prompt"])):
+        sent = {
+            "mode": "inherit",
+            "condensing_prompt": owner.condensing_prompts.create(text="T").pk,
+        }
+        assert list(ProfileChoice(sent, instance=profile).errors) == wrong
+    for adaptive, own, source in ((0, -1, "Settings"), (1, -1, "Adapted"), (1, 60, "Profile")):
+        profile.owner.preferences.adaptive, profile.threshold = bool(adaptive), own
+        assert ProfileChoice(instance=profile).source == source
+    too_many = {"prompts-INITIAL_FORMS": 0, "prompts-TOTAL_FORMS": 101}
+    assert "at most 100" in str(forms_of_saved(too_many, alice)["prompts"].non_form_errors())
 
 
 def test_known_models_fill_in_limits_and_prices() -> None:
@@ -131,6 +149,7 @@ def test_known_models_fill_in_limits_and_prices() -> None:
     assert set(known["fields"]) < set(ProfileForm.Meta.fields)
     assert Decimal(known["fields"]["price_input"]) == 5
     assert known["surcharge"] == ""
+    assert provider_traits()["anthropic"]["serverKey"] is False
     assert "Above 100,000 tokens" in model_defaults()["claude-haiku-5-5"]["surcharge"]
 
 
@@ -142,7 +161,7 @@ def test_an_address_that_may_not_be_called_is_refused(
     alice: User, settings: LazySettings, url: str
 ) -> None:
     """Where others can reach the server, its own network is for the operator to open."""
-    assert saved(profile_form(alice, name="Local", base_url="http://localhost:9000")).base_url
+    assert saved(profile_form(alice, name="Local", base_url="http://ollama:9000")).base_url
     assert "base_url" in profile_form(alice, base_url="http://a:b@localhost:9000").errors
     # What the page hides for a provider without a network is not kept either.
     offline = profile_form(alice, name="Off", provider="offline", base_url="https://x.org")

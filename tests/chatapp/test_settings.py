@@ -53,6 +53,7 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
         CSRF_TRUSTED_ORIGINS="https://chat.example.org",
         DEBUG="1",
         HOST="::1",
+        LOG_LEVEL="debug",
         PORT="9001",
         SECRET_KEY="given",
         SHARED_WORKSPACES="handbook, projects",
@@ -71,6 +72,8 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
     }
     assert loaded.items() >= expected.items()
     assert "[::1]" in loaded["ALLOWED_HOSTS"]
+    loggers = loaded["LOGGING"]["loggers"]
+    assert [loggers[name]["level"] for name in ("chatapp", "condense")] == ["DEBUG"] * 2
     assert not (tmp_path / "secret-key").exists()
 
 
@@ -107,11 +110,11 @@ def test_postgresql_costs_nothing_where_it_is_not_used() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE", "PORT"],
+    ["ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE", "LOG_LEVEL", "PORT"],
 )
-def test_a_number_that_cannot_work_is_refused(load: Load, name: str) -> None:
+def test_what_cannot_work_is_refused(load: Load, name: str) -> None:
     """None at all would forbid what a limit is about."""
-    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be a whole number"):
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be (a whole number|DEBUG, )"):
         load(**{name: "65536" if name == "PORT" else "0"})
 
 

@@ -35,10 +35,12 @@ def collected(files: Path, settings: Settings) -> Settings:
     return settings
 
 
-def test_every_sheet_is_part_of_the_one_of_all_pages() -> None:
-    """One that is not named there would be shown nowhere."""
-    named = re.findall(r'^@import url\("(.+)"\)', (SHEETS / "site.css").read_text(), re.MULTILINE)
-    there = {path.name for path in SHEETS.glob("*.css")} - {"site.css", "beside.css"}
+def test_every_sheet_is_part_of_one_that_pages_ask_for() -> None:
+    """Of one only: in none it would be shown nowhere, in both loaded twice."""
+    whole = [SHEETS / Path(name).name for name in static_files.SHEETS]
+    texts = "\n".join(path.read_text() for path in whole)
+    named = re.findall(r'^@import url\("(.+)"\)', texts, re.MULTILINE)
+    there = {path.name for path in {*SHEETS.glob("*.css")} - {*whole}}
     assert (set(named), len(named)) == (there, len(there))
 
 
@@ -66,12 +68,13 @@ def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Lazy
     page = Client().get("/sign-in/").text
     assert page.count(static("css/site.css")) == page.count(static("css/beside.css")) == 1
     assert page.count('rel="stylesheet"') == 2
-    sheet = b"".join(Client().get(static("css/site.css"))).decode()
-    assert "@import" not in sheet
+    sheet, beside = (b"".join(Client().get(static(name))).decode() for name in static_files.SHEETS)
+    assert "@import" not in sheet + beside
     parts = {path.name: cssmin(path.read_text()) for path in SHEETS.glob("*.css")}
     assert sheet.index(parts["variables.css"]) < sheet.index(parts["code.css"])
+    assert parts["settings.css"] in beside
     assert f"@media print{{{parts['print.css']}}}" in sheet
-    assert "/*" not in sheet
+    assert b"/*" not in sheet.encode() + b"".join(Client().get(static("css/beside.css")))
 
 
 BEGINS = (

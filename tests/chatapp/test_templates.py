@@ -7,6 +7,7 @@ from django.template import engines
 from django.template.loader import get_template
 
 from chatapp.live.context_bar import Segment
+from chatapp.number_formats import locale_of, number, reader_locale
 from chatapp.templatetags import figures, records
 
 NOTHING = figures.NOTHING
@@ -29,6 +30,7 @@ SHOWN = {
     },
     figures.percent: {0.3: "< 1 %", 0: "0 %", 89.9: "89 %", None: NOTHING},
     figures.size: {1: "1 character", 999: "999 characters", 12_400: "12.4 k characters"},
+    figures.stored: {1: "1 byte", 999: "999 bytes", 12_400: "12.4 kB", 3_000_000: "3.0 MB"},
     figures.moment: {None: NOTHING},
 }  # fmt: skip
 
@@ -37,6 +39,14 @@ def test_figures_are_shown_as_people_read_them() -> None:
     """Small costs keep their digits, estimates have ≈, and what is not known is a dash."""
     for show, shown in SHOWN.items():
         assert {value: show(value) for value in shown} == shown  # type: ignore[operator]
+
+
+def test_numbers_are_written_as_the_browsers_first_known_language_has_them() -> None:
+    """With separated thousands, also where they are not usual."""
+    for accepts, shown in {"tlh, de-AT;q=0.9, en;q=0.8": "1.234,5", "zh-CN": "1,234.5"}.items():
+        before = reader_locale.set(locale_of(accepts))
+        assert number(1_234.5, 1) == shown
+        reader_locale.reset(before)
 
 
 def test_segments_lie_end_to_end() -> None:

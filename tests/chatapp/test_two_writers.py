@@ -50,7 +50,7 @@ from chatapp.models import (
 )
 from chatapp.models.database import execute
 from chatapp.providers import request_bytes
-from chatapp.turns import condensation_turns, crash_recovery, lifecycle, message_queue, turn_retries
+from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
 from tests.chatapp.conftest import summarise
 from tests.chatapp.runs import journal_of, run_in
 from tests.records import put_on_record, record_for
@@ -195,7 +195,7 @@ def test_a_message_begins_no_turn_beside_a_condensation(case: Case) -> None:
     """Nor a condensation beside another."""
 
     def begin() -> Any:
-        return condensation_turns.open_condensing(conversation=case.chat, nonce=uuid.uuid4())
+        return turns_without_message.open_condensing(conversation=case.chat, nonce=uuid.uuid4())
 
     assert refusals(*beside(begin, case.start)) == [False, True]
 
@@ -386,7 +386,7 @@ def test_an_answer_is_tried_again_once(case: Case) -> None:
     case.turn(status="failed", question_seq=4, finished_at=timezone.now(), owner="gone")
 
     def again() -> Any:
-        return turn_retries.take_up(conversation=case.chat, how="retry", nonce=uuid.uuid4())
+        return turns_without_message.take_up(conversation=case.chat, how="retry", nonce=uuid.uuid4())
 
     assert refusals(*beside(again, again)) == [False, True]
 

@@ -20,6 +20,7 @@ NETWORK = (
     "Failed to load resource",
     "WebSocket connection",
     "htmx:sendAbort",
+    "htmx:sendError",
     "htmx:afterRequest",
 )
 

@@ -56,6 +56,8 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     approval = chat.page.get_by_role("form", name="Approval")
     cards = chat.rows("Agent").locator("summary").filter(has_text="write_file")
     expect(approval).to_be_focused()
+    asked = "May the agent change this file? write_file a.txt"
+    expect(approval).to_have_accessible_description(asked)
     expect(cards).to_contain_text(["waiting for you", "Waiting its turn", "Waiting its turn"])
     assert complaints(chat.page) == []
     chat.page.keyboard.type("Why")
@@ -72,6 +74,7 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     chat.page.keyboard.press("Alt+Backspace")
     chat.finished()
     expect(cards).to_contain_text(["characters", "denied", "denied"])
+    expect(chat.page).not_to_have_title(re.compile("^●"))
     expect(chat.box).to_be_focused()
     assert [path.name for path in server.workspace(chat.url).iterdir()] == ["a.txt"]
     assert "They say: Not this file." in str(standin.requests[-1].body["messages"][-1])

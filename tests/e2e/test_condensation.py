@@ -47,6 +47,10 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     row.get_by_role("button", name="View").click()
     expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
     # What was hidden begins with the user's own words, and so does the message.
+    chat.page.route(re.compile("/hidden/"), lambda route: route.abort(), times=1)
+    row.get_by_text("What was hidden").click()
+    expect(chat.page.get_by_text("The server can't be reached.")).to_be_visible()
+    row.get_by_text("What the model reads").click()
     row.get_by_text("What was hidden").click()
     expect(row.get_by_role("link").first).to_have_text(re.compile(f"^You {PASSWORD}"))
     said = chat.rows("You").last
@@ -79,6 +83,8 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     standin.then(Reply("Noted."), summary(gate))
     chat.ask(long(PASSWORD))
     expect(chat.rows("Condensation failed")).to_have_count(0)
+    # On a phone the words do not lie over the button.
+    chat.page.set_viewport_size({"width": 360, "height": 800})
     button.hover()
     expect(tip).to_contain_text("Replaces up to 2 messages with a summary.")
     expect(tip).to_contain_text("Nothing is deleted, and you can undo it.")
@@ -86,6 +92,7 @@ def test_the_button_says_what_it_would_do_or_why_it_does_nothing(
     expect(mark).to_be_hidden()
     # Pressed twice is the same wish.
     button.dblclick()
+    chat.page.set_viewport_size({"width": 1280, "height": 800})
     expect(mark).to_be_visible()
     # The pointer rests on it, and nothing opens by itself.
     expect(tip).to_be_hidden()

@@ -73,7 +73,8 @@ def test_the_inspector_s_tabs_have_what_else_is_known(
 ) -> None:
     """What other settings would do, whether the record is intact, what all of it cost.
 
-    Who answers and the inspector's button stay in the header, however narrow that is.
+    Who answers and the inspector's button stay in the header, however narrow that is. A search
+    closes what would lie over it.
     """
     page = open_page(addresses["rows"])
     beside, opener = page.locator("#inspector"), page.get_by_role("button", name="Inspector")
@@ -94,3 +95,6 @@ def test_the_inspector_s_tabs_have_what_else_is_known(
             assert complaints(page) == []
             page.get_by_role("tab", name="Costs").click()
             expect(beside.get_by_role("heading", name="By turn")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.locator("#find input")).to_be_focused()
+    expect(beside).to_be_hidden()

@@ -83,7 +83,8 @@ def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
 def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: Page) -> None:
     """Arrow keys move in the list, Shift F10 opens the menu of a conversation.
 
-    In the palette, which is a dialog of its own, they choose, and Enter goes there.
+    In the palette, which is a dialog of its own, they choose, and Enter goes there: once what is
+    typed was looked up, however soon it is pressed.
     """
     page = first_page
     stops = page.locator("#conversation-list").get_by_role("link")
@@ -109,3 +110,8 @@ def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: P
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/conversations/$"))
+    page.keyboard.press("Control+k")
+    expect(chosen).to_have_text("New conversation")
+    page.keyboard.type("costs")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/costs/$"))

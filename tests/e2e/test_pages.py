@@ -6,6 +6,7 @@ import uuid
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.accessibility import complaints
 from tests.e2e.chat import Chat
 from tests.e2e.conftest import OpenPage
 from tests.e2e.server import Desk
@@ -54,15 +55,19 @@ def test_numbers_and_times_are_written_as_the_reader_does(
 
 
 def test_a_conversation_is_renamed_found_and_comes_back_when_deleted(first_page: Page) -> None:
-    """Heading, tab and list follow at once; the notice has the button that undoes.
+    """Heading, tab and list follow at once, on other pages too; the notice has the way back.
 
     Each row of the list has the menu that the header has, of eight entries.
     """
     page, name = first_page, f"xyloph{uuid.uuid4().hex[:8]}"
+    other = page.context.new_page()
+    other.goto("/costs/")
+    page.bring_to_front()
     page.get_by_role("textbox", name="Message").fill("Hello title")
     page.keyboard.press("Enter")
     expect(page).to_have_title(re.compile("^Hello title · Palimpsest"))
     expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(other.get_by_role("link", name="Hello title").first).to_be_visible()
     title = page.get_by_role("heading", level=1)
     page.get_by_role("button", name="Actions for Hello title").first.click()
     menu = (
@@ -72,11 +77,13 @@ def test_a_conversation_is_renamed_found_and_comes_back_when_deleted(first_page:
     )
     expect(menu).to_have_count(8)
     expect(menu.first).to_be_focused()
+    assert complaints(page) == []
     page.keyboard.press("Enter")
     page.get_by_role("textbox", name="Title").fill(f"{name}one")
     page.keyboard.press("Enter")
     expect(title).to_have_text(f"{name}one")
     expect(page).to_have_title(f"{name}one · Palimpsest")
+    expect(other.get_by_role("link", name=f"{name}one")).to_be_visible()
     page.get_by_role("searchbox").fill(name)
     expect(page.locator(".conversation")).to_have_count(1)
     page.get_by_role("button", name="More", exact=True).click()

@@ -69,6 +69,15 @@ def test_what_was_typed_outlasts_a_wrong_field_and_the_session(
 ) -> None:
     """A key stays sealed in the page, and is asked for again where somebody had to sign in."""
     page = open_page("/profiles/new/", own=True)
+    cookies = page.context.cookies()
+
+    def send_and_sign_in_again(button: str) -> None:
+        page.context.clear_cookies(name="sessionid")
+        page.get_by_role("button", name=button).click()
+        expect(page).to_have_url(re.compile("/sign-in/"))
+        page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
+        page.reload()
+
     model, key = page.get_by_label("Model", exact=True), page.get_by_label("API key")
     price, save = page.get_by_label("Output", exact=True), page.get_by_role("button", name="Save")
     model.fill("claude-opus-5")
@@ -78,15 +87,19 @@ def test_what_was_typed_outlasts_a_wrong_field_and_the_session(
     expect(page.get_by_text("What you typed is kept.")).to_be_visible()
     expect(key).to_have_value("")
     price.fill("26")
-    cookies = page.context.cookies()
-    page.context.clear_cookies(name="sessionid")
-    save.click()
-    expect(page).to_have_url(re.compile("/sign-in/"))
-    page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
-    page.reload()
+    send_and_sign_in_again("Save")
     expect(page.get_by_text("What you typed is back. Enter the key")).to_be_visible()
     expect(model).to_have_value("claude-opus-5")
     expect(price).to_have_value("26")
     save.click()
     expect(page.get_by_text("“Claude Opus 5” was saved.")).to_be_visible()
     desk.remove_profile("Claude Opus 5")
+    # What a dialog asked for as well, which opens again.
+    page.goto(desk.new_conversation())
+    page.get_by_role("heading", level=1).dblclick()
+    title = page.get_by_role("dialog").get_by_label("Title")
+    title.fill("Folds")
+    send_and_sign_in_again("Rename")
+    expect(title).to_have_value("Folds")
+    title.press("Enter")
+    expect(page.get_by_role("heading", name="Folds")).to_be_visible()

@@ -77,6 +77,14 @@ WATCH = """
     }
 """
 
+# Marks words of the answer, as a reader would.
+MARK = """(words) => {
+    const node = document.querySelector("#streaming .prose > p:last-child").firstChild;
+    const start = node.data.indexOf(words);
+    getSelection().setBaseAndExtent(node, start, node, start + words.length);
+    return getSelection().toString();
+}"""
+
 
 def pieces(text: str, count: int) -> list[str]:
     """Return the text in ``count`` pieces, of the same length but for one."""
@@ -226,8 +234,8 @@ def test_a_conversation_opens_without_a_shift(own_page: Page, addresses: dict[st
         assert own_page.evaluate("window.shifts") <= 0.02, (width, name)
 
 
-def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> None:
-    """What was there is not read anew: its Copy button keeps the focus; twice does no harm."""
+def test_an_answer_grows_around_what_a_reader_holds(line: Line, addresses: dict[str, str]) -> None:
+    """Code is not read anew; focus and selection outlast what is; news twice do no harm."""
     page, reply = line.hold(addresses["rows"]), StreamedReply()
     reply.begin()
     streaming = reply.parts[0]
@@ -250,3 +258,14 @@ def test_a_code_block_grows_in_place(line: Line, addresses: dict[str, str]) -> N
     line.show(streaming.snapshot(), grown, streaming.news())
     expect(page.locator("#streaming")).to_contain_text("That is all.")
     assert code.text_content() == begun + "y = '漢' & 2\nz = 3\n"
+    expect(copy).to_be_focused()
+    # What a reader marks stays marked while its paragraph grows, and when its row comes.
+    assert page.evaluate(MARK, "That is") == "That is"
+    streaming.feed("And more of it. ")
+    line.show(streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("And more of it.")
+    assert page.evaluate("getSelection().toString()") == "That is"
+    text = f"Look:\n\n```python\n{code.text_content()}```\n\nThat is all. And more of it."
+    finish(page, line, 900, TextPart(html=render_markdown(text)))
+    assert page.evaluate("getSelection().toString()") == "That is"
+    expect(page.locator("#message-900").get_by_role("button", name="Copy code")).to_be_focused()

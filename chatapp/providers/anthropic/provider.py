@@ -16,9 +16,9 @@ from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import (
     RequestWriter,
+    any_compaction,
     bound_to,
     compaction_betas,
-    has_compaction,
 )
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
@@ -112,7 +112,7 @@ class AnthropicProvider(SdkProvider):
             return False
         if "compaction" in f"{said} {refusal.body}":
             bound = bound_to(request)
-            had = bound not in writer.unsigned and has_compaction(request)
+            had = bound not in writer.unsigned and any_compaction(request.messages)
             writer.unsigned.add(bound)
         elif "thinking" in said and any(word in said for word in _OF_THINKING):
             had = "thinking" not in left_out and has_thinking(request, self.model)

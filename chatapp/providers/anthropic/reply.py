@@ -196,12 +196,8 @@ def _described(event: Mapping[Any, Any]) -> Iterator[events.CallDescribed]:
             facts |= {} if missed is None else {"missed_tokens": missed}
     match event:
         case {"input_transformations": [*found]} if found:
-            facts["transformations"] = tuple(
-                [
-                    one
-                    for one in found[:MOST_TRANSFORMATIONS]
-                    if isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION
-                ]
-            )
+            told = [one for one in found[:MOST_TRANSFORMATIONS] if isinstance(one, Mapping)]
+            told = [one for one in told if len(json.dumps(one)) <= LARGEST_TRANSFORMATION]
+            facts["transformations"] = tuple(told)
     if facts:
         yield events.CallDescribed(facts)

@@ -177,21 +177,17 @@ def _without_marks(value: Any) -> Any:
 
 def compaction_betas(request: ModelRequest) -> tuple[str, ...]:
     """Return what the header names of it, for a request that asks for one or begins with one."""
-    return (COMPACTION_BETA,) if request.compaction or _any_compaction(request.messages[:1]) else ()
-
-
-def has_compaction(request: ModelRequest) -> bool:
-    """Whether a request that is refused for a compaction can be made with its text instead."""
-    return _any_compaction(request.messages)
+    return (COMPACTION_BETA,) if request.compaction or any_compaction(request.messages[:1]) else ()
 
 
 def bound_to(request: ModelRequest) -> tuple[str, ...]:
     """Return the names of what a compaction is signed for, and of the messages that bear one."""
-    bearing = (said.id for said in request.messages if _any_compaction([said]))
+    bearing = (said.id for said in request.messages if any_compaction([said]))
     return (request.system, *(spec.name for spec in request.tools), *bearing)
 
 
-def _any_compaction(messages: Sequence[condense.Message]) -> bool:
+def any_compaction(messages: Sequence[condense.Message]) -> bool:
+    """Whether a message holds a compaction, which can be sent as its text instead."""
     return any(condense.is_compaction(one) for said in messages for one in said.blocks)
 
 

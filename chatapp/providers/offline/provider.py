@@ -30,14 +30,11 @@ class OfflineProvider:
         self,
         model: Model,
         *,
-        api_key: str = "",
-        base_url: str = "",
-        guard: object = None,
         delay: float = DELAY_SECONDS,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        **_given: object,
     ) -> None:
         """Answer as ``model``, waiting ``delay`` seconds between groups of words."""
-        del api_key, base_url, guard
         self.model = model
         self._delay = delay
         self._sleep = sleep

@@ -11,17 +11,12 @@ from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # What servers call the window of a model in their list, nested as a path.
-_WINDOWS = (
-    "context_length",
-    "max_model_len",
-    "context_window",
-    "max_context_length",
-    "meta.n_ctx",
-)
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx")
 _OUTPUTS = ("top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens")
 # What Ollama gives a model that says nothing of its own.
 _UNTOLD_WINDOW = 4_096
-_MOST_SHOWN = 20
+# Of so many models the window is asked for.
+_MOST_ASKED = 20
 _MILLION = 1_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 
@@ -49,7 +44,7 @@ async def with_windows(
     headers: Mapping[str, Any],
     failures: tuple[type[Exception], ...],
 ) -> tuple[ListedModel, ...]:
-    """Return the first models with their windows, which some servers tell by another call."""
+    """Return the models, the first with their windows, which some servers tell by another call."""
     root = base_url.rstrip("/").removesuffix("/v1")
 
     async def ask(how: str, path: str, **more: Any) -> object:
@@ -62,7 +57,7 @@ async def with_windows(
             return None
 
     found = []
-    for model in models[:_MOST_SHOWN]:
+    for model in models[:_MOST_ASKED]:
         window = model.context_window
         if not window:
             props = await ask("get", "/props")
@@ -74,7 +69,7 @@ async def with_windows(
             window = as_tokens(_at(more, "loaded_context_length"))
             window = window or as_tokens(_at(more, "max_context_length"))
         found.append(replace(model, context_window=window))
-    return tuple(found)
+    return (*found, *models[_MOST_ASKED:])
 
 
 def _shown_window(shown: object) -> int | None:

@@ -79,7 +79,6 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
-        """Return the request's bytes."""
         return self.writer.write(request)
 
     async def read(self, response: Any) -> AsyncIterator[list[object]]:
@@ -116,14 +115,14 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Leave what this request was refused for out of the next one; False where nothing is."""
         return refusal.status in _REFUSALS and self.writer.adapt(refusal.said)
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""
-        models = tuple(catalog.read(body))
+        # This one first, so that its window is among those that are asked for.
+        models = sorted(catalog.read(body), key=lambda one: one.id != self.model.name)
         if SPEC.asks_key(self.base_url):
-            return models
+            return tuple(models)
         return await catalog.with_windows(
             models, client, self.base_url, self.headers(), self.failures
         )

@@ -9,6 +9,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,26 +98,24 @@ class WebTransport:
         return ServerFailed(problem)
 
 
+@dataclass(eq=False)
 class _Counted(httpx2.AsyncByteStream):
     """A body up to the most that a server may send."""
 
-    def __init__(
-        self, inner: httpx2.AsyncByteStream, most: int, refuse: Callable[[str], ServerFailed]
-    ) -> None:
-        self._inner = inner
-        self._most = most
-        self._refuse = refuse
+    inner: httpx2.AsyncByteStream
+    most: int
+    refuse: Callable[[str], ServerFailed]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for chunk in self._inner:
+        async for chunk in self.inner:
             size += len(chunk)
-            if size > self._most:
-                raise self._refuse(TOO_MUCH)
+            if size > self.most:
+                raise self.refuse(TOO_MUCH)
             yield chunk
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
 
 
 class CommandTransport:

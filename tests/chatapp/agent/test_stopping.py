@@ -208,18 +208,29 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
             events.UsageReported(condense.Usage(input=10, output=1)),
             events.ThinkingStarted(),
             events.ThinkingStreamed("Let me think. "),
+            events.TextStreamed("Well. "),
+            events.ThinkingStarted(),
+            events.ThinkingStarted(),
             events.TextStreamed("Half a sen"),
+            events.ThinkingStarted(),
             RuntimeError(),
         ]
     )
     with pytest.raises(RuntimeError):
         await stage.loop.run()
-    assert (stage.stored, stage.journal.stop_reasons) == ("Half a sen", ["error"])
+    assert (stage.stored, stage.journal.stop_reasons) == ("Well.\n\nHalf a sen", ["error"])
     record = stage.journal.calls[0]
     assert (record.is_whole, record.error) == (False, "RuntimeError")
     assert all(words in record.draft.written for words in ("Let me think.", "Half a sen"))
-    (ended,) = stage.audience.of(events.ThinkingEnded)
-    assert record.draft.blocks[0]["seconds"] == ended.seconds
+    # No thought takes no time at all; the last one was not over.
+    assert stage.audience.of(events.ThinkingEnded) == [events.ThinkingEnded(1)] * 3
+    assert [one.get("seconds") for one in record.draft.blocks] == [1, None, 1, 1, None, 1]
+    thought, answer = {"type": "thinking"}, condense.TextBlock("Yes.")
+    stage = Stage([events.ThinkingStarted(), reply(condense.OpaqueBlock(thought), answer)])
+    await stage.loop.run()
+    assert stage.audience.of(events.ThinkingEnded) == [events.ThinkingEnded(1)]
+    timed = condense.OpaqueBlock({**thought, condense.BESIDE: {"seconds": 1}})
+    assert stage.journal.messages[-1].blocks == (timed, answer)
 
 
 async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:

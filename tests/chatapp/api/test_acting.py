@@ -174,6 +174,7 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     accounts.preferences_of(bob)
     profile = Profile.objects.get(owner=alice)
     profile.set_key("sk-very-secret")
+    profile.condensing_prompt = alice.condensing_prompts.create(name="Code", text="Name files.")
     profile.save()
     place = f"profiles/{profile.pk}"
     kept = {"base_url": "https://evil.example", "key": "sk-other", "provider": "openai"}
@@ -185,7 +186,8 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     assert manager.patch(place, threshold=-1).json()["threshold"] == -1
     assert "max_output" in manager.patch(place, max_output=10**9).json()["detail"]
     shown = manager.client.get("/api/profiles")
-    assert shown.json()[0]["key_source"] == "not needed"
+    one = shown.json()[0]
+    assert (one["key_source"], one["condensing_prompt"]) == ("not needed", "Code")
     assert not [one for one in ("secret", profile.encrypted_key) if one in shown.text]
     others = Profile.objects.get(owner=bob).pk
     assert manager.patch(f"profiles/{others}", name="Mine").status_code == 404

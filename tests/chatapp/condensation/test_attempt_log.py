@@ -14,7 +14,7 @@ from pytest_django import Settings
 import condense
 from chatapp.agent import events
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.draft_log import DraftLog
+from chatapp.condensation.background_drafts import DraftLog
 from chatapp.context import sizes
 from chatapp.context.condense_requests import NO_WISH
 from chatapp.models import Conversation, message_store

@@ -200,9 +200,15 @@ async def test_where_the_provider_refuses_the_request_the_draft_is_waited_for(
 
 
 async def change_prompt(conversation: Conversation) -> None:
-    """Change the condensing prompt in the settings."""
-    own = Preferences.objects.filter(owner=conversation.owner)
-    await own.aupdate(condensing_prompt="Be brief.")
+    """Have the profile ask for summaries in other words."""
+    named = await conversation.owner.condensing_prompts.acreate(text="Be brief.")
+    own = Profile.objects.filter(pk=conversation.profile_id)
+    await own.aupdate(condensing_prompt=named)
+
+
+async def leave_files_out(conversation: Conversation) -> None:
+    """Have no summary carry outlines of files."""
+    await Preferences.objects.filter(owner=conversation.owner).aupdate(attach_files=False)
 
 
 async def change_profile(conversation: Conversation) -> None:
@@ -228,6 +234,7 @@ async def rewind(conversation: Conversation) -> None:
         (pin_rule, "Pins were changed", True),
         (rewind, "The messages it summarised changed", True),
         (change_prompt, "The prompt was changed", False),
+        (leave_files_out, "The prompt was changed", False),
     ],
 )
 async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_record(

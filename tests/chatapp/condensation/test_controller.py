@@ -1,6 +1,8 @@
 """What keeps a context within its window, when somebody wants something else meanwhile."""
 
 import asyncio
+import logging
+import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -114,8 +116,10 @@ def keeping(conversation: Conversation, alice: User, tmp_path: Path, say: Say) -
     return Keeping(conversation, tmp_path, say, RecordingAudience())
 
 
-async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Keeping) -> None:
-    """Once, whatever is due by itself."""
+async def test_what_a_person_asked_for_is_done_before_the_next_call(
+    keeping: Keeping, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, whatever is due by itself; why nothing is due is told to who looks for it."""
     controller = await keeping.controller(
         NEAR, ScriptedSummarizer("<summary>It was said.</summary>")
     )
@@ -129,7 +133,10 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Kee
         "the numbers",
     )
     assert keeping.audience.of(events.CondensingAwaited) == [events.CondensingAwaited(False)]
-    assert controller.run.wishes.take() is None
+    assert (controller.run.wishes.take(), controller.focus) == (None, "")
+    with caplog.at_level(logging.DEBUG, "chatapp"):
+        assert await controller.fit(history, AUTO) == history
+    assert re.search(r"not due: \d+ tokens \(\d+ %, threshold 100 %\), 2 messages", caplog.text)
 
 
 async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(

@@ -19,7 +19,8 @@ from django.urls import reverse
 import condense
 from chatapp.condensation import condenser_setup, undo
 from chatapp.files import workspaces
-from chatapp.models import Condensation, Conversation, Profile, message_store
+from chatapp.forms.preferences import PreferencesForm
+from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -40,6 +41,7 @@ RECORD = {
     "left_out": [{"path": "notes.txt", "reason": "There is no grammar for this kind of file."}],
 }
 SUMMARY = Reply("<analysis>Short.</analysis><summary>They looked at the lexer.</summary>")
+REFUSAL = Reply("<analysis>No.</analysis><summary>I'm sorry, I can't help with that.</summary>")
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 NOTES = "Nothing to see here. " * 400  # so that there is something to gain
 
@@ -112,11 +114,13 @@ async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
 
 
 @pytest.mark.parametrize(
-    ("behaviours", "trigger", "strategy"),
+    ("behaviours", "trigger", "strategy", "folds"),
     [
-        ((SUMMARY,), "auto", "fresh_start"),
-        ((OVERFLOW, SUMMARY), "forced", "fresh_start"),
-        ((OVERFLOW, NO_SUMMARY), "forced", "ledger"),
+        ((SUMMARY,), "auto", "fresh_start", True),
+        ((OVERFLOW, SUMMARY), "forced", "fresh_start", True),
+        ((OVERFLOW, NO_SUMMARY), "forced", "ledger", True),
+        # Who wants neither outlines nor checks gets what the model wrote.
+        ((REFUSAL,), "auto", "fresh_start", False),
     ],
 )
 async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
@@ -126,8 +130,11 @@ async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
     behaviours: tuple[Behaviour, ...],
     trigger: str,
     strategy: str,
+    folds: bool,
 ) -> None:
     """Roo Code leaves the files out there; and the facts, where no model writes a summary."""
+    wanted = {"attach_files": folds, "check_summaries": folds}
+    await Preferences.objects.filter(owner=alice).aupdate(**wanted)
     standin.then(*reading(*behaviours, Reply("Noted.")))
     async with open_page(conversation, alice) as page:
         await page.say("What does the lexer do?")
@@ -137,9 +144,10 @@ async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
             await own.aupdate(context_window=20_000, threshold=5)
         await page.say("Go on.")
         await page.until_idle()
-    assert BLOCK in sent(standin)
+    assert (BLOCK in sent(standin)) == folds
     record = await Condensation.objects.aget(status="succeeded")
-    assert (record.trigger, record.strategy, record.folded) == (trigger, strategy, RECORD)
+    assert (record.trigger, record.strategy) == (trigger, strategy)
+    assert record.folded == (RECORD if folds else {})
 
 
 async def add_nothing(_situation: Any, _reduction: Any) -> tuple[condense.Block, ...]:
@@ -180,4 +188,6 @@ def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_
     after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
     assert after == (*default, *((add_nothing,) if name else ()), add_no_more)
     settings.CONDENSE_DEFAULT_HOOKS = False
+    form = PreferencesForm(instance=run.preferences)
+    assert [name for name, one in form.fields.items() if one.disabled] == [*form.switches]
     assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count

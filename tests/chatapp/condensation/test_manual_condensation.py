@@ -17,7 +17,7 @@ from chatapp.condensation import undo
 from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
 from chatapp.transcript import row_pages
-from chatapp.turns import condensation_turns
+from chatapp.turns import turns_without_message
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.scripted_turns import ask
@@ -97,7 +97,7 @@ def test_going_back_is_refused_as_soon_as_the_turn_is_open(
     """Whether or not an attempt has begun: check and write are one transaction on one row."""
     hidden_messages.rewind(conversation.pk, first_hidden_seq=3)
     nonce = uuid.uuid4()
-    turn = condensation_turns.open_condensing(conversation=conversation, nonce=nonce)
+    turn = turns_without_message.open_condensing(conversation=conversation, nonce=nonce)
     assert turn
     with pytest.raises(errors.Refused, match=BUSY):
         back(conversation)
@@ -123,7 +123,7 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
         with pytest.raises(errors.Refused, match="being condensed"):
             await sync_to_async(ask)(conversation)
         with pytest.raises(errors.Refused, match="being condensed"):
-            await sync_to_async(condensation_turns.open_condensing)(
+            await sync_to_async(turns_without_message.open_condensing)(
                 conversation=conversation, nonce=uuid.uuid4()
             )
         refused = await post(alice, "rewind", conversation.pk, to_seq=1)

@@ -75,6 +75,8 @@ def test_the_users_strategy_comes_first_and_simpler_ones_follow(alice: User) -> 
     assert rungs(alice, strategy="ledger") == ["ledger", "sliding_window"]
     chosen = rungs(alice, strategy="sliding_window", clear_tool_output="on")
     assert chosen == ["clear", "sliding_window"]
+    # Who wants no truncation in place of a summary may still choose it.
+    assert rungs(alice, strategy="sliding_window", stop_when_full="on") == ["sliding_window"]
 
 
 def test_the_guides_windows_can_be_chosen(alice: User) -> None:
@@ -82,16 +84,19 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
 
     An empty field keeps what was stored.
     """
-    shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
-    assert "Last messages" in shown
-    kept = rungs(alice, strategy="last_messages", last_messages=7)
+    form = PreferencesForm(instance=accounts.preferences_of(alice))
+    assert "Last messages" in str(form["strategy"])
+    first = [one["label"] for one in form.methods if one["is_first"]]
+    assert first == ["Summary", "Summary + recent messages", "Key facts only"]
+    kept = rungs(alice, strategy="last_messages", last_messages=7, truncated_percent=30)
     assert kept == ["last_messages", "ledger", "sliding_window"]
-    assert vars(ladder(accounts.preferences_of(alice))[0]) == {"last": 7}
+    windows, _ledger, last = map(vars, ladder(accounts.preferences_of(alice)))
+    assert (windows, last["fraction"]) == ({"last": 7}, 0.3)
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")
-    first: Any = ladder(accounts.preferences_of(alice))[0]
-    assert (first.messages, first.keep_first) == (7, True)
+    recent: Any = ladder(accounts.preferences_of(alice))[0]
+    assert (recent.messages, recent.keep_first) == (7, True)
 
 
 def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:

@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
+from os import urandom
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -16,6 +17,7 @@ from django.urls import reverse
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Source, message_store
 from chatapp.models.versions import read_versions
+from chatapp.transfer.archives import MOST_ENTRIES
 from tests.chatapp.pictures import make_png
 from tests.chatapp.views.test_imports import send
 
@@ -58,17 +60,18 @@ CHATGPT = [
         **node("s", "root", "system", ""),
         **node("s1", "s", "user", kind="user_editable_context",
                content={"user_profile": "word19"}, **HIDDEN),
-        **node("a", "s1", "user", "word01 which?", picture("file-service://file-AbC123"),
+        **node("a", "s1", "user", "word01 \ue206?", picture("file-service://file-AbC123"),
                {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_9"},
                {"content_type": "audio_transcription", "text": "word05"},
                kind="multimodal_text", metadata=CAT),
         **node("b", "a", "assistant", kind="thoughts",
-               content={"thoughts": [{"summary": "word06", "content": "word07"}]}),
+               content={"thoughts": [{"summary": "word06", "content": "word07"}]}, weight=0),
         **node("bb", "b", "assistant", kind="code", recipient="python",
-               content={"text": "print('word09')"}),
-        **node("bbb", "bb", "tool", kind="execution_output", content={"text": "word10"}),
-        **node("c", "bbb", "assistant", "A cat \ue200cite\ue202turn0\ue201\ue206.", metadata=CITED),
-        **node("cc", "bbb", "assistant", "word11 tabby."),
+               content={"text": "print('word09')"}, weight=0),
+        **node("bbb", "bb", "tool", kind="execution_output", content={"text": "word10"}, weight=0),
+        **node("be", "bbb", "tool", picture("sediment://file-AbC123"), kind="multimodal_text"),
+        **node("c", "be", "assistant", "A cat \ue200cite\ue202turn0\ue201\ue206.", metadata=CITED),
+        **node("cc", "be", "assistant", "word11 tabby."),
         **node("d", "c", "user", "word12 older edit"),
         **node("dd", "d", "assistant", "word13"),
         **node("f", "c", "user", "word14 newer edit"),
@@ -88,7 +91,7 @@ CLAUDE = [
          "content": [
              {"type": "thinking", "thinking": "word05"},
              {"type": "tool_use", "id": None, "name": "web_search", "input": {"q": "word06"}},
-             {"type": "tool_result", "name": "web_search",
+             {"type": "tool_result", "name": "web_search", "is_error": True,
               "content": [{"type": "text", "text": "word07"}]},
              {"type": "tool_use", "id": "t", "name": "artifacts", "input": ["word08"]},
              {"type": "text", "text": "word09"}, {"type": "voice_note", "text": "word10"},
@@ -97,7 +100,9 @@ CLAUDE = [
          "content": [], "created_at": ISO},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word12"},
         {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word13"},
-        {"uuid": "5", "sender": "robot", "text": "word14"},
+        {"uuid": "5", "sender": "robot", "text": "word14", "created_at": ISO, "attachments": [
+            {"file_name": "x.txt", "extracted_content": "word16"}]},
+        {"uuid": "6", "sender": "human", "text": "word15", "created_at": ISO},
     ]},
     {"uuid": "d", "name": "", "chat_messages": []},
 ]  # fmt: skip
@@ -112,7 +117,8 @@ TOOL = (
 WEBUI = [
     {"id": "c", "title": "word00 chat", "created_at": DAY, "updated_at": DAY + 60, "chat": {
         "system": "word01", "history": {"currentId": "3", "messages": {
-            "1": {"id": "1", "parentId": None, "role": "user", "content": "word02",
+            "0": {"id": "0", "parentId": None, "role": "system", "content": "word17"},
+            "1": {"id": "1", "parentId": "0", "role": "user", "content": "word02",
                   "timestamp": DAY, "files": [
                       {"type": "image", "url": IMAGE, "name": "cat.png"},
                       {"type": "file", "name": "word03.txt",
@@ -141,7 +147,9 @@ LIBRE = {
                  {"type": "error", "error": "word08 \ud800"}], "children": []},
             {"messageId": "3", "isCreatedByUser": False, "text": "word09", "createdAt": ISO,
              "children": [{"messageId": "4", "isCreatedByUser": True, "text": "word10",
-                           "createdAt": ISO, "children": []}]}]}]}  # fmt: skip
+                           "createdAt": ISO, "children": [
+                               {"messageId": "5", "error": True, "text": "word11"}]}]}]}],
+}  # fmt: skip
 
 
 def zipped(**files: Any) -> bytes:
@@ -167,9 +175,9 @@ EXPORTS: dict[str, tuple[str, Any, Any]] = {
 }  # fmt: skip
 # What the model sees of the first conversation, how many versions its places have, and its models.
 SEEN = {
-    "chatgpt": (["word01 which?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
+    "chatgpt": (["word01 \ue206?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
                  "word14 newer edit", "browser: word15"], [2, 2], {"gpt-x"}),
-    "claude_ai": (["word01", "word11", "word12"], [2], set()),
+    "claude_ai": (["word01", "word11", "word12", "word15"], [2], set()),
     "open_webui": (["word02", "word12"], [2], {"llama", "qwen"}),
     "librechat": (["word02", "word09", "word10"], [2], {"gpt-x"}),
 }  # fmt: skip
@@ -209,10 +217,18 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     kinds = {one["type"] for one in stored} | {
         one["beside"]["kind"] for one in stored if "beside" in one
     }
+    images = sum(one["type"] == "image" for one in stored)
+    # What comes before two versions is in both.
+    assert images == {"chatgpt": 3, "librechat": 0}.get(form, 1)
+    thoughts = {one["thinking"] for one in stored if one["type"] == "thinking"}
+    assert thoughts <= {"word04", "word05", "word06\n\nword07"}
+    assert "&quot;" not in json.dumps(stored)
+    assert any("is_error" in one for one in stored) == (form == "claude_ai")
     tools = {"text", "thinking", "tool_use", "tool_result"}
     assert kinds == (tools if form == "librechat" else tools | {"image", "file"})
     assert {call.model for call in made.calls.all()} == models
     problems = [one.problems for one in Source.objects.all()]
+    assert "token_budget" not in json.dumps(problems)
     words = {*re.findall(r"word\d\d", json.dumps(told))}
     assert words - {*re.findall(r"word\d\d", json.dumps([stored, problems]) + page)} == set()
     assert Source.objects.filter(conversation=made, form=form).exists()
@@ -242,7 +258,7 @@ def test_each_branch_can_be_gone_to_and_back(browser: Client, alice: User, form:
 def test_several_conversations_are_listed_with_what_is_missing(
     browser: Client, alice: User, bob: User
 ) -> None:
-    """One click from each; a single one opens at once."""
+    """One click from each; a single one opens at once, and says where there is an older one."""
     sent = send(browser, EXPORTS["chatgpt"][::2])
     page = browser.get(sent["Location"], follow=True).text
     assert "2 conversations imported" in page
@@ -259,6 +275,9 @@ def test_several_conversations_are_listed_with_what_is_missing(
     alone = browser.get(send(browser, ("a.json", CLAUDE[:1]))["Location"])
     made = Conversation.objects.latest("source__imported_at")
     assert alone["Location"] == reverse("chat", args=[made.pk])
+    assert "this file before" not in browser.get(alone["Location"]).text
+    again = browser.get(send(browser, ("b.json", CLAUDE[:1]))["Location"], follow=True).text
+    assert "You imported this file before. That conversation is still there." in again
 
 
 LONG, COMB = dict[str, Any](), node("0", None, "user", "q")
@@ -277,7 +296,7 @@ CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
     ("mapping", "said"),
     [
         *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
-        ({"a": 5}, '<li dir="auto">x <span class="hint">It is not built as it should be.'),
+        ({"a": 5}, '<li><bdi>x</bdi> <span class="hint">It is not built as it should be.'),
     ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
@@ -293,7 +312,9 @@ def test_a_tree_of_any_shape_comes_over_or_is_refused(
 
 def named(name: str, data: bytes, **about: Any) -> bytes:
     """Return an archive of a conversation and one more file, of which its list says more."""
-    packed = BytesIO(zipped(conversations_dot_json=CLAUDE[:1]))
+    # Files that are no conversations may come first, and be many.
+    others: dict[str, Any] = {f"a{number}_dot_json": 1 for number in range(9)}
+    packed = BytesIO(zipped(**others, conversations_dot_json=CLAUDE[:1]))
     with ZipFile(packed, "a", ZIP_DEFLATED) as archive:
         archive.writestr(name, data)
         for key, value in about.items():
@@ -307,19 +328,38 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
     [
         ("../up.json", b"[]", {}, "../up.json Its name leads out of the archive."),
         ("/etc/x.json", b"[]", {}, "Its name leads out of the archive."),
-        ("a.json", b"[]", {"flag_bits": 1}, "It is encrypted."),
+        *(("a.json", b"[]", {"flag_bits": bit}, "It is encrypted.") for bit in (1, 0x20, 0x40)),
         ("b.json", b" " * 2**23, {}, "It is suspiciously large when unpacked."),
         ("a.json", b"[]", {"compress_type": 99}, "packed in a way that is not known here"),
         ("a.json", b"[{}]", {"CRC": 1}, "a.json The file is damaged."),
+        ("c.json", b"[]", {"file_size": 2**33}, "The archive holds too much."),
+        ("u-1", urandom(2**20 + 1), {}, "“cat.png” is too large."),
         ("__MACOSX/._conversations.json", b"\0", {}, ""),
-        ("conversations.json", b"[]", {}, "This ZIP holds no export that is known here."),
+        (
+            "conversations.json",
+            json.dumps(CLAUDE).encode(),
+            {},
+            "Nothing in this ZIP can be imported.",
+        ),
     ],
 )
 def test_a_trap_in_an_archive_is_named_and_the_rest_is_read(
-    browser: Client, name: str, data: bytes, about: dict[str, int], said: str
+    browser: Client, settings: Any, name: str, data: bytes, about: dict[str, int], said: str
 ) -> None:
     """Nothing is written where its name says, and nothing is unpacked without end."""
+    settings.LARGEST_ATTACHMENT = 1
     answer = send(browser, ("x.zip", named(name, data, **about)))
     page = browser.get(answer["Location"], follow=True).text
+    for one in Source.objects.all():
+        page += browser.get(reverse("source", args=[one.pk])).text
     assert said in " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert Conversation.objects.exists() is (name != "conversations.json")
+    assert "._conversations" not in page
+    assert Conversation.objects.exists() is (name not in {"conversations.json", "c.json"})
+
+
+@pytest.mark.parametrize(("width", "said"), [(5, "too much"), (250, "too many files")])
+def test_an_archive_of_too_many_files_is_refused(browser: Client, width: int, said: str) -> None:
+    """By their number, or as soon as the list of them is too long."""
+    packed = zipped(**{f"{number:0{width}}": b"" for number in range(MOST_ENTRIES + 1)})
+    answer = send(browser, ("x.zip", packed))
+    assert said in browser.get(answer["Location"], follow=True).text

@@ -64,8 +64,8 @@ async def test_a_stream_without_events_is_given_up(standin: Standin) -> None:
     """Also where pings come."""
     standin.then(Scripted("One two three four", gate=Gate()))
     model = Model("claude-opus-5-5", 200_000, 1_000)
-    url = standin.url
-    provider = AnthropicProvider(model, api_key="k", base_url=url, event_timeout=0.05)
+    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
+    provider.event_timeout = 0.05
     with pytest.raises(ProviderError, match="stopped answering"):
         await listen(provider, request("Hi"))
 

@@ -64,8 +64,8 @@ WINDOWS: list[tuple[str, Any, int]] = [
     ),
     ("/api/show", {"model_info": {"llama.context_length": 131072}, "parameters": ""}, 4096),
     ("/api/show", {"model_info": {"llama.context_length": 2048}}, 2048),
-    ("/api/v0/models/m", {"max_context_length": 32768, "loaded_context_length": 4096}, 4096),
-    ("/api/v0/models/m", {"max_context_length": 32768}, 32768),
+    ("/api/v0/models/{}", {"max_context_length": 32768, "loaded_context_length": 4096}, 4096),
+    ("/api/v0/models/{}", {"max_context_length": 32768}, 32768),
 ]
 
 
@@ -73,9 +73,13 @@ WINDOWS: list[tuple[str, Any, int]] = [
 async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
     gpt: OpenAIProvider, standin: Standin, path: str, told: Any, expected: int
 ) -> None:
-    """At the address where it tells; the window is the one that is in use."""
-    standin.served |= {"/v1/models": {"data": [{"id": "m"}]}, path: told}
-    assert await gpt.list_models() == (ListedModel("m", expected),)
+    """At the address where it tells; the window is in use, its own model first of however many."""
+    name, many = gpt.model.name, [{"id": str(number)} for number in range(30)]
+    standin.served["/v1/models"] = {"data": [*many, {"id": name}]}
+    standin.served[path.format(name)] = told
+    first, *others = await gpt.list_models()
+    assert first == ListedModel(name, expected)
+    assert [one.id for one in others] == [one["id"] for one in many]
 
 
 @pytest.mark.parametrize("body", [[], {"data": None}, "models"], ids=str)

@@ -185,7 +185,8 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door, standin: Sta
     assert caught.value.retryable
     assert caught.value.profile_at_fault
     standin.reply("One two three four five", gate=Gate())
-    provider = door.provider(standin, byte_timeout=0.05)
+    provider = door.provider(standin)
+    provider.byte_timeout = 0.05
     with pytest.raises(ProviderError, match="stopped answering"):
         await listen(provider, request("Hi"))
 

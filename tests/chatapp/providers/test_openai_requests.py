@@ -12,8 +12,7 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
-from chatapp.providers.openai.request import ERROR, RequestWriter, to_chat
-from chatapp.providers.openai.server_limits import Traits
+from chatapp.providers.openai.request import ERROR, RequestWriter, Traits, to_chat
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,

@@ -106,12 +106,12 @@ def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:
 
     def search(pk: uuid.UUID, questions: list[str]) -> None:
         for question in questions:
-            history_search.recall(pk, question, 5)
+            history_search.StoredRecall(pk)(question, 5)
 
     small, large = asked
     assert_cheap(lambda: search(*large), lambda: search(*small), 3)
     with CaptureQueriesContext(connection) as statements:
-        history_search.recall(large[0], large[1][0], 5)
+        history_search.StoredRecall(large[0])(large[1][0], 5)
     # Where a failure would end the transaction, each look at the index has a savepoint.
     assert len([one for one in statements if "SAVEPOINT" not in one["sql"]]) <= 7
 
@@ -128,7 +128,7 @@ def test_the_engines_own_search_finds_the_same(alice: User) -> None:
     rows = Message.objects.filter(conversation=conversation).order_by("seq")
     memory = condense.MemoryRecall([message_store.to_engine(row) for row in rows])
     for question, _seq in asked:
-        here = history_search.recall(conversation.pk, question, 5)
+        here = history_search.StoredRecall(conversation.pk)(question, 5)
         there = memory(question, 5)
         assert [one.seq for one in here][:1] == [one.seq for one in there][:1]
         assert {one.said_on for one in here} == {last.created_at.date()}
@@ -142,7 +142,9 @@ def test_a_message_too_long_to_read_at_once_is_left_out(
     say("assistant", "heliotrope " * 100)
     conversation.messages.update(tokens=F("seq") + 39_999)
     summarise(conversation)
-    assert [one.seq for one in history_search.recall(conversation.pk, "heliotropic?", 5)] == [1]
+    assert [one.seq for one in history_search.StoredRecall(conversation.pk)("heliotropic?", 5)] == [
+        1
+    ]
 
 
 def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say, bob: User) -> None:

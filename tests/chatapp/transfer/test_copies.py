@@ -89,6 +89,7 @@ def test_what_the_server_says_of_itself_is_in_no_copy(conversation: Conversation
 def test_a_page_runs_its_own_script_and_loads_nothing(conversation: Conversation, say: Say) -> None:
     """Whatever was said, and whatever files and tools are called."""
     conversations.rename_conversation(conversation=conversation, title=HOSTILE[:190])
+    conversation.refresh_from_db()
     say("user", HOSTILE)
     say("assistant", HOSTILE)
     attached = file_block(HOSTILE, HOSTILE)

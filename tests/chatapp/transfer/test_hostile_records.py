@@ -105,6 +105,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
         ("calls", {"number": 9}, "Item 1 of calls has another number."),
         ("tool_runs", {"turn": None}, "turn is missing."),
         ("rewinds", {"created_at": "2026-01-01"}, "created_at is not what it has to be."),
+        ("messages", {"tokens": "DIGITS"}, "it is no JSON"),
     ],
 )
 def test_what_does_not_fit_is_named(
@@ -118,7 +119,8 @@ def test_what_does_not_fit_is_named(
     """And nothing of it is stored; what only a later version knows is left out."""
     changed = {**record[section][0], **item}
     record[section][0] = {name: one for name, one in changed.items() if one is not ...}
-    written = json.dumps(record).encode()
+    # More digits than Python makes an integer of.
+    written = json.dumps(record).replace('"DIGITS"', "9" * 5_000).encode()
     if told is None:
         assert read(written, alice, tmp_path).messages.count() == len(record["messages"])
         return

@@ -88,7 +88,7 @@ def test_without_a_format_it_is_told_from_the_file(tmp_path: Path, alice: User) 
     """Where none is known, nothing is imported."""
     run(tmp_path, [*TALK, {"role": "assistant", "tool_calls": []}], format=None)
     assert Source.objects.get().form == "chat_completions"
-    with pytest.raises(CommandError, match="no file of a form that is known here"):
+    with pytest.raises(CommandError, match="format is not known here"):
         run(tmp_path, [1, 2], format=None)
 
 

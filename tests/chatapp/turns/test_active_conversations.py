@@ -14,7 +14,7 @@ from chatapp.models import Conversation, ModelCall
 from chatapp.turns import follow_ups
 from chatapp.turns.active_conversation import ActiveConversation
 from chatapp.turns.active_conversations import ActiveConversations
-from chatapp.turns.ports import RunningTurn
+from chatapp.turns.runner import TurnTask
 from tests.chatapp.turns.test_storage_failures import broken
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,6 +63,6 @@ async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server
     settings.CONDENSE_IDLE_AFTER = 0
     active = Resting(uuid.uuid4(), conversations := ActiveConversations())
     conversations.closing = bool(closing)
-    active.running = cast(RunningTurn, object()) if running else None
+    active.running = cast(TurnTask, object()) if running else None
     await follow_ups.condense_idle(active)
     assert active.begun == begun

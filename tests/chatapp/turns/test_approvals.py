@@ -17,6 +17,7 @@ from pytest_django import Settings
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
+from chatapp.templatetags.records import difference
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
@@ -106,7 +107,7 @@ async def test_a_write_waits_for_a_person_who_sees_what_would_change(
         card = await sync_to_async(waiting_card)(conversation)
         assert card
         assert card.asked
-        assert ("added", "+new") in card.asked.lines
+        assert ("added", "+new") in difference(card.asked.shown)
         assert (folder / "a.txt").read_text() == "old\n"
         html = next(f["html"] for f in reversed(page.frames) if f["type"] == "article.upserted")
         assert all(name in html for name in ("Allow once", "Always in this conversation", "Deny"))

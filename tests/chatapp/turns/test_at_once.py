@@ -17,12 +17,12 @@ from chatapp import errors
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import incoming_frames
+from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.active_conversations import ActiveConversations, registry
-from chatapp.turns.ports import EventChannel, RunningTurn
 from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,9 +67,7 @@ class Runner:
         self.held: list[Held] = []
         self._news = asyncio.Condition()
 
-    def start(
-        self, run: TurnContext, announcer: EventChannel, on_end: Callable[[bool], None]
-    ) -> RunningTurn:
+    def start(self, run: TurnContext, announcer: LiveView, on_end: Callable[[bool], None]) -> Held:
         self.held.append(Held(run, on_end))
         return self.held[-1]
 

@@ -12,7 +12,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns import lifecycle
 from chatapp.turns.active_conversations import ActiveConversations
-from chatapp.turns.ports import RunningTurn
+from chatapp.turns.runner import TurnTask
 from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.test_interruptions import elsewhere
@@ -36,7 +36,7 @@ class Heard(ActiveConversations):
 
     @property
     @override
-    def running_turns(self) -> list[RunningTurn]:
+    def running_turns(self) -> list[TurnTask]:
         return self.own
 
     @override
@@ -63,7 +63,7 @@ class Stumbling(Heard):
 
     @property
     @override
-    def running_turns(self) -> list[RunningTurn]:
+    def running_turns(self) -> list[TurnTask]:
         if self.fails:
             self.fails = False
             raise ZeroDivisionError

@@ -29,7 +29,7 @@ from chatapp.models import (
 )
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import condensation_turns, crash_recovery, lifecycle
+from chatapp.turns import crash_recovery, lifecycle, turns_without_message
 from tests.chatapp.scripted_turns import ask, end, go_on, retry
 
 WORDS = "Once upon a time there was"
@@ -195,7 +195,7 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
 
 def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversation) -> None:
     """Its open call is estimated from what was to be condensed; no summary is made of it."""
-    begun = condensation_turns.open_condensing(conversation=conversation, nonce=uuid.uuid4())
+    begun = turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
     assert begun
     turn = elsewhere(begun)
     attempt = Condensation.objects.create(

@@ -8,7 +8,7 @@ from chatapp import errors
 from chatapp.agent.prompts import CONTINUE
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Message, Rewind, Turn
-from chatapp.turns import turn_retries
+from chatapp.turns import turns_without_message
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import FAILED, STOPPED, ask, end, go_on, regenerate, retry, seen
 
@@ -67,10 +67,10 @@ def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversati
     end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
     for how in ("continue", "retry", "regenerate"):
         asked = {"conversation": conversation, "how": how, "nonce": uuid.uuid4(), "seq": 2}
-        begun = turn_retries.take_up(**asked)
+        begun = turns_without_message.take_up(**asked)
         assert begun
         end(begun.turn, status=STOPPED)
-        assert turn_retries.take_up(**asked) is None
+        assert turns_without_message.take_up(**asked) is None
 
 
 def test_an_answer_is_asked_for_again_and_the_old_one_kept(conversation: Conversation) -> None:

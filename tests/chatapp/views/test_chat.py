@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, Profile, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
@@ -98,6 +98,10 @@ def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     own = f"users/{alice.pk}/project"
     (Path(settings.WORKSPACES_ROOT) / own).mkdir(parents=True)
     address = reverse("tool_policies", args=[conversation.pk])
+    Profile.objects.update(tool_policies={"read_file": "deny"})
+    page = browser.get(address)
+    assert "Deny (inherited)" in page.text
+    assert "Allow (default)" in page.text
     page = browser.post(address, {"workspace": "project/"}, follow=True)
     assert "It takes effect with the next turn." in page.content.decode()
     page = browser.post(address, {"workspace": "../etc", "system_prompt": "Typed."})

@@ -115,6 +115,8 @@ def test_commands_are_kept_in_the_settings(browser: Client, alice: User, bob: Us
     added = settings_form({"name": "one", "text": "1"}, {"name": "two", "text": "2"})
     assert browser.post(address, added).status_code == 302
     one, two = alice.saved_commands.all()
+    again = browser.post(address, settings_form({"name": "one", "text": "3"}))
+    assert "You have another one of this name." in again.text
     page = browser.get(address).text
     assert "/one" in page
     changed = settings_form(

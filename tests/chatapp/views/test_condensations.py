@@ -17,7 +17,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message
 from chatapp.views.condensations import HIDDEN_LISTED
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import append_many, put_on_record
 
 
@@ -42,6 +42,11 @@ def test_every_attempt_is_listed_with_its_place(
     for shown, there in (("No answer.", True), ("Rewound", False), ("Bob&#x27;s own", False)):
         assert (shown in page) is there
     assert "<dd>$0.008</dd>" in page
+    german = browser.get(reverse("condensations"), headers={"Accept-Language": "de"}).text
+    assert "<dd>$0,008</dd>" in german
+    use_tools(conversation, 1)
+    counts = browser.get(reverse("counts", args=[conversation.pk])).text
+    assert "2 messages, 1 condensation. Last condensed" in counts
     assert len(browser.get(reverse("condensations"), {"as": "json"}).json()) == 2
     attempt(conversation, cost=Decimal("0.002"), cost_measured=False)
     assert "<dd>≈ $0.01</dd>" in browser.get(reverse("condensations")).text
@@ -76,6 +81,7 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     address = reverse("condensations")
     page = browser.get(address, query)
     assert page.text.count('<li class="attempt ') == len(found)
+    assert ("<details open>" in page.text) == (found != "abc" and "text" not in query)
     fitting = page.context["totals"]["attempts"]
     assert fitting == len(found) or "outcome" in query
     listed = browser.get(address, {**query, "as": "json"}).json()

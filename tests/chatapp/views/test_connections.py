@@ -9,12 +9,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.accounts import accounts
-from chatapp.models import Profile
+from chatapp.accounts import accounts, new_profiles
+from chatapp.models import Preferences, Profile
+from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import profiles
 from tests.chatapp.test_forms import PROFILE
+from tests.standin.behaviours import OVERFLOW
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -52,7 +54,10 @@ def form(standin: Standin, **changes: Any) -> dict[str, Any]:
 
 
 SMALL = {"id": "small", "max_model_len": 16_384, "max_output_tokens": 16_384}
-MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}]
+# One that is known by itself, and one of a long name and hardly any window.
+KNOWN = {"id": provider_spec("openai").models[0].id, "max_model_len": 16_384}
+LONG = {"id": "long" * 22, "max_model_len": 10}
+MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}, KNOWN, LONG]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -65,7 +70,8 @@ def test_a_profile_is_tried_before_it_is_saved(
     profile = Profile(owner=owner, name="A", provider="openai", context_window=9_000, max_output=9)
     profile.set_key(anthropic_standin.key)
     profile.save()
-    address, sent = reverse("test_profile", args=[profile.pk]), form(anthropic_standin)
+    address = reverse("test_profile", args=[profile.pk])
+    sent = form(anthropic_standin, text_only="on")
     page = browser.post(address, sent).text
     assert "16,384 tokens, as the server says" in page
     assert "&quot;context_window&quot;: 16384" in page
@@ -95,6 +101,7 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
     headers = {"HX-Request": "true"}
     assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
+    assert "localhost" not in browser.get(reverse("conversations")).text
     address = "http://192.168.0.1/v1"
     assert "operator has not allowed" in connect(browser, to="elsewhere", address=address)
     assert "Enter an address." in connect(browser, to="elsewhere", key="sk-a")
@@ -105,13 +112,19 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_address_and_a_key_are_enough_to_connect_a_model(
-    browser: Client, owner: User, anthropic_standin: Standin
+    browser: Client, owner: User, anthropic_standin: Standin, settings: LazySettings
 ) -> None:
     """The key is tested, the models are offered, and the first one becomes the default."""
+    # Whoever leaves the beginning or the end of the address away, or has too much, is understood.
+    sent = {"to": "elsewhere", "address": anthropic_standin.url.removeprefix("http://")}
+    # A server that lists nothing is asked for a word, with or without a key.
+    anthropic_standin.then(*[OVERFLOW] * 3)
+    assert 'value="unlisted"' in connect(browser, **sent, model="unlisted")
     anthropic_standin.key = "sk-right"
     anthropic_standin.served["/v1/models"] = {"data": MODELS}
-    # Whoever leaves the end of the address away is understood.
-    sent = {"to": "elsewhere", "address": anthropic_standin.url}
+    assert "This address needs a key" in connect(browser, **sent)
+    called = f"{anthropic_standin.url}/v1/chat/completions/"
+    assert "did not accept" in connect(browser, to="elsewhere", address=called, key="sk-wrong")
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
     assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
     page = connect(browser, **sent, key="sk-right", model="mystery")
@@ -126,6 +139,18 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     (offline,) = re.findall(r'<option value="(\d+)">Offline', home)
     chosen = browser.post(reverse("new_conversation"), {"profile": offline}, follow=True)
     assert chosen.context["conversation"].profile.name == "Offline"
+    # What the server says goes before what is known here; the default stays the first one.
+    for model, window in ((KNOWN, 16_384), (LONG, new_profiles.LEAST_WINDOW)):
+        connect(browser, **sent, key="sk-right", model=str(model["id"]))
+        made = Profile.objects.get(model=model["id"])
+        assert (made.context_window, len(made.name) < 80) == (window, True)
+    assert accounts.preferences_of(owner).default_profile == profile
+    with_password = {**sent, "address": anthropic_standin.url.replace("//", "//a:b@")}
+    assert "password" in connect(browser, **with_password, key="sk-right", model="small")
+    # A key for the provider goes nowhere else.
+    settings.ANTHROPIC_BASE_URL = anthropic_standin.url
+    connect(browser, to="anthropic", address="http://127.0.0.1:9", key="sk-right", model="mystery")
+    assert Profile.objects.get(provider="anthropic").base_url == ""
     anthropic_standin.requests.clear()
 
 
@@ -150,10 +175,23 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert profile.max_output < profile.context_window
     assert ("a safe guess" in page) == profile.has_safe_limits == (model == "mystery")
     assert accounts.preferences_of(owner).default_profile == profile
+    # What is typed is not looked up, and who has chosen another default keeps that.
+    Preferences.objects.update(default_profile=None)
+    anthropic_standin.key = "sk-new"
+    typed = {"context_window": 9_000, "key": "sk-new", "sealed_key": sealed}
+    browser.post(reverse("edit_profile", args=[profile.pk]), {**sent, **typed})
+    profile.refresh_from_db()
+    assert (profile.context_window, profile.read_key()) == (9_000, "sk-new")
+    assert accounts.preferences_of(owner).default_profile is None
     bob = Client()
     bob.force_login(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
     assert [one.has_key for one in Profile.objects.filter(name="N").order_by("pk")] == [True, False]
+    # What is asked for in the end counts: to keep none of them.
+    removed = {**sent, "sealed_key": sealed, "remove_key": "on"}
+    browser.post(reverse("edit_profile", args=[profile.pk]), removed)
+    profile.refresh_from_db()
+    assert not profile.has_key
 
 
 @pytest.mark.django_db(transaction=True)
@@ -164,7 +202,7 @@ def test_a_model_on_this_machine_is_offered(
     assert reverse("look_around") in browser.get(reverse("conversations")).text
     offer = browser.post(reverse("look_around")).text
     assert "Use Ollama" in offer
-    assert "llama&lt;3" in offer
+    assert ("llama&lt;3" in offer, "llama<3" in offer) == (True, False)
     anthropic_standin.served["/v1/models"] = {"data": [{"id": "llama<3"}]}
     connect(browser, to="elsewhere", address=f"{anthropic_standin.url}/v1", model="llama<3")
     profile = accounts.preferences_of(owner).default_profile

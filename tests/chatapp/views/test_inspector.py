@@ -124,6 +124,7 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     for words in ("System prompt", "Ledger", "Folded files", "Environment", "Newest request"):
         assert words in page
     assert "And now the parser" in page
+    assert page.partition('aria-selected="true">')[2].startswith("Next request<")
 
 
 def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(

@@ -222,13 +222,14 @@ def settings_form(profile: int = 0, **changes: object) -> dict[str, object]:
 
 
 def test_a_profile_that_was_removed_in_another_tab_is_said(browser: Client, alice: User) -> None:
-    """All else is saved, and a profile that came in between keeps what it has."""
+    """All else is saved, and holds on every page; a profile made meanwhile keeps what it has."""
     accounts.preferences_of(alice)
     page = browser.post(reverse("settings"), settings_form(4711), follow=True).text
     assert "Settings saved." in page
     assert "A profile was removed in another tab." in page
     alice.preferences.refresh_from_db()
     assert alice.preferences.threshold == 75
+    assert 'data-shortcuts="off"' in browser.get(reverse("costs")).text
     assert [*Profile.objects.values_list("threshold", flat=True)] == [INHERIT]
 
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages
-from chatapp.turns import condensation_turns, lifecycle, turn_retries
+from chatapp.turns import lifecycle, turns_without_message
 from tests.chatapp.audited import talk as speak
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.scripted_turns import STOPPED, ask, end, seen
@@ -107,9 +107,9 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
     nonce = uuid.uuid4()
     begin = {
         "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
-        "condense": lambda: condensation_turns.open_condensing(conversation=talk, nonce=nonce),
+        "condense": lambda: turns_without_message.open_condensing(conversation=talk, nonce=nonce),
     }
-    take_up = partial(turn_retries.take_up, conversation=talk, how=what, nonce=nonce)
+    take_up = partial(turns_without_message.take_up, conversation=talk, how=what, nonce=nonce)
     with database_in(tmp_path):
         begun = together(begin.get(what, take_up))
         assert len([one for one in begun if one is not None]) == 1

@@ -55,8 +55,13 @@ def server(alice: User) -> McpServer:
     return made
 
 
-def test_a_server_is_added_and_shows_its_tools(browser: Client, remote: offering.AtAddress) -> None:
-    """At once, and whenever it is tried; what it was given as a secret is shown by no page."""
+def test_a_server_is_added_and_shows_its_tools(
+    browser: Client, bob: User, remote: offering.AtAddress
+) -> None:
+    """At once, and whenever it is tried; what it was given as a secret is shown by no page.
+
+    Nor can anybody else send what a page held of it.
+    """
     form = sent(remote.url, secrets=f"Authorization: Bearer {SECRET}\n")
     page = browser.post(reverse("new_mcp_server"), {**form, "name": "No name"}).text
     (sealed,) = re.findall('name="sealed_secrets" value="([^"]+)"', page)
@@ -74,6 +79,9 @@ def test_a_server_is_added_and_shows_its_tools(browser: Client, remote: offering
     for name in ("mcp_servers", "settings", "profiles"):
         page += browser.get(reverse(name)).content.decode()
     assert SECRET not in page + server.encrypted_secrets
+    browser.force_login(bob)
+    browser.post(reverse("new_mcp_server"), form)
+    assert [one.has_secrets for one in McpServer.objects.order_by("pk")] == [True, False]
 
 
 def test_a_server_that_can_t_be_reached_is_kept_and_says_why(

@@ -139,12 +139,17 @@ def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     other = Profile.objects.create(
         owner=alice, name="Other", provider="offline", model="offline", **limits
     )
+    named = alice.condensing_prompts.create(name="Own", text="Named.")
+    mine = Profile.objects.filter(pk=conversation.profile_id)
+    mine.update(condensing_prompt=named)
+    assert "Named." in browser.get(reverse("what_if", args=[conversation.pk])).text
     fields = {"strategies": ["fresh_start"], "prompt": "In one line.", "writer": other.pk}
     compare(browser, conversation, use="fresh_start|60|", **fields)
     assert Preferences.objects.get(owner=alice).condensing_prompt == ""
+    assert mine.get().condensing_prompt == named
     compare(browser, conversation, use="fresh_start|60|1", **fields)
     assert Preferences.objects.get(owner=alice).condensing_prompt == "In one line."
-    assert Profile.objects.get(pk=conversation.profile_id).summaries_by == other
+    assert (mine.get().condensing_prompt, mine.get().summaries_by) == (None, other)
 
 
 @pytest.fixture

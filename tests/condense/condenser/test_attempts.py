@@ -43,25 +43,30 @@ async def test_an_attempt_says_what_was_tried_and_why() -> None:
 class MeasuringLog(RecordingLog):
     """A log that knows the size of what it has applied."""
 
+    size = 937
+
     async def succeeded(
         self, attempt: condense.Attempt, reduction: condense.Reduction
     ) -> condense.TokenCount | None:
         """Remember the reduction, and return a size of its own."""
         await super().succeeded(attempt, reduction)
-        return condense.TokenCount(937, measured=True)
+        return condense.TokenCount(self.size, measured=True)
 
 
+@pytest.mark.parametrize(("size", "level"), [(937, "INFO"), (19_200, "INFO"), (19_201, "WARNING")])
 async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, size: int, level: str
 ) -> None:
-    """Whoever keeps the record may know it better than the estimate."""
+    """Whoever keeps the record may know it better than the estimate; little gained is a warning."""
     told: list[condense.Event] = []
     bench = Bench("S", hooks=condense.Hooks(listeners=(told.append,)))
-    bench.condenser.log = MeasuringLog()
+    bench.condenser.log = log = MeasuringLog()
+    log.size = size
     with caplog.at_level(logging.INFO, "condense"):
         made = await bench.fit(talk(12))
-    assert made.tokens_after == condense.TokenCount(937, measured=True)
-    assert "24000 → 937 tokens" in caplog.text
+    assert made.tokens_after == condense.TokenCount(size, measured=True)
+    assert f"24000 → {size} tokens" in caplog.text
+    assert caplog.records[-1].levelname == level
     assert isinstance(told[-1], condense.AttemptSucceeded)
     assert told[-1].reduction == made
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
+from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock, pair_calls
 from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.effective_history import effective_history
 
 
 def calls(*ids: str, path: str = "a.py") -> Message:
@@ -47,6 +48,14 @@ def test_calls_of_one_reply_with_the_same_id_are_answered_in_their_order() -> No
         (one, "of a"),
         (two, "of b"),
     ]
+
+
+@pytest.mark.parametrize("name", [["x"], {}, None, 5])
+def test_a_result_that_names_no_call_is_left_out_behind_a_summary(name: object) -> None:
+    """Whatever an imported file has in its place."""
+    made = Message("user", "Summary", tags=Tags(condense_id="c"))
+    odd = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name}]}
+    assert effective_history([made, Message.from_api(odd)]) == (made,)
 
 
 def history(script: str) -> list[Message]:

@@ -65,6 +65,8 @@ async def test_it_goes_on_until_the_rest_fits(trigger: condense.Trigger) -> None
     assert len(made.hidden) == 16
     assert {"m1", "m21"}.isdisjoint(made.hidden)
     assert made.tokens_after.value <= 1_500 * 0.9 - 100
+    # Never less than was asked for.
+    assert len((await reduce(chat(21), SlidingWindow(0.9), window=1_500)).hidden) == 18
 
 
 async def test_no_more_is_hidden_than_must_be() -> None:

@@ -87,6 +87,7 @@ def opaque(**data: Any) -> OpaqueBlock:
         ),
         (ImageBlock({"type": "url", "url": "https://example.org/a.png"}), FRAME + 300),
         (opaque(type="thinking", thinking=TEXT, signature="c2ln" * 99), FRAME + WORDS),
+        (opaque(type="thinking", thinking=TEXT, beside={"seconds": 12}), FRAME + WORDS),
         (opaque(type="document", source={"type": "text", "data": TEXT}), FRAME + WORDS),
     ],
 )

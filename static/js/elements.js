@@ -1,0 +1,30 @@
+// Elements that scripts make, and keys that finish what is typed into them.
+
+/** Make an element: its properties, and what is in it. */
+export function make(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+export function makeButton(className, words, act = null) {
+  const button = make("button", { type: "button", className }, words);
+  if (act) button.addEventListener("click", act);
+  return button;
+}
+
+/** Return what HTML says, as a fragment. */
+export function parse(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return holder.content;
+}
+
+/** Have Enter in a text area do what a button does; with Shift it begins a line. */
+export function onEnter(box, act) {
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.target.type !== "textarea") return;
+    event.preventDefault();
+    act();
+  });
+}
