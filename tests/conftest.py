@@ -102,10 +102,13 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+def django_db_modify_db_settings(
+    tmp_path_factory: pytest.TempPathFactory, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
     """Keep the tests' database in a file, as the server does: readers and writers share one.
 
-    In memory, Django's way to share it has a reader fail where somebody writes.
+    In memory, Django's way to share it has a reader fail where somebody writes. Another database
+    has a name for each worker.
     """
     if connection.vendor != "sqlite":
         return

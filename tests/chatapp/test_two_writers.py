@@ -386,7 +386,9 @@ def test_an_answer_is_tried_again_once(case: Case) -> None:
     case.turn(status="failed", question_seq=4, finished_at=timezone.now(), owner="gone")
 
     def again() -> Any:
-        return turns_without_message.take_up(conversation=case.chat, how="retry", nonce=uuid.uuid4())
+        return turns_without_message.take_up(
+            conversation=case.chat, how="retry", nonce=uuid.uuid4()
+        )
 
     assert refusals(*beside(again, again)) == [False, True]
 
