@@ -102,6 +102,12 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
 
 
 @pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Keep what is no file: threads are connected to it to the end, and the next run takes it."""
+    return connection.vendor != "sqlite"
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     tmp_path_factory: pytest.TempPathFactory, django_db_modify_db_settings_parallel_suffix: None
 ) -> None:
