@@ -55,12 +55,10 @@ from tests.chatapp.conftest import summarise
 from tests.chatapp.runs import journal_of, run_in
 from tests.records import put_on_record, record_for
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(
-        connection.vendor == "sqlite", reason="SQLite lets nothing begin before the commit"
-    ),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+if connection.vendor == "sqlite":
+    pytest.skip("SQLite lets nothing begin before the commit", allow_module_level=True)
 
 PATIENCE = 60
 BLOCKED = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
