@@ -22,6 +22,9 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 # Every address of this machine; a browser opens the other one instead.
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
+# Connections to a database that is no file: each thread has one at most. Seconds until none is free.
+POOL = {"min_size": 1, "max_size": 40, "timeout": 10}
+
 # Bytes that a file has to take before its folder is known to: what file systems hand out at once.
 BLOCK = 4096
 
@@ -126,7 +129,7 @@ def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
         **{key: given.pop(part, "") for key, part in keys.items()},
         "PORT": given.pop("port", ""),
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**given, "pool": {"min_size": 1, "max_size": 40, "timeout": 10}},
+        "OPTIONS": {**given, "pool": POOL},
     }
 
 
