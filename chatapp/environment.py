@@ -22,7 +22,7 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 # Every address of this machine; a browser opens the other one instead.
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
-# Connections to a database that is no file: each thread has one at most. Seconds until none is free.
+# Connections to a database that is no file, one a thread at most; seconds to wait for a free one.
 POOL = {"min_size": 1, "max_size": 40, "timeout": 10}
 
 # Bytes that a file has to take before its folder is known to: what file systems hand out at once.
