@@ -21,7 +21,7 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
     SYSTEM: (_("System prompt"), _("What the model is told before anything else.")),
     TOOLS: (_("Tools"), _("What it may call, and how.")),
     _Kind.SUMMARY: (_("Summary"), _("Stands for messages that are hidden.")),
-    _Kind.LEDGER: (_("Ledger"), _("Facts of hidden messages, copied by rule.")),
+    _Kind.LEDGER: (_("Key facts"), _("Of hidden messages, copied by rule.")),
     _Kind.FILES: (_("Folded files"), _("Files that were read, as signatures.")),
     _Kind.WORKFLOWS: (_("Workflows"), _("Directives that outlive every condensation.")),
     _Kind.REQUEST: (_("Carried request"), _("A hidden request, word for word.")),

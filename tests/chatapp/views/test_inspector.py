@@ -121,7 +121,7 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     assert kinds(seen.cards) == ["system", "tools", *parts]
     assert sum(card.tokens for card in seen.cards) == pytest.approx(seen.tokens, abs=8)
     page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
-    for words in ("System prompt", "Ledger", "Folded files", "Environment", "Newest request"):
+    for words in ("System prompt", "Key facts", "Folded files", "Environment", "Newest request"):
         assert words in page
     assert "And now the parser" in page
     assert page.partition('aria-selected="true">')[2].startswith("Next request<")
