@@ -157,6 +157,7 @@ def test_long_code_is_in_colour_to_its_end() -> None:
         ),
         ("[^1] and [^a-z] are no notes, `x[^1]` is code.", "[^1] and [^a-z]"),
         ("Twice[^1].\n\n[^1]: a\n\n[^1]: b", "Twice1"),
+        ("Code[^1].\n\n    [^1]:code", "Code[^1]."),
     ],
 )
 def test_a_footnote_leads_to_its_note(text: str, plain: str) -> None:
@@ -195,11 +196,12 @@ def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
 
 def test_code_that_takes_long_to_colour_stays_plain() -> None:
     """Lexers read some texts from each place to the end, which would take minutes."""
-    code = "a\n" * 10_000
+    code = "a\n" * 10_000 + "<b>\n"
     ordinary = "The `quick` **brown** fox.\n\n" * 700
     text = f"```java\n{code}```"
     assert_cheap(lambda: render_markdown(text), lambda: render_markdown(ordinary), 100, "java")
     assert "<span class" not in render_markdown(text).replace('<span class="part">', "")
+    assert "&lt;b&gt;" in render_markdown(text)
 
 
 def test_a_table_scrolls_in_a_box_of_its_own() -> None:

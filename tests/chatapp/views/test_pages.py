@@ -92,6 +92,14 @@ def test_looking_at_a_link_does_not_use_it_up(browser: Client, link: str) -> Non
     page = client.get(link)
     assert client.get(reverse("conversations")).status_code == 302
     token = page.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    # A form whose session has ended leads to signing in; none of another site does, nor this one.
+    ours = {"Referer": f"http://testserver{reverse('settings')}"}
+    for address, headers, status in (
+        ("new_conversation", ours, 302),
+        ("new_conversation", {}, 403),
+        ("sign_in", ours, 403),
+    ):
+        assert client.post(reverse(address), headers=headers).status_code == status
     assert client.post(link).status_code == 403
     assert client.post(link, {"csrfmiddlewaretoken": token}).status_code == 302
     assert client.get(reverse("conversations")).status_code == 200
@@ -253,6 +261,7 @@ def test_a_wrong_setting_is_said_where_it_was_entered(
         True,
         True,
     )
+    assert answer.context["section"] == ("prompts" if "prompt" in field else "context")
     fresh = accounts.preferences_of(alice)
     assert (fresh.condensing_prompt, fresh.step_limit) == ("", 50)
 
