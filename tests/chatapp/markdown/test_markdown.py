@@ -157,7 +157,6 @@ def test_long_code_is_in_colour_to_its_end() -> None:
         ),
         ("[^1] and [^a-z] are no notes, `x[^1]` is code.", "[^1] and [^a-z]"),
         ("Twice[^1].\n\n[^1]: a\n\n[^1]: b", "Twice1"),
-        ("Code[^1].\n\n    [^1]:code", "Code[^1]."),
     ],
 )
 def test_a_footnote_leads_to_its_note(text: str, plain: str) -> None:

@@ -138,7 +138,7 @@ def test_reasoning_is_thinking(name: str) -> None:
     """Whatever the field is called; where both are there, they say the same."""
     told, whole = heard(
         delta(**{name: "\n"}),
-        delta(**{name: "Hm. "}),
+        delta(**{name: "\nHm. "}),
         delta(reasoning="Well.", reasoning_content="Well."),
         delta(content="So."),
     )
