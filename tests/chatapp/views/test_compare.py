@@ -1,5 +1,6 @@
 """A condensation beside what it hid: facts by their sources, and the summary before."""
 
+import re
 import uuid
 
 import pytest
@@ -166,6 +167,19 @@ def test_what_models_write_is_text(conversation: Conversation, say: Say, browser
     for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
         assert "<script>alert" not in page
         assert "<img src=x" not in page
+
+
+def test_a_ledgers_files_are_those_that_were_edited_and_those_only_read(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """What stands once in the ledger stands once on the page."""
+    text = '## Ledger\n### Files (* changed)\n- "new.py"*\n- "old.py"\n(end of ledger)'
+    marker = truncated(conversation, say("user", "Begin"), text)
+    kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=1)
+    listed = re.findall(
+        r'(?s)fact-kind">([^<]+)</h3>\s+<ul[^>]*><li>(.*?)</ul>', page_of(browser, kept)
+    )
+    assert listed == [("Edited files", "new.py</li>"), ("Files read", "old.py</li>")]
 
 
 def test_a_receipt_may_name_any_source(
