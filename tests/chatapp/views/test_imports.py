@@ -195,7 +195,10 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     assert AuditEntry.objects.filter(conversation=copy, kind="pin").count() == before + 1
     (rule,) = (block for one in message_store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
-    # One without rules says what its system prompt is, too.
-    answer = send(browser, ("talk.json", [{"role": "system", "content": "Be brief."}, *TALK]))
-    assert "Be brief." in browser.get(answer["Location"], follow=True).text
+    # So does one without rules, or without a system prompt.
+    Conversation.objects.filter(pk=made.pk).update(system_prompt="")
+    made.refresh_from_db()
+    for file in ([{"role": "system", "content": "Be brief."}, *TALK], b"".join(write_record(made))):
+        opened = browser.get(send(browser, ("talk.json", file))["Location"], follow=True)
+        assert opened.redirect_chain[-1][0].endswith("/source/")
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
