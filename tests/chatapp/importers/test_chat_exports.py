@@ -227,6 +227,7 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     tools = {"text", "thinking", "tool_use", "tool_result"}
     assert kinds == (tools if form == "librechat" else tools | {"image", "file"})
     assert {call.model for call in made.calls.all()} == models
+    assert not made.calls.filter(usage_measured=True)
     problems = [one.problems for one in Source.objects.all()]
     assert "token_budget" not in json.dumps(problems)
     words = {*re.findall(r"word\d\d", json.dumps(told))}

@@ -195,11 +195,12 @@ def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
 
 def test_code_that_takes_long_to_colour_stays_plain() -> None:
     """Lexers read some texts from each place to the end, which would take minutes."""
-    code = "a\n" * 10_000
+    code = "a\n" * 10_000 + "<b>\n"
     ordinary = "The `quick` **brown** fox.\n\n" * 700
     text = f"```java\n{code}```"
     assert_cheap(lambda: render_markdown(text), lambda: render_markdown(ordinary), 100, "java")
     assert "<span class" not in render_markdown(text).replace('<span class="part">', "")
+    assert "&lt;b&gt;" in render_markdown(text)
 
 
 def test_a_table_scrolls_in_a_box_of_its_own() -> None:

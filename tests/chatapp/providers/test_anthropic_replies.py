@@ -31,6 +31,7 @@ def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
         condense.OpaqueBlock({"type": "new", "a": 1}),
         condense.TextBlock("!"),
     )
+    assert [*Reply().take(block("redacted_thinking", data="x"))] == [events.ThinkingStarted()]
     reply_ = Reply()
     assert [*reply_.take(block("text", 0, text="a"))] == [events.TextStreamed("a")]
     assert [*reply_.take(delta("citations_delta", citation={"cited_text": "x"}))] == []

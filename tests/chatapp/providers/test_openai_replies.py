@@ -137,7 +137,8 @@ def test_a_name_that_comes_with_each_piece_names_one_call(given: dict[str, int])
 def test_reasoning_is_thinking(name: str) -> None:
     """Whatever the field is called; where both are there, they say the same."""
     told, whole = heard(
-        delta(**{name: "Hm. "}),
+        delta(**{name: "\n"}),
+        delta(**{name: "\nHm. "}),
         delta(reasoning="Well.", reasoning_content="Well."),
         delta(content="So."),
     )

@@ -225,7 +225,8 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     assert {type(row) for row in rows} == {MessageRow}
     assert isinstance(fold, CondensationRow)
     assert (fold.how, fold.cost) == ("without a model (the summary was incomplete)", failed.cost)
-    assert [one.attempt for one in fold.replaced] == [failed]
+    reason = "The model's summary was incomplete, so it was not used."
+    assert [(one.attempt, one.reason) for one in fold.replaced] == [(failed, reason)]
 
 
 def fail(conversation: Conversation) -> None:

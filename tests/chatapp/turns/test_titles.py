@@ -55,6 +55,9 @@ async def test_the_model_names_a_conversation_after_its_first_answer(
     assert calls[1].cost
     assert calls[2].cache_miss == ""
     assert anthropic_standin.problems == []
+    # A name that a person gives is told just so.
+    await sync_to_async(browser.post)(f"/c/{conversation.pk}/rename/", {"title": "Rooms"})
+    await page.until("title.changed")
 
 
 async def test_a_title_that_a_person_gave_stays(

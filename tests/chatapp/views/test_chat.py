@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
+from chatapp.accounts import accounts
 from chatapp.models import Conversation, Profile, message_store
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
@@ -72,17 +73,24 @@ def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) 
 
 
 def test_another_profile_can_be_chosen(
-    browser: Client, conversation: Conversation, alice: User
+    browser: Client, conversation: Conversation, alice: User, bob: User
 ) -> None:
-    """Only one of the user's own."""
+    """Only one of the user's own, also for a new conversation."""
     profile = alice.profiles.create(
         name="Other", provider="offline", model="offline", context_window=9_000, max_output=900
     )
     browser.post(f"/c/{conversation.pk}/profile/", {"profile": profile.pk})
     conversation.refresh_from_db()
     assert conversation.profile == profile
-    missing = browser.post(f"/c/{conversation.pk}/profile/", {"profile": "x"})
-    assert missing.status_code == 404
+    mine, his = (accounts.preferences_of(one).default_profile for one in (alice, bob))
+    assert his
+    for named in ("x", his.pk):
+        missing = browser.post(f"/c/{conversation.pk}/profile/", {"profile": named})
+        assert missing.status_code == 404
+        begun = browser.post(reverse("new_conversation"), {"profile": named}, follow=True)
+        assert begun.context["conversation"].profile == mine
+    refused = browser.post(reverse("new_conversation"), {"profile": profile.pk, "prompt": " "})
+    assert (refused.status_code, refused.context["chosen"]) == (422, profile.pk)
 
 
 def test_a_change_needs_a_post(browser: Client, conversation: Conversation) -> None:
@@ -108,8 +116,9 @@ def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     assert page.status_code == 422
     for kept in ("You have no workspace folder ../etc", 'value="../etc"', "Typed."):
         assert kept in page.content.decode()
+    browser.post(address, {"system_prompt": "Told alone."})
     conversation.refresh_from_db()
-    assert conversation.workspace == own
+    assert (conversation.workspace, conversation.system_prompt) == (own, "Told alone.")
 
 
 def test_a_message_s_words_are_sent_once_and_fetched_for_copying(

@@ -1,5 +1,6 @@
 """A condensation beside what it hid: facts by their sources, and the summary before."""
 
+import re
 import uuid
 
 import pytest
@@ -10,6 +11,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.transcript import originals
+from condense.reduction import carryover
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import append_many, put_on_record
 
@@ -152,13 +154,32 @@ def test_long_summaries_are_cut_before_they_are_compared(
 
 
 def test_what_models_write_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
-    """In originals, facts, summaries and in what differs between them."""
+    """In originals, facts, summaries, what differs between them, refusals and words kept."""
     say("user", f"Never do {HOSTILE}")
     condensed(conversation, HOSTILE)
-    say("assistant", HOSTILE)
-    page = page_of(browser, condensed(conversation, f"Other. {HOSTILE}"))
-    assert "<script>alert" not in page
-    assert "<img src=x" not in page
+    said = say("assistant", HOSTILE)
+    failed = {"status": "failed", "fell_back_to": "truncation", "at_seq": said.seq}
+    put_on_record(conversation, **failed, error=f"No: {HOSTILE}", details=f"Why: {HOSTILE}")
+    marker = truncated(conversation, said, f"{carryover.REQUEST}\n{HOSTILE}")
+    kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=said.seq)
+    chat = browser.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert all(f"{word}&lt;script" in chat for word in ("No: ", "Why: ", "<li>"))
+    for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+
+
+def test_a_ledgers_files_are_those_that_were_edited_and_those_only_read(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """What stands once in the ledger stands once on the page."""
+    text = '## Ledger\n### Files (* changed)\n- "new.py"*\n- "old.py"\n(end of ledger)'
+    marker = truncated(conversation, say("user", "Begin"), text)
+    kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=1)
+    listed = re.findall(
+        r'(?s)fact-kind">([^<]+)</h3>\s+<ul[^>]*><li>(.*?)</ul>', page_of(browser, kept)
+    )
+    assert listed == [("Edited files", "new.py</li>"), ("Files read", "old.py</li>")]
 
 
 def test_a_receipt_may_name_any_source(

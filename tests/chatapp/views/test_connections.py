@@ -146,7 +146,7 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
         assert (made.context_window, len(made.name) < 80) == (window, True)
     assert accounts.preferences_of(owner).default_profile == profile
     with_password = {**sent, "address": anthropic_standin.url.replace("//", "//a:b@")}
-    assert "password" in connect(browser, **with_password, key="sk-right", model="small")
+    assert "Leave user name" in connect(browser, **with_password, key="sk-right", model="small")
     # A key for the provider goes nowhere else.
     settings.ANTHROPIC_BASE_URL = anthropic_standin.url
     connect(browser, to="anthropic", address="http://127.0.0.1:9", key="sk-right", model="mystery")

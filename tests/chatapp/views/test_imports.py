@@ -46,10 +46,18 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     browser: Client, alice: User, bob: User
 ) -> None:
     """It opens at once; a click away is what could not be used, for nobody else."""
-    answer = send(browser, ("talk.json", [*TALK, {"role": "system", "content": "x"}]))
+    file = ("talk.json", [*TALK, {"role": "system", "content": "x"}])
+    other = Client()
+    other.force_login(bob)
+    # Neither Bob's import of the same file nor one that was deleted is said to be there.
+    for one, owner in ((other, bob), (browser, alice)):
+        send(one, file)
+        earlier = Conversation.objects.get(owner=owner)
+    conversations.delete_conversation(conversation=earlier)
+    answer = send(browser, file)
     page = browser.get(answer["Location"], follow=True).text
-    made = Conversation.objects.get(owner=alice)
-    assert (made.title, made.last_seq) == ("talk", 2)
+    made = Conversation.objects.present().get(owner=alice)
+    assert (made.title, made.last_seq, "file before" in page) == ("talk", 2, False)
     assert "2 messages from “talk.json”. 1 item could not be used." in page
     details = reverse("source", args=[made.pk])
     assert details in page
@@ -61,8 +69,6 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     audit = browser.get(reverse("audit", args=[made.pk])).text
     assert f'<a href="{reverse("source", args=[made.pk])}">Imported from “talk.json”</a>' in audit
     assert not [*(settings.DATA_DIR / "imports").iterdir()]
-    other = Client()
-    other.force_login(bob)
     assert "not known any more" in other.get(answer["Location"]).text
     assert other.get(reverse("source", args=[made.pk])).status_code == 404
 
@@ -189,4 +195,10 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     assert AuditEntry.objects.filter(conversation=copy, kind="pin").count() == before + 1
     (rule,) = (block for one in message_store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
+    # So does one without rules, or without a system prompt.
+    Conversation.objects.filter(pk=made.pk).update(system_prompt="")
+    made.refresh_from_db()
+    for file in ([{"role": "system", "content": "Be brief."}, *TALK], b"".join(write_record(made))):
+        opened = browser.get(send(browser, ("talk.json", file))["Location"], follow=True)
+        assert opened.redirect_chain[-1][0].endswith("/source/")
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text

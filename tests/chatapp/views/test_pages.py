@@ -93,6 +93,13 @@ def test_looking_at_a_link_does_not_use_it_up(browser: Client, link: str) -> Non
     page = client.get(link)
     assert client.get(reverse("conversations")).status_code == 302
     token = page.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    # A form whose session has ended leads to signing in; another site's does not, nor this one.
+    here = f"http://testserver{reverse('settings')}"
+    home, there = reverse("conversations"), "http://elsewhere.test/"
+    for path, page_of_form, status in ((home, here, 302), (home, there, 403), (link, here, 403)):
+        answer = client.post(path, headers={"Referer": page_of_form})
+        leads_back = reverse("settings") in answer.get("Location", "")
+        assert (answer.status_code, leads_back) == (status, status == 302)
     assert client.post(link).status_code == 403
     assert client.post(link, {"csrfmiddlewaretoken": token}).status_code == 302
     assert client.get(reverse("conversations")).status_code == 200
@@ -254,6 +261,7 @@ def test_a_wrong_setting_is_said_where_it_was_entered(
         True,
         True,
     )
+    assert answer.context["section"] == ("prompts" if "prompt" in field else "context")
     fresh = accounts.preferences_of(alice)
     assert (fresh.condensing_prompt, fresh.step_limit) == ("", 50)
 

@@ -104,7 +104,8 @@ def test_a_pdf_takes_its_pages() -> None:
     # Compressed ones do not show how many they have.
     assert count_pdf({"data": base64.b64encode(b"%PDF-1.7").decode()}) == 3_000
     assert count_pdf({}) == 3_000
-    small = opaque(type="search", text="", encrypted_content="A" * 5_000)
+    unread = {"encrypted_content": "A" * 5_000, "beside": {"kind": "recalled", "text": TEXT * 20}}
+    small = opaque(type="search", text="", **unread)
     large = opaque(type="search", text=TEXT * 20, encrypted_content="A" * 5_000)
     assert PromptCounter().count((small,)) < 20
     assert PromptCounter().count((large,)) >= 20 * (WORDS - 1)
