@@ -186,12 +186,20 @@ SQLITE = {
 }
 DATABASES = {"default": read_database("DATABASE_URL", SQLITE)}
 
+# What happens in one process reaches the others through Redis, where several share a database.
+REDIS_URL = read_text("REDIS_URL", "")
+CLUSTER = bool(REDIS_URL) and DATABASES["default"] is not SQLITE
+if CLUSTER:
+    INSTALLED_APPS.append("procrastinate.contrib.django")
+
 # Counts of wrong passwords and of views are small and many; a shared page may be megabytes.
+IN_MEMORY = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "OPTIONS": {"MAX_ENTRIES": 100_000},
+}
+IN_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    },
+    "default": IN_REDIS if CLUSTER else IN_MEMORY,
     "pages": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "pages",
