@@ -197,6 +197,7 @@ def read_run(
         turn=turn,
         question=question,
         wish=wish,
+        zone=turn.zone,
     )
 
 

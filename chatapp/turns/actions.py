@@ -134,7 +134,7 @@ def close_left_over(conversation: Conversation) -> None:
     active = registry.conversations.get(conversation.pk)
     # What begins after this look is younger than ``now``.
     if not (active and (active.running or active.start_lock.locked())):
-        crash_recovery.close_interrupted(conversation, started_before=now)
+        crash_recovery.close_interrupted(registry.observer, conversation, started_before=now)
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:

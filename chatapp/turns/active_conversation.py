@@ -107,7 +107,8 @@ class ActiveConversation:
                 raise lifecycle.busy_with(running.run.turn)
         # A turn that a full disk kept from being closed would block every later one.
         if await reading(lifecycle.has_unfinished)(conversation.pk):
-            await sync_to_async(crash_recovery.close_interrupted)(conversation)
+            close = sync_to_async(crash_recovery.close_interrupted)
+            await close(self.registry.observer, conversation)
         return True
 
     async def _is_known(self, conversation: Conversation, nonce: uuid.UUID) -> bool:

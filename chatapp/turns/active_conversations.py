@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import contextvars
-import itertools
 import logging
 import threading
 import time
@@ -26,12 +25,12 @@ from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery
 from chatapp.turns.active_conversation import ActiveConversation
+from chatapp.turns.observer import Observer
 from chatapp.turns.runner import TurnTask
 
 log = logging.getLogger(__name__)
 
-# Seconds between two signs of life; after four of them that are missing a process is taken for
-# gone (``models/turns.py``), which is looked for at every second one.
+# Seconds between two signs of life, and between two looks for those of others (``Observer``).
 INTERVAL = 2.0
 
 # Seconds after which nobody waits for the event loop any longer.
@@ -58,6 +57,7 @@ class ActiveConversations:
     def __init__(self) -> None:
         self.conversations: dict[uuid.UUID, ActiveConversation] = {}
         self.runner = TurnTask
+        self.observer = Observer()
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
@@ -82,20 +82,28 @@ class ActiveConversations:
             self._heartbeat.cancel()
 
     async def _beat(self) -> None:
-        for number in itertools.count():
+        while True:
             await asyncio.sleep(self.interval)
             try:
-                if turns := [running.run.turn.pk for running in self.running_turns]:
-                    for turn in await sync_to_async(crash_recovery.keep_alive)(turns):
-                        self.let_go(turn)
-                if number % 2:
-                    await self.clear_up()
-                    await self.take_over()
-                    for conversation in await sync_to_async(crash_recovery.close_interrupted)():
-                        self.show_change(conversation)
+                if turns := [running.run.turn for running in self.running_turns]:
+                    lost, _asked = await sync_to_async(crash_recovery.keep_alive)(turns)
+                    for turn in lost:
+                        self.let_go(turn.pk)
+                await self.clear_up()
+                await self.take_over()
+                for conversation in await self._close_interrupted():
+                    self.show_change(conversation)
             except Exception:
                 # Without signs of life, other processes would take this one for gone.
                 log.exception("a sign of life could not be given; the next one is tried")
+
+    @property
+    def _running_ids(self) -> list[uuid.UUID]:
+        return [running.run.turn.pk for running in self.running_turns]
+
+    async def _close_interrupted(self) -> set[uuid.UUID]:
+        close = sync_to_async(crash_recovery.close_interrupted)
+        return await close(self.observer, running=self._running_ids)
 
     def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
@@ -192,7 +200,7 @@ class ActiveConversations:
             if self.cleared_up:
                 return
             sizes.warm_up()
-            await sync_to_async(crash_recovery.close_interrupted)()
+            await self._close_interrupted()
             await sync_to_async(crash_recovery.close_left)()
             self.cleared_up = True
             self.start_heartbeat()
@@ -205,7 +213,8 @@ class ActiveConversations:
         """
         if self.closing:
             return
-        for run in await sync_to_async(crash_recovery.take_over)():
+        take_over = sync_to_async(crash_recovery.take_over)
+        for run in await take_over(self.observer, running=self._running_ids):
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.activate(run.conversation.pk).start(run)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import environment_block, names_of
+from chatapp.agent.errors import TurnEnded
 from chatapp.composer.attachments import (
     NOTHING,
     Brought,
@@ -40,6 +41,8 @@ def start_turn(
     attachments: Sequence[uuid.UUID] = (),
     brought: Brought = NOTHING,
     surroundings: str = "",
+    zone: str = "",
+    claimed: bool = True,
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and its turn; return both, None where this nonce has a turn.
 
@@ -47,7 +50,7 @@ def start_turn(
     message; so do ``attachments``, ``surroundings`` and what is recalled of the hidden messages.
     ``replaces`` is the seq of an earlier message of the user, which is set aside as a version, and
     whose attachments are kept but for the blocks that the edit ``drops``, by their places. The
-    title comes from the first message.
+    title comes from the first message. ``zone`` and ``claimed`` are as in ``open_turn``.
     """
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
@@ -60,7 +63,8 @@ def start_turn(
         check_message(text, alone=not beside)
         if replaces is not None:
             set_message_aside(locked, replaces)
-        turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
+        question_seq = locked.last_seq + 1
+        turn = open_turn(locked, nonce, question_seq=question_seq, zone=zone, claimed=claimed)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         recalled = recall(locked, conversation.owner, text)
@@ -113,16 +117,21 @@ def open_turn(
     *,
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
+    zone: str = "",
+    claimed: bool = True,
 ) -> Turn:
-    """Store a running turn, owned by this process, and return it.
+    """Store a turn, owned by this process unless another is to claim it, and return it.
 
-    It answers message ``question_seq``. Refused at a spending limit; condensing may need no model.
+    It answers message ``question_seq`` of somebody in this time ``zone``. Refused at a spending
+    limit; condensing may need no model.
     """
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
     turn = Turn(
-        owner=this_process(),
+        owner=this_process() if claimed else "",
+        attempt=1 if claimed else 0,
         heartbeat_at=now(),
+        zone=zone,
         conversation=locked,
         nonce=nonce,
         origin=origin,
@@ -140,20 +149,34 @@ def finish_turn(
     error: str = "",
     details: str = "",
     profile_at_fault: bool = False,
-) -> None:
+    was_put_off: bool = False,
+) -> bool:
     """Close a turn: how it ended, and why if it failed, which the transcript shows.
 
     What it left open is closed with it. One that is over already, or was taken over by another
-    process since, stays as it is.
+    process since, stays as it is, and False is returned. A condensation that ``was_put_off`` until
+    the next turn may begin by itself then.
     """
     with transaction.atomic():
         lock(Conversation, turn.conversation_id)
         if status != Turn.Status.SUCCEEDED:
-            if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
-                return
+            try:
+                turn.hold()
+            except TurnEnded:
+                return False
             close_what_is_open(turn, error)
-        changed = turn.finish(status, error, details, profile_at_fault=profile_at_fault)
-        if changed and (status != Turn.Status.SUCCEEDED or error):
+        if not turn.finish(status, error, details, profile_at_fault=profile_at_fault):
+            return False
+        if was_put_off:
+            message_store.put_off(turn.conversation, False)
+        if status != Turn.Status.SUCCEEDED or error:
             message_store.note_record(turn.conversation_id)
-        if changed:
-            transaction.on_commit(partial(tallies.add, "turns", status))
+        transaction.on_commit(partial(tallies.add, "turns", status))
+        return True
+
+
+def stop_unclaimed(turn: Turn) -> bool:
+    """Stop a turn that no process works on; False where one does, or it is over."""
+    with transaction.atomic():
+        now_there = Turn.objects.locked(turn)
+        return now_there.is_unclaimed and finish_turn(turn=now_there, status=Turn.Status.STOPPED)

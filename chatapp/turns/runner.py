@@ -25,7 +25,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
 from chatapp.live.live_view import LiveView
 from chatapp.live.status_panel import Notice
-from chatapp.models import Turn, message_store
+from chatapp.models import Turn
 from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.turns.lifecycle import finish_turn
@@ -201,15 +201,16 @@ class TurnTask:
     def _finish(self, ending: Ending) -> Ending:
         """Close the turn's row, which says from now on how it ended; or return why that failed."""
         try:
-            if self._loop and self._loop.controller.puts_off:
-                message_store.put_off(self.run.conversation, False)
-            finish_turn(
+            puts_off = bool(self._loop and self._loop.controller.puts_off)
+            finished = finish_turn(
+                was_put_off=puts_off,
                 turn=self.run.turn,
                 status=ending.turn,
                 error=ending.reason,
                 details=ending.details,
                 profile_at_fault=ending.profile_at_fault,
             )
+            self.run.conversation.put_off &= not (finished and puts_off)
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.
