@@ -110,14 +110,16 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.unfinished().exclude(status=Turn.Status.WAITING)
 
     def asking(self) -> Self:
-        """Return turns that wait for a person, and go on with that person's answer only.
+        """Return turns that wait for a person, and have nothing to do before one answers.
 
-        One whose summary applies by itself after a while is none of them.
+        A summary that applies by itself after a while is something, as is an untaken request.
         """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
-        return self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING).distinct()
+        called = Turn.objects.filter(requests__isnull=False, requests__taken_at=None)
+        waiting = self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
+        return waiting.exclude(pk__in=called.values("pk")).distinct()
 
     def unclaimed(self, older_than: float) -> Self:
         """Return turns that have had work, but no process, for so many seconds."""
@@ -281,7 +283,7 @@ class Turn(models.Model):
     def release(self) -> bool:
         """Give it to nobody until a person answers; False where it has to go on here.
 
-        That is so where somebody has answered, and where a summary applies by itself after a while.
+        That is so where somebody has answered, and where it is not ``asking`` for another reason.
         Raises TurnEnded as ``hold`` does.
         """
         self.hold()
