@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.database import execute, locking
+from chatapp.models.database import clock, execute, locking
 from chatapp.models.turns import Turn, this_process
 
 
@@ -52,7 +52,7 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
             return []
         keys, turns = [one.pk for one in requests], {one.turn_id for one in requests}
         sql = (
-            "UPDATE chatapp_turnrequest SET taken_at = CURRENT_TIMESTAMP WHERE taken_at IS NULL "  # noqa: S608 - conditions of our own
+            f"UPDATE chatapp_turnrequest SET taken_at = {clock()} WHERE taken_at IS NULL "  # noqa: S608 - conditions of our own
             f"AND id IN ({_places(keys)}) AND turn_id IN (SELECT id FROM chatapp_turn "
             f"WHERE id IN ({_places(turns)}) AND owner = %s AND finished_at IS NULL{locking()}) "
             "RETURNING id"

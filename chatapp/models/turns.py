@@ -20,7 +20,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared, lock, locking, now
+from chatapp.models.database import clock, execute, is_shared, lock, locking, now
 from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")
@@ -288,7 +288,7 @@ class Turn(models.Model):
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
-        return asks and self._change("owner = '', heartbeat_at = %s", now())
+        return asks and self._change(f"owner = '', heartbeat_at = {clock()}")
 
     def hand_over(self) -> None:
         """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
@@ -296,7 +296,8 @@ class Turn(models.Model):
         All that it was to store is stored. One that waits for a person waits on.
         """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
-        if not self._change(f"owner = '', doing = '', status = {status}, heartbeat_at = %s", now()):
+        change = f"owner = '', doing = '', status = {status}, heartbeat_at = {clock()}"
+        if not self._change(change):
             raise _ended()
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:

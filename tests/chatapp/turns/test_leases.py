@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -39,10 +40,14 @@ def test_a_turn_is_claimed_once(conversation: Conversation) -> None:
     """By whoever names the attempt that it has had; it is alive from then on."""
     turn = ask_unclaimed(conversation)
     assert (turn.owner, turn.attempt, turn.status) == ("", 0, Turn.Status.QUEUED)
+    assert turn.zone == "Asia/Tokyo"
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    Turn.objects.update(heartbeat_at=an_hour_ago)
     mine = Turn.objects.claim(turn.pk, 0)
     assert mine
     assert (mine.pk, mine.owner, mine.attempt) == (turn.pk, this_process(), 1)
-    assert mine.heartbeat_at > turn.heartbeat_at
+    assert mine.heartbeat_at
+    assert mine.heartbeat_at > an_hour_ago
     assert [Turn.objects.claim(turn.pk, attempt) for attempt in (0, 2)] == [None, None]
     assert Turn.objects.claim(uuid.uuid4(), 0) is None
     mine.go_on(Turn.Doing.CALLING)
