@@ -17,7 +17,6 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question, Turn
-from chatapp.models.database import reading
 from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
@@ -67,7 +66,7 @@ class Approvals:
         if self.toolbox.policy(name) is Policy.ALLOW:
             return None
         # It may have been allowed for good, or switched off, since the turn began.
-        policy = await reading(self._policy_now)(name)
+        policy = await self.saver.read(self._policy_now, name)
         if policy is Policy.ALLOW:
             return None
         if policy is Policy.DENY:
@@ -128,7 +127,7 @@ class Approvals:
                 raise LeftWaiting(_("The server is being stopped. The question stays."))
             await self._news.wait()
             self._news.clear()
-            question = await reading(Question.objects.get)(pk=question.pk)
+            question = await self.saver.read(Question.objects.get, pk=question.pk)
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 
