@@ -16,6 +16,10 @@ class Refused(Exception):
     """The operation is not possible now; the text says why and what to do."""
 
 
+class Busy(Refused):
+    """Refused while a turn of the conversation is not over."""
+
+
 class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 

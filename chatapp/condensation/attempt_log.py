@@ -15,6 +15,7 @@ from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.condensation.threshold import predict
 from chatapp.context.condense_requests import Scope
+from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
     Condensation,
@@ -209,7 +210,7 @@ class AttemptLog:
         pk = self.run.conversation.pk
         receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
-        self.audience.publish(events.ContextChanged(history, size))
+        self.audience.publish(figures_of(self.run, history, size))
         self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 

@@ -20,6 +20,7 @@ from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -64,6 +65,10 @@ class ContextController:
         self._may_count = True
         # Whether an automatic condensation was put off until the next turn.
         self.puts_off = False
+
+    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+        """Return what is known of ``history``, which the model sees now."""
+        return figures_of(self.run, history, self.weigh(history))
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""

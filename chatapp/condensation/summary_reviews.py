@@ -39,7 +39,7 @@ class SummaryReviewer:
         # Whether one by hand is to be reviewed.
         self.by_hand = self.run.wish.review
         self._shows_all = False
-        self._told = 0.0
+        self._told, self._text = 0.0, ""
         self._news = asyncio.Event()
         self._leaving = False
 
@@ -67,8 +67,10 @@ class SummaryReviewer:
         """Show how far the summary is, a few times a second at most."""
         now = time.monotonic()
         if self._is_wanted(attempt) and now - self._told >= INTERVAL:
-            self._told = now
-            self.audience.publish(events.SummaryStreamed(read()))
+            self._told, told, self._text = now, self._text, read()
+            # One that is written anew begins from its first letter again.
+            at = len(told) if self._text.startswith(told) else 0
+            self.audience.publish(events.SummaryStreamed(self._text[at:], at))
 
     async def review(
         self, attempt: condense.Attempt, proposal: condense.Proposal

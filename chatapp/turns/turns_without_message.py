@@ -122,8 +122,9 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
     """
     history = message_store.read_effective(conversation.pk)
     if scope is None:
-        if nothing := forecast(history).nothing:
-            raise Refused(nothing)
+        hides, said_nothing = sizes.hideable(history)
+        if hides is None:
+            raise Refused(forecast(hides, said_nothing=said_nothing).nothing)
         message_store.put_off(conversation, False)
         return
     try:
