@@ -1,0 +1,18 @@
+"""The registry of background jobs: each is an ``async def``, imported when it first runs."""
+
+from typing import Any
+
+from django.utils.module_loading import import_string
+
+JOBS: dict[str, str] = {}
+
+
+class UnknownJob(LookupError):
+    """No job has this name: a newer process may have enqueued it."""
+
+
+async def run(name: str, arguments: dict[str, Any]) -> None:
+    """Run a job to its end."""
+    if name not in JOBS:
+        raise UnknownJob(name)
+    await import_string(JOBS[name])(**arguments)
