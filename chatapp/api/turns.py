@@ -24,7 +24,13 @@ from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
 from chatapp.models import (
-    Conversation, Message, Question, Review, ToolRun, Turn, message_store,
+    Conversation,
+    Message,
+    Question,
+    Review,
+    ToolRun,
+    Turn,
+    message_store,
 )
 from chatapp.models.database import reading
 from chatapp.transcript.message_parts import result_text

@@ -67,9 +67,7 @@ class EventLog:
             self._told = [
                 one
                 for one in self._told
-                if not (
-                    isinstance(one[0], over | events.ToolProgressed) and one[0].id == event.id
-                )
+                if not (isinstance(one[0], over | events.ToolProgressed) and one[0].id == event.id)
             ]
         self._told.append((event, text))
         return text

@@ -104,7 +104,13 @@ class SessionsEnded:
     user: int
 
 
+@dataclass(frozen=True, slots=True)
+class ChannelRestored:
+    """This process hears hints again, and may have missed some."""
+
+
 Hint = (
     TurnOpened | TurnRequested | Answered | ConversationChanged | ContextNews | QueueChanged
     | TitleChanged | SavingDelayed | ConversationDeleted | ListChanged | UserChanged | SessionsEnded
+    | ChannelRestored
 )  # fmt: skip

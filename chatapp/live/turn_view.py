@@ -371,7 +371,9 @@ class TurnView:
                 self.watchers.send(await self.panel())
 
 
-def _render_row(conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents) -> tuple[str, str]:
+def _render_row(
+    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents
+) -> tuple[str, str]:
     row, conversation = row_builder.live_row(conversation_id, seq, tools)
     html = render_to_string(row.template, {"row": row, "conversation": conversation})
     return row.id, html

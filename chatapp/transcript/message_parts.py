@@ -31,6 +31,7 @@ _UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
 
+
 @dataclass(frozen=True, slots=True)
 class LiveTool:
     """A call of a running turn: what it said so far, since when or how long it ran (seconds)."""

@@ -54,7 +54,7 @@ class RunningTurns:
         self.closing = False
         # Turns that are being put on record, to run here.
         self._expected: set[uuid.UUID] = set()
-        self._beginning = 0
+        self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.observer = crash_recovery.Observer()
         self._heartbeat: asyncio.Task[None] | None = None
@@ -73,10 +73,15 @@ class RunningTurns:
             yield
         finally:
             self._beginning -= 1
+            self._begun.set()
 
     def expect(self, run: TurnContext) -> None:
         """Take note that a turn will run here once its transaction is committed."""
         self._expected.add(run.turn.pk)
+
+    def forget(self, run: TurnContext) -> None:
+        """Take note that a turn will not run here after all."""
+        self._expected.discard(run.turn.pk)
 
     def has(self, turn: uuid.UUID) -> bool:
         """Whether a turn runs here, or soon will."""
@@ -91,10 +96,16 @@ class RunningTurns:
 
     def start(self, run: TurnContext) -> TurnTask:
         """Let a turn begin here."""
-        pk = run.turn.pk
-        self._expected.discard(pk)
-        self.turns[pk] = task = self.task_of(run, lambda: self.turns.pop(pk, None))
+        task = self.task_of(run, lambda: self._end(task))
+        self.turns[run.turn.pk] = task
+        self.forget(run)
+        self._begun.set()
         return task
+
+    def _end(self, task: TurnTask) -> None:
+        # It may have been released, and taken up here again.
+        if self.turns.get(task.run.turn.pk) is task:
+            del self.turns[task.run.turn.pk]
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -106,9 +117,7 @@ class RunningTurns:
         if not task.cancelled() and (error := task.exception()):
             log.error("something could not be done beside the turns", exc_info=error)
 
-    def find(
-        self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None
-    ) -> TurnTask | None:
+    def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
         """Return the turn of this id or nonce if it runs here; without a name, whichever runs."""
         for task in self.turns.values():
             own = task.run.turn
@@ -258,7 +267,8 @@ class RunningTurns:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._beginning or self._expected:
-                    await asyncio.sleep(0.01)
+                    self._begun.clear()
+                    await self._begun.wait()
 
     async def _until_ended(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -7,11 +7,11 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import transaction
 
-from chatapp import background_jobs
 from chatapp.agent.async_tasks import finish
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.channel import channel
 from chatapp.live.hints import TurnOpened
+from chatapp.models import Turn
 from chatapp.turns.running_turns import running_turns
 
 Store = Callable[[], TurnContext | None]
@@ -27,18 +27,35 @@ async def begin(store: Store) -> TurnContext | None:
         return await finish(sync_to_async(open_and_enqueue)(store))
 
 
-@transaction.atomic
 def open_and_enqueue(store: Store) -> TurnContext | None:
     """Put a turn on record, and in the queue, with one commit."""
-    run = store()
-    if run is None:
-        return None
+    run = None
+    try:
+        with transaction.atomic():
+            if run := store():
+                _enqueue(run)
+    except BaseException:
+        if run:
+            running_turns.forget(run)
+        raise
+    return run
+
+
+def _enqueue(run: TurnContext) -> None:
     if settings.CLUSTER:
-        background_jobs.enqueue_turn(run.turn)
+        enqueue(run.turn)
     else:
         running_turns.expect(run)
         transaction.on_commit(partial(running_turns.start_soon, run))
     question = run.question.seq if run.question else 0
     opened = TurnOpened(run.conversation.pk, run.turn.pk, question)
     transaction.on_commit(partial(channel.tell, opened))
-    return run
+
+
+def enqueue(turn: Turn) -> None:
+    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
+
+    owner = turn.conversation.owner_id
+    own = Turn.objects.unfinished().filter(conversation__owner=owner).count()
+    defer_turn(str(turn.pk), turn.attempt, priority=-own)
