@@ -179,7 +179,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case incoming_frames.CancelCondensing(turn):
                 await actions.cancel_condensing(pk, turn)
             case incoming_frames.Ping():
-                await self._reply(outgoing_frames.pong(actions.views.newest(pk)))
+                await self._reply(outgoing_frames.pong(actions.newest(pk)))
             case _:
                 await self._begin(command)
         return None

@@ -133,7 +133,7 @@ class Teller:
                 call = self._calls.get(pk)
                 return "tool.started", {"id": pk, "name": name, "input": call and call.input}
             case events.ToolFinished(id=pk, run=run, is_error=failed):
-                text = _result_of(ToolRun.objects.get(pk=run))
+                text: str = _result_of(ToolRun.objects.get(pk=run))
                 return "tool.finished", {"id": pk, "text": text, "is_error": failed}
             case events.PersonAsked(id=pk):
                 return "question", {"id": pk}

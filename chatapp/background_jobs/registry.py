@@ -4,7 +4,12 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-JOBS: dict[str, str] = {}
+JOBS: dict[str, str] = {
+    "check_draft": "chatapp.turns.follow_ups.check_draft",
+    "condense_idle": "chatapp.turns.follow_ups.condense_idle",
+    "follow_turn": "chatapp.turns.follow_ups.follow_turn",
+    "name_conversation": "chatapp.turns.follow_ups.name_after",
+}
 
 
 class UnknownJob(LookupError):

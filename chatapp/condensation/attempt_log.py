@@ -26,7 +26,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import lock, reading
+from chatapp.models.database import lock, now, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
@@ -141,6 +141,7 @@ class AttemptLog:
             conversation=run.conversation,
             turn=turn,
             owner=None if turn else this_process(),
+            started_at=timezone.now() if turn else now(),
             trigger=self._trigger(attempt),
             at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
@@ -191,9 +192,9 @@ class AttemptLog:
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""
-        now = time.monotonic()
-        if now - self._told_at >= PROGRESS_INTERVAL:
-            self._told_at = now
+        moment = time.monotonic()
+        if moment - self._told_at >= PROGRESS_INTERVAL:
+            self._told_at = moment
             self.audience.publish(events.CondensingProgressed(tokens_written))
 
     async def succeeded(
@@ -224,6 +225,7 @@ class AttemptLog:
         """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
+        self.run.turn.hold()
         message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
@@ -275,6 +277,8 @@ class AttemptLog:
     @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         lock(Conversation, self.run.conversation.pk)
+        if not self.drafts:
+            self.run.turn.hold()
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)

@@ -292,7 +292,5 @@ class ContextController:
             return size
         seq = max(message.seq for message in history)
         scale.measure(tokens, seq)
-        await sync_to_async(message_store.remember_measurement)(
-            run.conversation.pk, run.profile.pk, tokens, seq
-        )
+        await sync_to_async(self.journal.remember_measurement)(tokens, seq)
         return self.weigh(history)

@@ -206,6 +206,7 @@ def read_run(
         turn=turn,
         question=question,
         wish=wish,
+        zone=turn.zone,
     )
 
 

@@ -10,7 +10,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol, override
+from typing import Any, Protocol, cast, override
 
 from django.conf import settings
 
@@ -77,7 +77,8 @@ class EventLog:
         pieces = (events.TextStreamed, events.ThinkingStreamed)
         if not any(isinstance(event, pieces) for event, _text in self._told):
             return [text for _event, text in self._told]
-        return [encode(one) for one in events.joined(event for event, _text in self._told)]
+        told: Any = [event for event, _text in self._told]
+        return [encode(one) for one in cast(Any, events.joined(told))]
 
 
 class Publisher(Protocol):
@@ -138,7 +139,7 @@ class Channel(ABC):
 class _TurnInMemory:
     """What is told of one turn, and who reads it; ``forget`` drops it."""
 
-    def __init__(self, forget: Callable[[], None]) -> None:
+    def __init__(self, forget: Callable[[], object]) -> None:
         self._forget = forget
         self.log = EventLog()
         self.readers: set[Events] = set()

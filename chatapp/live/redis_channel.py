@@ -81,7 +81,8 @@ class RedisPublisher:
         self._written += 1
         self._since_keyframe += 1
         place = f"{self.attempt}-{self._written}"
-        pipeline.xadd(key, {"events": b"[%s]" % b",".join(texts), **fields}, id=place)
+        entry: dict[Any, Any] = {"events": b"[%s]" % b",".join(texts), **fields}
+        pipeline.xadd(key, entry, id=place)
         return place
 
 
@@ -194,7 +195,7 @@ class RedisChannel(Channel):
         async with self._redis.pipeline(transaction=False) as pipeline:
             counts = [(publisher, publisher.write(pipeline)) for publisher in waiting]
             if told:
-                hints = {"from": self._name, "hints": b"[%s]" % b",".join(told)}
+                hints: dict[Any, Any] = {"from": self._name, "hints": b"[%s]" % b",".join(told)}
                 pipeline.xadd(HINTS, hints, maxlen=MOST_HINTS)
             try:
                 answers = iter(
@@ -225,15 +226,15 @@ class RedisChannel(Channel):
 
     async def _read(self) -> None:
         """Pass on hints, and the events of turns that are followed here."""
-        last: bytes | str | None = None
+        last: Any = None
         woken: bytes | str = "0-0"
         while True:
             try:
                 if last is None:
                     newest = await self._redis.xrevrange(HINTS, count=1)
                     last = newest[0][0] if newest else "0-0"
-                streams = {HINTS: last, self._wake: woken, **self._positions}
-                answer = await self._redis.xread(streams, block=int(1000 * BLOCK))
+                streams: dict[Any, Any] = {HINTS: last, self._wake: woken, **self._positions}
+                answer: Any = await self._redis.xread(streams, block=int(1000 * BLOCK))
             except (RedisError, OSError) as error:
                 self._lose(error)
                 await asyncio.sleep(AGAIN)
@@ -268,7 +269,7 @@ class RedisChannel(Channel):
         try:
             # First what is there; what comes meanwhile is read again, and known by its number.
             with contextlib.suppress(RedisError, OSError):
-                entries: list[Any] = await self._redis.xrange(key)
+                entries: Any = await self._redis.xrange(key)
                 follower.take(entries)
                 self._positions.setdefault(key, entries[-1][0] if entries else "0-0")
             self._positions.setdefault(key, "0-0")

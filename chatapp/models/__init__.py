@@ -13,4 +13,6 @@ from chatapp.models.pins import Pin
 from chatapp.models.preferences import CondensingPrompt, Preferences, SavedCommand
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
-from chatapp.models.turns import Rewind, Turn
+from chatapp.models.rewinds import Rewind
+from chatapp.models.turn_requests import TurnRequest
+from chatapp.models.turns import Turn

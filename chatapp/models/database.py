@@ -118,6 +118,11 @@ def lock(model: type[models.Model], *pks: object) -> None:
     execute(f'{rows} ORDER BY "{own.pk.column}" FOR NO KEY UPDATE', *pks)
 
 
+def locking() -> str:
+    """Return the end of a query that locks what it finds as ``lock`` does."""
+    return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
+
+
 def is_shared() -> bool:
     """Whether other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"

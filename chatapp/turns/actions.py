@@ -5,7 +5,7 @@ What is asked for is stored first, and told then: a turn may run in another proc
 
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
+from chatapp.background_jobs import enqueue
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import CondenseRequest
@@ -23,11 +24,10 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
-from chatapp.models.turn_requests import TurnRequest
 from chatapp.turns import crash_recovery, message_queue, turns_without_message
-from chatapp.turns.lifecycle import has_unfinished, is_known
+from chatapp.turns.lifecycle import has_unfinished, is_known, stop_unclaimed
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.turn_queue import Store, begin
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
@@ -218,9 +218,10 @@ async def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> Non
 
 def stop_elsewhere(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Stop a turn of another process, or one that waits for a process; callable from any thread."""
-    _ask(TurnRequest.Kind.STOP, conversation_id, turn)
-    for closed in crash_recovery.stop_unclaimed(conversation_id, turn):
-        channel.tell(hints.ConversationChanged(closed))
+    if stop_unclaimed(conversation_id, turn):
+        channel.tell(hints.ConversationChanged(conversation_id))
+    else:
+        _ask(TurnRequest.Kind.STOP, conversation_id, turn)
 
 
 async def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
@@ -247,17 +248,25 @@ def close_left_over(conversation: Conversation) -> bool:
 
     That is what a full disk kept from being closed. Returns whether there was such a turn.
     """
+    # What begins after this look is younger than ``before``.
+    before = timezone.now()
     closed = crash_recovery.close_interrupted(
-        running_turns.observer, running_turns.has, conversation, started_before=timezone.now()
+        running_turns.observer, conversation, running=running_turns, started_before=before
     )
     return bool(closed)
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
-    # A draft that the change made useless is dropped before it costs more.
-    background_drafts.check_soon(conversation_id)
+    check_drafts([conversation_id])
     channel.tell(hints.ConversationChanged(conversation_id))
+
+
+def check_drafts(conversations: Iterable[uuid.UUID]) -> None:
+    """Have drafts dropped that a change made useless, before they cost more."""
+    for pk in conversations:
+        if pk in background_drafts.drafts:
+            enqueue("check_draft", conversation=str(pk))
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
@@ -271,7 +280,7 @@ def close_deleted(conversation_id: uuid.UUID) -> None:
     Callable from any thread; returns at once.
     """
     stop_elsewhere(conversation_id)
-    background_drafts.check_soon(conversation_id)
+    check_drafts([conversation_id])
     channel.tell(hints.ConversationDeleted(conversation_id))
 
 
@@ -282,7 +291,8 @@ def look_again(user_pk: int) -> None:
 
 def announce_changes(user_pk: int) -> None:
     """Have all open pages of a user's show what they depend on; callable from any thread."""
-    background_drafts.check_of(user_pk)
+    owned = Conversation.objects.filter(owner=user_pk, pk__in=[*background_drafts.drafts])
+    check_drafts(owned.values_list("pk", flat=True))
     channel.tell(hints.UserChanged(user_pk))
 
 
@@ -295,6 +305,16 @@ def announce_title(conversation: Conversation) -> None:
     """Have all open pages of its owner's show a conversation's new title."""
     announce_list(conversation.owner_id)
     channel.tell(hints.TitleChanged(conversation.pk))
+
+
+def newest(conversation_id: uuid.UUID) -> int:
+    """Return the number of the last change that pages of a conversation were told of."""
+    return views.newest(conversation_id)
+
+
+def is_closing() -> bool:
+    """Whether this process lets nothing begin any more."""
+    return running_turns.closing
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What follows a turn, as background jobs: what was asked for during it, the queue, a title, a rest.
+"""What follows a turn, as background jobs: a condensation that was asked for, the queue, a title.
 
 They are enqueued in the transaction that ends the turn, so none is lost with a process.
 """
@@ -9,17 +9,19 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from django.db import OperationalError
 
 from chatapp import errors
 from chatapp.composer.slash_commands import bring
+from chatapp.condensation import background_drafts
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
-from chatapp.models.turn_requests import TurnRequest
 from chatapp.turns import message_queue
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.titles import name_conversation
@@ -32,21 +34,22 @@ log = logging.getLogger(__name__)
 AGAIN = 5.0
 
 
-async def follow_turn(turn: str, succeeded: bool) -> None:
+async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> None:
     """Condense if that was asked for during a turn, otherwise send the next message that waits."""
     row = await reading(Turn.objects.select_related("conversation").get)(pk=turn)
-    wish = await reading(TurnRequest.objects.condensing)(row)
-    if wish and await _until_stored(
-        row.conversation, lambda: begin(partial(start_condensing, row.conversation, wish))
-    ):
-        return
-    if await _until_stored(row.conversation, lambda: send_next(row.conversation, succeeded)):
-        channel.tell(hints.QueueChanged(row.conversation_id))
+    conversation = row.conversation
+    if wish:
+        asked = CondenseRequest.from_json(uuid.UUID(wish["nonce"]), wish["details"])
+        store = partial(start_condensing, conversation, asked)
+        if await _until_stored(conversation, lambda: begin(store)):
+            return
+    if await _until_stored(conversation, lambda: send_next(conversation, is_done)):
+        channel.tell(hints.QueueChanged(conversation.pk))
 
 
-async def send_next(conversation: Conversation, succeeded: bool) -> TurnContext | None:
-    """Send the message asked for next or, after a success, the oldest one that waits."""
-    row = await reading(message_queue.find_next)(conversation, after_failure=not succeeded)
+async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | None:
+    """Send the message asked for next or, after a turn that is done, the oldest one that waits."""
+    row = await reading(message_queue.find_next)(conversation, after_failure=not is_done)
     if row is None:
         return None
     brought = await bring(conversation, row.text, strict=False)
@@ -56,7 +59,7 @@ async def send_next(conversation: Conversation, succeeded: bool) -> TurnContext 
 async def _until_stored(
     conversation: Conversation, work: Callable[[], Awaitable[TurnContext | None]]
 ) -> TurnContext | None:
-    """Return the turn that follows, None where it is refused; try again while it can't be stored."""
+    """Return the turn that follows, None where it is refused; try while it can't be stored."""
     failed, run = False, None
     while not running_turns.closing:
         try:
@@ -73,6 +76,13 @@ async def _until_stored(
     if failed:
         channel.tell(hints.SavingDelayed(conversation.pk))
     return run
+
+
+async def check_draft(conversation: str) -> None:
+    """Drop a draft that a change has made useless, and show that."""
+    pk = uuid.UUID(conversation)
+    await background_drafts.check(pk)
+    channel.tell(hints.ContextNews(pk))
 
 
 async def name_after(turn: str) -> None:
@@ -92,13 +102,13 @@ def _read_run(turn: str) -> TurnContext | None:
         return None
 
 
-async def condense_idle(conversation: str, turn: str) -> None:
+async def condense_idle(turn: str) -> None:
     """Condense where nothing was said for long after a turn."""
-    pk = uuid.UUID(conversation)
-    newest = await reading(Turn.objects.filter(conversation=pk).newest)()
-    if newest is None or str(newest.pk) != turn:
+    row = await reading(Turn.objects.get)(pk=turn)
+    newest = await reading(Turn.objects.filter(conversation=row.conversation_id).newest)()
+    if newest != row:
         return
     try:
-        await begin(partial(start_idle, pk))
+        await begin(partial(start_idle, row.conversation_id))
     except errors.Refused as reason:
         log.info("nothing was condensed while idle: %s", reason)

@@ -20,7 +20,7 @@ from chatapp.turns.lifecycle import has_unfinished, start_turn
 MOST_QUEUED = 20
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def start_message(
     conversation: Conversation, command: SendMessage, brought: Brought
 ) -> TurnContext | None:
@@ -38,6 +38,7 @@ def start_message(
         attachments=command.attachments,
         brought=brought,
         surroundings=describe_surroundings(conversation, command.zone),
+        zone=command.zone,
     )
     if started is None:
         return None
@@ -47,7 +48,7 @@ def start_message(
     return read_run(conversation, turn=turn, question=question)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def start_queued(
     conversation: Conversation, nonce: uuid.UUID, brought: Brought
 ) -> TurnContext | None:

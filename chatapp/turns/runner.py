@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 import condense
@@ -20,12 +21,13 @@ from chatapp.agent.errors import (
     SpendingLimitReached,
     StepLimitReached,
 )
+from chatapp.background_jobs import enqueue
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
-from chatapp.models import Turn, message_store
+from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.turns.lifecycle import finish_turn
@@ -153,10 +155,10 @@ class TurnTask:
         match request.kind:
             case TurnRequest.Kind.STOP:
                 self.stop()
-            case TurnRequest.Kind.CANCEL:
+            case TurnRequest.Kind.CANCEL_CONDENSING:
                 self.cancel_condensing()
             case TurnRequest.Kind.CONDENSE:
-                self.condense_soon(request.read())
+                self.condense_soon(CondenseRequest.from_json(request.nonce, request.details))
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
@@ -207,20 +209,36 @@ class TurnTask:
 
     def _finish(self, ending: Ending) -> Ending:
         """Close the turn's row, which says from now on how it ended; or return why that failed."""
+        run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
+        puts_off = bool(self._loop and self._loop.controller.puts_off)
         try:
-            if self._loop and self._loop.controller.puts_off:
-                message_store.put_off(self.run.conversation, False)
-            finish_turn(
-                turn=self.run.turn,
-                status=ending.turn,
-                error=ending.reason,
-                details=ending.details,
-                profile_at_fault=ending.profile_at_fault,
-            )
+            with transaction.atomic():
+                finished = finish_turn(
+                    turn=run.turn,
+                    status=ending.turn,
+                    error=ending.reason,
+                    details=ending.details,
+                    profile_at_fault=ending.profile_at_fault,
+                    was_put_off=puts_off,
+                    is_done=is_done,
+                    wish=run.wishes.take(),
+                )
+                if finished and is_done:
+                    self._let_follow()
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
+        run.conversation.put_off &= not (finished and puts_off)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.
-        return ending if self.run.turn.condenses else replace(ending, on_record=True)
+        return ending if run.turn.condenses else replace(ending, on_record=True)
+
+    def _let_follow(self) -> None:
+        """Have the conversation named after its first turn, and condensed after a long rest."""
+        run = self.run
+        if run.asks_title:
+            enqueue("name_conversation", turn=str(run.turn.pk))
+        if run.condenses_idle and not run.turn.condenses:
+            rest = settings.CONDENSE_IDLE_AFTER
+            enqueue("condense_idle", after=rest, turn=str(run.turn.pk))
 
 
 # Whether a turn waits for a person after an event.

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import contextvars
 import functools
-import itertools
 import logging
 import threading
 import time
@@ -23,10 +22,11 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import hints
 from chatapp.live.channel import channel
-from chatapp.models.turn_requests import TurnRequest
+from chatapp.models import Turn, TurnRequest
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery
+from chatapp.turns.observer import Observer
 from chatapp.turns.runner import TurnTask
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class RunningTurns:
         self._expected: set[uuid.UUID] = set()
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.observer = crash_recovery.Observer()
+        self.observer = Observer(has_queue=settings.CLUSTER)
         self._heartbeat: asyncio.Task[None] | None = None
         self._clearing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
@@ -83,7 +83,7 @@ class RunningTurns:
         """Take note that a turn will not run here after all."""
         self._expected.discard(run.turn.pk)
 
-    def has(self, turn: uuid.UUID) -> bool:
+    def __contains__(self, turn: object) -> bool:
         """Whether a turn runs here, or soon will."""
         return turn in self.turns or turn in self._expected
 
@@ -150,12 +150,13 @@ class RunningTurns:
 
     async def _heed_all(self, turns: Collection[uuid.UUID]) -> None:
         """Give a sign of life of turns, and do what was asked of them since the last one."""
-        lost, requests = await sync_to_async(crash_recovery.keep_alive)(turns)
-        for request in requests:
+        tasks = [task for turn in turns if (task := self.turns.get(turn))]
+        lost, asked = await sync_to_async(_keep_alive)([task.run.turn for task in tasks])
+        for request in asked:
             if task := self.turns.get(request.turn_id):
                 task.heed(request)
         for turn in lost:
-            if task := self.turns.get(turn):
+            if (task := self.turns.get(turn.pk)) and task.run.turn is turn:
                 # One that waits for a person waits where it was taken to.
                 task.leave("") if task.waits else task.stop()
 
@@ -170,14 +171,13 @@ class RunningTurns:
             self._heartbeat.cancel()
 
     async def _beat(self) -> None:
-        for number in itertools.count():
+        while True:
             await asyncio.sleep(self.interval)
             try:
                 if self.turns:
                     await self._heed_all([*self.turns])
-                if number % 2:
-                    await self.clear_up()
-                    await self.look_after_others()
+                await self.clear_up()
+                await self.look_after_others()
             except Exception:
                 # Without signs of life, other processes would take this one for gone.
                 log.exception("a sign of life could not be given; the next one is tried")
@@ -185,9 +185,12 @@ class RunningTurns:
     async def look_after_others(self) -> None:
         """Go on with, or close, what other processes left; what waits here looks for an answer."""
         await self.take_over()
-        closing = functools.partial(crash_recovery.close_interrupted, self.observer, self.has)
-        for conversation in await sync_to_async(closing)():
+        for conversation in await self._close_interrupted():
             channel.tell(hints.ConversationChanged(conversation))
+
+    async def _close_interrupted(self) -> set[uuid.UUID]:
+        close = sync_to_async(crash_recovery.close_interrupted)
+        return await close(self.observer, running=self)
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
@@ -201,8 +204,7 @@ class RunningTurns:
             if self.cleared_up:
                 return
             sizes.warm_up()
-            closing = functools.partial(crash_recovery.close_interrupted, self.observer, self.has)
-            await sync_to_async(closing)()
+            await self._close_interrupted()
             await sync_to_async(crash_recovery.close_left)()
             self.cleared_up = True
             self.start_heartbeat()
@@ -215,7 +217,7 @@ class RunningTurns:
         """
         if self.closing:
             return
-        for run in await sync_to_async(crash_recovery.take_over)(self.observer):
+        for run in await sync_to_async(crash_recovery.take_over)(self.observer, running=self):
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
@@ -283,6 +285,12 @@ class RunningTurns:
         self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
         reached.wait(LONGEST_LAG)
         return time.monotonic() - asked
+
+
+def _keep_alive(turns: list[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
+    """Return turns that were lost, and what was asked of the others, which is taken now."""
+    lost, asked = crash_recovery.keep_alive(turns)
+    return lost, TurnRequest.objects.take(asked)
 
 
 running_turns = RunningTurns()

@@ -41,7 +41,7 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
 @never_cache
 def show_ready(_request: HttpRequest) -> HttpResponse:
     """Answer "ok", or 503 with the reason while no turn may begin here."""
-    if actions.running_turns.closing:
+    if actions.is_closing():
         return _answer("The server is being stopped.")
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()

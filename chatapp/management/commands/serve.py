@@ -117,7 +117,7 @@ class Command(BaseCommand):
         """Bring the database up to date and print a link that signs its owner in."""
         try:
             migrate_if_needed()
-            crash_recovery.close_interrupted()
+            crash_recovery.close_interrupted(running_turns.observer)
             crash_recovery.close_left()
             sizes.warm_up()
             # It needs the loop, which runs only after this.
