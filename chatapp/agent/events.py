@@ -261,7 +261,7 @@ class CondensingProgressed:
 
 @dataclass(frozen=True, slots=True)
 class SummaryStreamed:
-    """A summary that somebody is to review goes on with ``text``, after its first ``at`` letters."""
+    """A summary that somebody is to review goes on with ``text`` after ``at`` letters."""
 
     text: str
     at: int = 0

@@ -112,7 +112,7 @@ class Teller:
         # Whether there is text that is part of no message yet.
         self._said = False
 
-    def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: PLR0911 - a line for each
+    def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: C901, PLR0911 - a line for each
         """Return an event's name and what it says, None for one that only pages show."""
         match event:
             case events.TextStreamed(text):
@@ -133,8 +133,8 @@ class Teller:
                 call = self._calls.get(pk)
                 return "tool.started", {"id": pk, "name": name, "input": call and call.input}
             case events.ToolFinished(id=pk, run=run, is_error=failed):
-                text: str = _result_of(ToolRun.objects.get(pk=run))
-                return "tool.finished", {"id": pk, "text": text, "is_error": failed}
+                told = {"id": pk, "text": _result_of(run), "is_error": failed}
+                return "tool.finished", told
             case events.PersonAsked(id=pk):
                 return "question", {"id": pk}
             case events.ReviewAsked(id=number):
@@ -146,10 +146,11 @@ class Teller:
         return None
 
 
-def _result_of(run: ToolRun) -> str:
+def _result_of(number: int) -> str:
     """Return what a tool returned: it is kept in its run until a message has it."""
+    run = ToolRun.objects.get(pk=number)
     if run.text:
-        return run.text
+        return str(run.text)
     rows = Message.objects.filter(turn=run.turn_id, role=Message.Role.USER).order_by("-seq")
     for row in rows:
         for result in message_store.to_engine(row).tool_results:

@@ -109,7 +109,7 @@ class Channel(ABC):
         """Work on the running event loop from now on; once is enough."""
         self.loop = asyncio.get_running_loop()
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - in memory all is told at once
         """Tell what is still to be told, and nothing more."""
 
     def tell(self, hint: Hint) -> None:

@@ -1,4 +1,4 @@
-"""The channel of several processes: short streams in Redis or Valkey, which may be emptied any time.
+"""The channel of several processes: short streams in Redis or Valkey, which may be emptied.
 
 Each turn has a stream whose entries are numbered by attempt and place, so that Redis itself refuses
 what an earlier attempt still says. An entry has events, or it is a *keyframe*: all that there is to
