@@ -1,8 +1,7 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
-import contextlib
 import uuid
-from collections.abc import Callable, Collection, Container
+from collections.abc import Collection, Container
 from datetime import datetime
 
 from django.db import transaction
@@ -10,14 +9,13 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chatapp.agent.errors import TurnEnded
 from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.database import execute, locking
 from chatapp.models.turns import TurnQuerySet, is_left, this_process
-from chatapp.turns.lifecycle import finish_turn
+from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
 from chatapp.turns.observer import Observer
 from chatapp.turns.turn_records import account_for, came_to_its_end
 
@@ -89,16 +87,20 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     return None
 
 
-def release_waiting(observer: Observer, enqueue: Callable[[Turn], None]) -> None:
-    """Give turns that wait for a person, and whose process is gone, to nobody.
+# Seconds after which a turn that no worker has taken is enqueued again: its job may be lost.
+LOST_AFTER = 10.0
 
-    What need not wait any more is handed to ``enqueue``, in the same transaction.
+
+def enqueue_left(observer: Observer) -> None:
+    """Have workers run turns again that wait for a person, and whose worker is gone.
+
+    So are those whose job was lost with the worker that had just fetched it.
     """
     for turn in _left_waiting(observer).exclude(owner=""):
-        with contextlib.suppress(TurnEnded), transaction.atomic():
-            turn.hand_over()
-            if not Turn.objects.asking().filter(pk=turn.pk).exists():
-                enqueue(turn)
+        hand_over(turn)
+    for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
+        with transaction.atomic():
+            Turn.objects.locked(turn).offer(enqueue_turn)
 
 
 def _left_waiting(observer: Observer) -> TurnQuerySet:

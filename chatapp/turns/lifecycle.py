@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from django.conf import settings
@@ -196,6 +196,25 @@ def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> N
     if waits or wish:
         said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
         background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
+
+
+def enqueue_turn(turn: Turn) -> None:
+    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
+
+    owner = turn.conversation.owner_id
+    own = Turn.objects.unfinished().filter(conversation__owner=owner).count()
+    defer_turn(str(turn.pk), turn.attempt, priority=-own)
+
+
+@transaction.atomic
+def hand_over(turn: Turn) -> None:
+    """Have another worker go on with a turn whose step is stored; one that waits does so alone."""
+    with suppress(TurnEnded):
+        lock(Conversation, turn.conversation_id)
+        turn.hand_over()
+        if not Turn.objects.asking().filter(pk=turn.pk).exists():
+            enqueue_turn(turn)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -30,7 +31,7 @@ from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
-from chatapp.turns.lifecycle import finish_turn
+from chatapp.turns.lifecycle import finish_turn, hand_over
 from chatapp.turns.turn_loop import TurnLoop
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ class Ending:
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
+    One that was left at a safe point can be gone on with elsewhere, too.
+
     A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
     to be said at the composer. A turn that ``reached_limit`` has more to do.
     """
@@ -57,15 +60,18 @@ class Ending:
     profile_at_fault: bool = False
     on_record: bool = False
     reached_limit: bool = False
+    at_safe_point: bool = False
 
 
-async def ending_of(work: Awaitable[str | None]) -> Ending:
+async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
         said = await work
     except LeftWaiting:
-        return Ending(Turn.Status.WAITING, _("Waiting for you."))
-    except (asyncio.CancelledError, LeftEarly):
+        return Ending(Turn.Status.WAITING, _("Waiting for you."), at_safe_point=True)
+    except LeftEarly:
+        return Ending(Turn.Status.STOPPED, _("Stopped."), at_safe_point=True)
+    except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
         return _foreseen(error)
@@ -116,8 +122,8 @@ class TurnTask:
     def __init__(self, run: TurnContext, on_end: Callable[[], object]) -> None:
         """Start at once; ``on_end`` is called when nothing of it runs any more."""
         self.run = run
-        # Whether it waits for a person.
-        self.waits = run.turn.waits
+        # Since when it waits for a person, by a clock of its own; None where it does not.
+        self.waits_since = time.monotonic() if run.turn.waits else None
         self._told = channel.open(run.turn.pk, run.turn.attempt)
         self._on_end = on_end
         self._loop: TurnLoop | None = None
@@ -129,9 +135,10 @@ class TurnTask:
     def publish(self, event: events.TurnEvent) -> None:
         """Tell everybody what happened; the owner's lists also say whether it waits."""
         self._told.publish(event)
-        waits = _WAITS.get(type(event), self.waits)
-        if waits != self.waits:
-            self.waits, conversation = waits, self.run.conversation
+        waits = _WAITS.get(type(event), self.waits_since is not None)
+        if waits != (self.waits_since is not None):
+            self.waits_since = time.monotonic() if waits else None
+            conversation = self.run.conversation
             channel.tell(ListChanged(conversation.owner_id, but=conversation.pk))
 
     def stop(self) -> None:
@@ -200,7 +207,9 @@ class TurnTask:
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
-            if ending.turn != Turn.Status.WAITING:
+            if settings.CLUSTER and self._reason and ending.at_safe_point:
+                await sync_to_async(hand_over)(self.run.turn)
+            elif ending.turn != Turn.Status.WAITING:
                 ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 # Seconds between two signs of life, with which a turn also hears what was asked of it.
 INTERVAL = 2.0
 
+# Seconds after which a turn that waits for a person does so without a worker.
+RELEASED_AFTER = 60.0
+
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
 
@@ -158,7 +161,17 @@ class RunningTurns:
         for turn in lost:
             if (task := self.turns.get(turn.pk)) and task.run.turn is turn:
                 # One that waits for a person waits where it was taken to.
-                task.leave("") if task.waits else task.stop()
+                task.leave("") if task.waits_since else task.stop()
+
+    async def _release(self) -> None:
+        """Give the worker back that a turn has which waits for a person: that may take days."""
+        moment = time.monotonic()
+        for task in [*self.turns.values()] if settings.CLUSTER else ():
+            waits = task.waits_since or moment
+            if moment - waits < RELEASED_AFTER:
+                continue
+            if await sync_to_async(task.run.turn.release)():
+                task.leave("")
 
     def start_heartbeat(self) -> None:
         """Give signs of life from now on, and look for processes that are gone; once is enough."""
@@ -176,6 +189,7 @@ class RunningTurns:
             try:
                 if self.turns:
                     await self._heed_all([*self.turns])
+                    await self._release()
                 await self.clear_up()
                 await self.look_after_others()
             except Exception:
@@ -217,12 +231,16 @@ class RunningTurns:
         """
         if self.closing:
             return
+        if settings.CLUSTER:
+            # A worker does, once there is something to do.
+            await sync_to_async(crash_recovery.enqueue_left)(self.observer)
+            return
         for run in await sync_to_async(crash_recovery.take_over)(self.observer, running=self):
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
         for task in self.turns.values():
-            if task.waits:
+            if task.waits_since:
                 task.wake()
 
     def open(self) -> None:
@@ -285,6 +303,15 @@ class RunningTurns:
         self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
         reached.wait(LONGEST_LAG)
         return time.monotonic() - asked
+
+
+async def run_claimed(turn: str, attempt: int) -> None:
+    """Run a turn that was in the queue, to its end, unless another process has taken it.
+
+    The worker's queue calls this; ``attempt`` counts those that were made before.
+    """
+    if run := await sync_to_async(crash_recovery.claim)(uuid.UUID(turn), attempt):
+        await running_turns.start(run).ended()
 
 
 def _keep_alive(turns: list[Turn]) -> tuple[list[Turn], list[TurnRequest]]:

@@ -11,7 +11,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.channel import channel
 from chatapp.live.hints import TurnOpened
-from chatapp.models import Turn
+from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.turns.running_turns import running_turns
 
 Store = Callable[[], TurnContext | None]
@@ -43,19 +43,10 @@ def open_and_enqueue(store: Store) -> TurnContext | None:
 
 def _enqueue(run: TurnContext) -> None:
     if settings.CLUSTER:
-        enqueue(run.turn)
+        enqueue_turn(run.turn)
     else:
         running_turns.expect(run)
         transaction.on_commit(partial(running_turns.start_soon, run))
     question = run.question.seq if run.question else 0
     opened = TurnOpened(run.conversation.pk, run.turn.pk, question)
     transaction.on_commit(partial(channel.tell, opened))
-
-
-def enqueue(turn: Turn) -> None:
-    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
-    from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
-
-    owner = turn.conversation.owner_id
-    own = Turn.objects.unfinished().filter(conversation__owner=owner).count()
-    defer_turn(str(turn.pk), turn.attempt, priority=-own)
