@@ -72,8 +72,8 @@ log = logging.getLogger(__name__)
 # Seconds after which a page that is sent something is asked whether it still may see it.
 LOOK_AGAIN = 30
 
-# The browser should come back at once: it will get a snapshot.
-TRY_AGAIN_LATER = 1013
+# The browser should come back at once: it will get a snapshot. Daphne sends no code below 3000.
+TRY_AGAIN_LATER = 4503
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 
