@@ -59,5 +59,9 @@ class BadArchive(Exception):
     """A file is no backup, or is damaged; the text is one sentence for a person."""
 
 
+class NotCopied(Exception):
+    """One database can't be put into another; the text is one sentence for a person."""
+
+
 class BadSeal(Exception):
     """A file is no seal, or not one of this key; the text is one sentence for a person."""
