@@ -18,7 +18,8 @@ from django.http.request import split_domain_port, validate_host
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from chatapp.environment import BadEnvironment, only_server_in, stay_only_server_in
+from chatapp.environment import BadEnvironment, stay_only_server_in
+from chatapp.processes import joined
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -63,7 +64,8 @@ class OnlyServer:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on, or answer that this is the second server."""
         try:
-            stay_only_server_in("DATA_DIR", settings.DATA_DIR)
+            if not settings.CLUSTER:
+                stay_only_server_in("DATA_DIR", settings.DATA_DIR)
         except BadEnvironment as problem:
             log.error("%s", problem)
             await refuse(scope, send)
@@ -88,7 +90,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     """
     await receive()
     try:
-        with only_server_in("DATA_DIR", settings.DATA_DIR):
+        with joined("web"):
             running_turns.open()
             start_clearing()
             await send({"type": "lifespan.startup.complete"})

@@ -18,10 +18,10 @@ from django.urls import reverse
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
-from chatapp import static_files
+from chatapp import processes, service_checks, static_files
 from chatapp.accounts import accounts, credentials
 from chatapp.context import sizes
-from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
+from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
@@ -87,7 +87,8 @@ class Command(BaseCommand):
         name = str(settings.DATABASES["default"]["NAME"])
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
-        with only_server_in("DATA_DIR", settings.DATA_DIR):
+        service_checks.refuse_unfit()
+        with processes.joined("web"):
             if not settings.DEBUG:
                 static_files.collect()
             self.serve()
@@ -116,7 +117,8 @@ class Command(BaseCommand):
     def prepare(self, server: Server) -> None:
         """Bring the database up to date and print a link that signs its owner in."""
         try:
-            migrate_if_needed()
+            if not settings.CLUSTER:
+                migrate_if_needed()
             crash_recovery.close_interrupted(running_turns.observer)
             crash_recovery.close_left()
             sizes.warm_up()

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatapp import processes, service_checks
 from chatapp.context import sizes
 from chatapp.tools.shell import hide_environment
 from chatapp.turns.running_turns import running_turns
@@ -34,10 +35,11 @@ class Command(BaseCommand):
                 "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
                 "turns (`manage.py serve`)."
             )
+        service_checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
             hide_environment()
         sizes.warm_up()
-        with asyncio.Runner(loop_factory=_new_loop) as runner:
+        with processes.joined("worker"), asyncio.Runner(loop_factory=_new_loop) as runner:
             runner.run(_work(turns, jobs))
 
 
