@@ -4,7 +4,9 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-JOBS: dict[str, str] = {}
+JOBS: dict[str, str] = {
+    "write_draft": "chatapp.turns.actions.write_draft",
+}
 
 
 class UnknownJob(LookupError):

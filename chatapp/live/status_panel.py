@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
-from chatapp.live.context_bar import ContextState, context_state, state_of
+from chatapp.live.context_bar import ContextState, context_state, state_of, with_draft
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -70,6 +70,8 @@ async def panel_of(
     """Return the panel's frame as the run knows the context; only spending is read."""
     spent = await reading(read_spending)(run.conversation.pk) if has_spending_limit(run) else ()
     state = state_of(run, context.history, context.tokens, spent)
+    if state.due:
+        state = await reading(with_draft)(state)
     return render_panel(state, condensing, notice, run.profile.pk)
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chatapp.agent import events
 from chatapp.composer.slash_commands import bring
+from chatapp.condensation import draft_writer
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
@@ -140,6 +141,13 @@ def close_left_over(conversation: Conversation) -> None:
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
     registry.tell(conversation_id, ActiveConversation.show_change)
+
+
+async def write_draft(conversation: str) -> None:
+    """Have a draft written, and the line at the composer say so then: a background job."""
+    conversation_id = uuid.UUID(conversation)
+    await draft_writer.write_draft(conversation_id)
+    registry.tell(conversation_id, lambda active: active.start_task(active.view.show_panel()))
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:

@@ -149,8 +149,6 @@ class ActiveConversation:
             if run.condenses_idle and not run.turn.condenses:
                 self.idle_task = asyncio.create_task(follow_ups.condense_idle(self))
                 self.idle_task.add_done_callback(lambda _task: self.close_idle())
-        if background_drafts.is_being_written(self.conversation_id):
-            self.start_task(follow_ups.show_draft(self))
         self.close_idle()
 
     def cancel_idle_task(self) -> None:

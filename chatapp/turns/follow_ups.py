@@ -12,7 +12,6 @@ from django.db import OperationalError
 from django.utils.translation import gettext as _
 
 from chatapp import errors
-from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.live import outgoing_frames
@@ -87,9 +86,3 @@ async def condense_idle(active: "ActiveConversation") -> None:
             log.info("nothing was condensed while idle: %s", reason)
         except Exception:
             log.exception("nothing could be condensed while idle")
-
-
-async def show_draft(active: "ActiveConversation") -> None:
-    """Have the line at the composer say so as soon as a draft is written."""
-    await background_drafts.settled(active.conversation_id)
-    await active.view.show_panel()
