@@ -9,6 +9,7 @@ JOBS: dict[str, str] = {
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "name_conversation": "chatapp.turns.follow_ups.name_after",
+    "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
 

@@ -18,6 +18,7 @@ from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
+    BackgroundDraft,
     Condensation,
     Conversation,
     ModelCall,
@@ -188,6 +189,7 @@ class AttemptLog:
             tokens_before=situation.tokens.value,
             tokens_before_measured=situation.tokens.measured,
         )
+        BackgroundDraft.objects.filter(condensation=uuid.UUID(draft)).delete()
         return (at_seq, row.finished_at) if row and taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:

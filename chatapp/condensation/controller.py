@@ -116,7 +116,6 @@ class ContextController:
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.waits
-            or run.conversation.pk in background_drafts.drafts
             or background_drafts.is_near(run, size.value, budget)
         ):
             figures = size.value, budget.percent(size.value), budget.threshold, len(history)
@@ -137,7 +136,7 @@ class ContextController:
                 ) from None
             return history
         if made is None:
-            await background_drafts.begin(self.journal, situation)
+            await background_drafts.begin(run, situation)
             return history
         return await self.journal.effective_history()
 
@@ -186,7 +185,7 @@ class ContextController:
             return False
         pk = self.run.conversation.pk
         self.puts_off = self.puts_off or await reading(message_store.is_put_off)(pk)
-        return self.puts_off or background_drafts.is_being_written(pk)
+        return self.puts_off or await reading(background_drafts.is_being_written)(pk)
 
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
@@ -198,7 +197,8 @@ class ContextController:
         if review := await parts.reviewer.left_open():
             return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
         if situation.reason not in {"asked", None}:
-            if background_drafts.is_being_written(self.run.conversation.pk):
+            pk = self.run.conversation.pk
+            if await reading(background_drafts.is_being_written)(pk):
                 self.audience.publish(events.CondensingStarted(situation.trigger))
             draft = await background_drafts.take(self.run, situation)
             if draft and await parts.log.take_over(draft[0], situation):
@@ -220,7 +220,7 @@ class ContextController:
             size = await self._measure(history)
             parts = await self._condensing()
             situation = await self._situation(parts, history, condense.Trigger.AUTO, size)
-            await background_drafts.begin(self.journal, situation)
+            await background_drafts.begin(self.run, situation)
         except Exception:
             # The user has the answer: the turn must not fail for this.
             log.exception("no draft could be begun")

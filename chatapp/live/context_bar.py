@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -95,7 +95,8 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     history = message_store.read_effective(conversation.pk)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
-    return state_of(terms, sizes.figures_of(terms, history, tokens), spending_of(terms))
+    figures = sizes.figures_of(terms, history, tokens)
+    return with_draft(state_of(terms, figures, spending_of(terms)))
 
 
 def state_of(
@@ -137,19 +138,25 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
     if not starts.automatic:
         words = _("Almost full: in about %s tokens the oldest messages are hidden, unsummarised.")
         return Due(words % number(max(0, left)), may_wait=False)
-    return Due(_until(terms.conversation.pk, left), may_wait=True)
-
-
-def _until(pk: uuid.UUID, left: int) -> str:
-    """Say when it condenses, and what of that is done in the background."""
     near = _("Almost full: condenses in about %s tokens.") % number(left)
-    if background_drafts.is_being_written(pk):
+    words = _("Will condense before your next message.") if left <= 0 else near
+    return Due(words, may_wait=True)
+
+
+def with_draft(state: ContextState) -> ContextState:
+    """Return the numbers with what is drafted of a condensation that is near, which is read."""
+    if state.due is None or not state.due.may_wait:
+        return state
+    near, is_over = state.due.words, state.used >= state.condenses_at
+    if background_drafts.is_being_written(state.conversation):
         over = _("Condenses once the summary is drafted.")
-        return over if left <= 0 else _("%s The summary is being drafted.") % near
-    if background_drafts.is_ready(pk):
+        words = over if is_over else _("%s The summary is being drafted.") % near
+    elif background_drafts.is_ready(state.conversation):
         over = _("Will condense before your next message, without a wait.")
-        return over if left <= 0 else _("%s The summary is drafted.") % near
-    return _("Will condense before your next message.") if left <= 0 else near
+        words = over if is_over else _("%s The summary is drafted.") % near
+    else:
+        return state
+    return replace(state, due=Due(words, may_wait=True))
 
 
 def _segments(terms: TurnSettings, figures: ContextChanged) -> tuple[Segment, ...]:

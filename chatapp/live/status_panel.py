@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnSettings
 from chatapp.live import outgoing_frames
-from chatapp.live.context_bar import ContextState, context_state, state_of
+from chatapp.live.context_bar import ContextState, context_state, state_of, with_draft
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -71,6 +71,8 @@ async def panel_of(
     pk = terms.conversation.pk
     spent = await reading(read_spending)(pk) if has_spending_limit(terms) else ()
     state = state_of(terms, context, spent)
+    if state.due:
+        state = await reading(with_draft)(state)
     return render_panel(state, condensing, notice, terms.profile.pk)
 
 

@@ -8,23 +8,24 @@ import uuid
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 import condense
 from chatapp.agent import events
 from chatapp.background_jobs import enqueue
 from chatapp.composer.slash_commands import bring
-from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
-from chatapp.models import Conversation, TurnRequest, message_store
+from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, message_queue, turns_without_message
 from chatapp.turns.lifecycle import has_unfinished, is_known, stop_unclaimed
@@ -262,11 +263,11 @@ def announce_change(conversation_id: uuid.UUID) -> None:
     channel.tell(hints.ConversationChanged(conversation_id))
 
 
-def check_drafts(conversations: Iterable[uuid.UUID]) -> None:
+def check_drafts(conversations: "Iterable[uuid.UUID] | QuerySet[Any, Any]") -> None:
     """Have drafts dropped that a change made useless, before they cost more."""
-    for pk in conversations:
-        if pk in background_drafts.drafts:
-            enqueue("check_draft", conversation=str(pk))
+    found = BackgroundDraft.objects.filter(conversation__in=conversations)
+    for pk in found.values_list("conversation", flat=True):
+        enqueue("check_draft", conversation=str(pk))
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
@@ -291,8 +292,7 @@ def look_again(user_pk: int) -> None:
 
 def announce_changes(user_pk: int) -> None:
     """Have all open pages of a user's show what they depend on; callable from any thread."""
-    owned = Conversation.objects.filter(owner=user_pk, pk__in=[*background_drafts.drafts])
-    check_drafts(owned.values_list("pk", flat=True))
+    check_drafts(Conversation.objects.filter(owner=user_pk).values("pk"))
     channel.tell(hints.UserChanged(user_pk))
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.condensation.draft_writer import close_attempt
 from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
-from chatapp.models import Condensation, Conversation, ModelCall, Turn, TurnRequest
+from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.database import execute, locking
 from chatapp.models.turns import TurnQuerySet, is_left, this_process
 from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
@@ -133,9 +133,10 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
 def close_left() -> None:
     """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
     stopped = _("The server stopped meanwhile.")
-    # Nobody can use a draft any more.
+    # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
-    gone = [one for one in drafts if is_left(one.owner, one.started_at)]
+    unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))
+    gone = {one.pk: one for one in unusable if is_left(one.owner, one.started_at)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
     beside = running.filter(title | Q(turn=None)).select_related(
@@ -149,12 +150,14 @@ def close_left() -> None:
         elif call.condensation:
             named = call.conversation.owner.profiles.filter(name=call.profile_name)
             account_for(call, named.first(), error=stopped, draft="")
+            if call.condensation.status == Condensation.Status.UNUSED:
+                gone[call.condensation.pk] = call.condensation
         else:
             # What was only tried is part of no turn and no draft; nobody knows what it cost.
             tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}
             ModelCall.objects.filter(pk=call.pk).update(**tried)
-    for attempt in gone:
-        spent = ModelCall.objects.filter(condensation=attempt).spent()
-        ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
-        unused = Condensation.objects.filter(pk=attempt.pk)
-        unused.change(status=Condensation.Status.UNUSED, error=stopped, **ended)
+    for attempt in gone.values():
+        close_attempt(attempt, stopped)
+    for draft in BackgroundDraft.objects.unwritten():
+        if is_left(draft.owner, draft.heartbeat_at):
+            draft.delete()

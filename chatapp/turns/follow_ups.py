@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from chatapp import errors
 from chatapp.composer.slash_commands import bring
-from chatapp.condensation import background_drafts
+from chatapp.condensation import background_drafts, draft_writer
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.live import hints
@@ -76,6 +76,13 @@ async def _until_stored(
     if failed:
         channel.tell(hints.SavingDelayed(conversation.pk))
     return run
+
+
+async def write_draft(conversation: str) -> None:
+    """Have a draft written, and the line at the composer say so."""
+    pk = uuid.UUID(conversation)
+    await draft_writer.write_draft(pk)
+    channel.tell(hints.ContextNews(pk))
 
 
 async def check_draft(conversation: str) -> None:
