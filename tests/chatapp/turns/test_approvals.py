@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
+from chatapp.models.turns import this_process
 from chatapp.templatetags.records import difference
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
@@ -24,6 +23,7 @@ from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
 from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import converse
+from tests.chatapp.observers import Trust
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
@@ -276,7 +276,8 @@ async def restart() -> None:
         running.leave("The server was stopped.")
         await running.ended()
     registry.cleared_up = False
-    await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
+    # Its number has another process now.
+    await Turn.objects.aupdate(owner=f"{this_process()}0")
 
 
 @pytest.mark.parametrize(
@@ -321,10 +322,16 @@ async def test_a_question_survives_a_restart(
 
 async def hand_over() -> None:
     """Have another process take over the turn that waits, which heard nothing of this one."""
-    later = timezone.now() + timedelta(hours=1)
-    await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=later)
+    await Turn.objects.aupdate(owner="elsewhere/1/1", attempt=2)
 
 
+@pytest.fixture
+def _all_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take no other process for gone."""
+    monkeypatch.setattr(registry, "observer", Trust())
+
+
+@pytest.mark.usefixtures("_all_alive")
 async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
@@ -340,6 +347,7 @@ async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     assert await conversation.messages.acount() == 2
 
 
+@pytest.mark.usefixtures("_all_alive")
 async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
 ) -> None:
