@@ -22,7 +22,7 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -269,13 +269,13 @@ async def test_nobody_else_answers_and_stop_withdraws_the_question(
 
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
-    registry.closing = False
+    running_turns.closing = False
     # Or it would take over what waits, whenever that may be.
-    registry.stop_heartbeat()
-    for running in registry.running_turns:
-        running.leave("The server was stopped.")
-        await running.ended()
-    registry.cleared_up = False
+    running_turns.stop_heartbeat()
+    for task in [*running_turns.turns.values()]:
+        task.leave("The server was stopped.")
+        await task.ended()
+    running_turns.cleared_up = False
     await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
 
 
@@ -348,12 +348,12 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     await page.say("Write it.")
     question = await until_asked(page)
     await hand_over()
-    registry.stop_heartbeat()
+    running_turns.stop_heartbeat()
     await asyncio.sleep(0)
-    monkeypatch.setattr(registry, "interval", 0)
-    registry.start_heartbeat()
+    monkeypatch.setattr(running_turns, "interval", 0)
+    running_turns.start_heartbeat()
     await page.until_idle()
-    registry.stop_heartbeat()
+    running_turns.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING
