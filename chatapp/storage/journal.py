@@ -124,7 +124,7 @@ class ConversationJournal:
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
         turn = self.run.turn if self.in_turn else None
-        partial_replies.keep(number, read, at_once=at_once, turn=turn)
+        partial_replies.keep(number, read, turn=turn, at_once=at_once)
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""

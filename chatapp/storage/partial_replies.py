@@ -84,12 +84,10 @@ class PartialReplyWriter:
         self._hurry = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
-    def keep(
-        self, number: int, read: ReplyReader, *, at_once: bool, turn: Turn | None = None
-    ) -> None:
+    def keep(self, number: int, read: ReplyReader, *, turn: Turn | None, at_once: bool) -> None:
         """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``.
 
-        That of a ``turn`` is stored while that is this process's.
+        That of a ``turn`` is stored while that turn is not taken or over; others have none.
         """
         self._open[number] = (read, turn)
         self._changed.add(number)

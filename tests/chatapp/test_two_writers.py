@@ -52,6 +52,7 @@ from chatapp.models.database import execute
 from chatapp.providers import request_bytes
 from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
 from tests.chatapp.conftest import summarise
+from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import journal_of, run_in
 from tests.records import put_on_record, record_for
 
@@ -373,10 +374,13 @@ def test_a_turn_ends_once(case: Case) -> None:
 
 
 def test_one_process_takes_a_waiting_turn_over(case: Case) -> None:
-    """The other does not wait for it."""
+    """The other finds it taken."""
     case.turn(status="waiting", owner="gone", profile=case.chat.profile)
-    taken = beside(crash_recovery.take_over, crash_recovery.take_over)
-    assert [len(runs) for runs in taken] == [1, 0]
+
+    def take() -> Any:
+        return crash_recovery.take_over(long_watch())
+
+    assert [len(runs) for runs in beside(take, take)] == [1, 0]
 
 
 def test_an_answer_is_tried_again_once(case: Case) -> None:

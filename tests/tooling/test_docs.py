@@ -12,7 +12,6 @@ import pytest
 from django.core.management import get_commands
 
 import condense
-from chatapp.models import turns
 from chatapp.providers import provider_specs
 from chatapp.storage import partial_replies
 from chatapp.turns import observer, running_turns
@@ -139,7 +138,7 @@ def test_the_numbers_of_the_ladder_and_of_a_crash_are_those_of_the_code() -> Non
     assert "the next try waits for two messages and 5 % of the window" in text
     assert (running_turns.INTERVAL, observer.SILENCE) == (2, 6)
     assert partial_replies.PAUSE < 0.5
-    for told in ("a sign of life every two seconds", "silent for 8 seconds", "half a second old"):
+    for told in ("a sign of life every two seconds", "silent for 6 seconds", "half a second old"):
         assert told in text
 
 

@@ -1,5 +1,6 @@
 """A person looks at a summary before it applies: it waits for them, and their word counts."""
 
+import contextlib
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.accounts import accounts
+from chatapp.agent.errors import TurnEnded
+from chatapp.agent.ports import Nobody
 from chatapp.condensation import summary_reviews
+from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -28,7 +32,7 @@ from chatapp.turns.running_turns import running_turns
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
-from tests.chatapp.runs import all_ended
+from tests.chatapp.runs import all_ended, journal_of, run_in
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Reply
@@ -197,10 +201,15 @@ async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
     """Whatever clock strikes at that very moment."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
+        turn = await Turn.objects.aget(condensations=review.condensation)
         await answer(browser, review, "discard")
         own = Review.objects.filter(pk=review.pk)
         await sync_to_async(own.change)(applies_at=review.shown_at)
-        await sync_to_async(summary_reviews._expire)(review)
+        run = await sync_to_async(run_in)(conversation, turn)
+        reviewer = SummaryReviewer(journal_of(run, Nobody()))
+        # The turn may be over by now.
+        with contextlib.suppress(TurnEnded):
+            await sync_to_async(reviewer._expire)(review)
         await page.until_idle()
     assert (await Review.objects.aget()).status == Status.DISCARDED
 

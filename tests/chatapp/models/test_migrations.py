@@ -33,6 +33,7 @@ from chatapp.models import (
     SavedCommand,
     Source,
     ToolRun,
+    TurnRequest,
     message_index,
 )
 from chatapp.search.queries import Query
@@ -58,6 +59,7 @@ def fill(conversation: Conversation) -> None:
     credentials.create_api_token(owner=owner, name="script", scope="read")
     attachments.attach_file(owner=owner, name="a.txt", data=b"A")
     turn = conversation.turns.latest("started_at")
+    TurnRequest.objects.create(turn=turn, kind=TurnRequest.Kind.STOP)
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")
     Checkpoint.objects.create(turn=turn, seq=1, name="a" * 40)
     QueuedMessage.objects.create(conversation=conversation, nonce=uuid.uuid4(), text="Later.")
