@@ -13,6 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import orjson
 
+import condense
 from chatapp.agent.events import TurnEvent
 from chatapp.live.hints import Hint
 
@@ -46,7 +47,12 @@ _READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kin
 
 def encode(told: Told) -> bytes:
     """Return an event or a hint as JSON."""
-    return orjson.dumps([type(told).__name__, told])
+    name = type(told).__name__
+    try:
+        return orjson.dumps([name, told])
+    except TypeError:
+        # A model may write half a surrogate pair, which UTF-8 can't carry.
+        return orjson.dumps([name, condense.well_formed_json(dataclasses.asdict(told))])
 
 
 def decode(text: bytes | str) -> list[Any]:
