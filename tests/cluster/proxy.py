@@ -23,7 +23,7 @@ class Proxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
         self.port = self._server.sockets[0].getsockname()[1]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Listen no more, and end what is connected."""
         if self._server:
             self._server.close()

@@ -5,11 +5,9 @@ import http.client
 import json
 import uuid
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from chatapp.models import ApiToken, SignInToken
 from tests.chatapp.test_shutdown import Visitor
@@ -26,15 +24,22 @@ in_cluster = pytest.mark.parametrize("cluster", ["cluster"], indirect=True)
 LOST = 0.5
 
 
+def make_link(cluster: Cluster) -> str:
+    """Return the path of a link that signs its owner in, and ends no other."""
+    token = SignInToken.generate()
+    cluster.ask(
+        "INSERT INTO chatapp_signintoken (user_id, digest, expires_at) "
+        "SELECT id, %s, now() + interval '1 hour' FROM auth_user",
+        SignInToken.digest_of(token),
+    )
+    return f"/sign-in/{token}/"
+
+
 class Person(Visitor):
     """Somebody who is signed in, at all web processes with the same cookies."""
 
     def __init__(self, cluster: Cluster) -> None:
-        token, digest_of = SignInToken.generate(), SignInToken.digest_of
-        sql = "INSERT INTO chatapp_signintoken (user_id, digest, expires_at) VALUES (%s, %s, %s)"
-        owner = cluster.value("SELECT id FROM auth_user")
-        cluster.ask(sql, owner, digest_of(token), timezone.now() + timedelta(hours=1))
-        super().__init__(f"{cluster.web(1).origin}/sign-in/{token}/")
+        super().__init__(cluster.web(1).origin + make_link(cluster))
 
     def at(self, web: Node) -> "Person":
         """Go to a web process."""

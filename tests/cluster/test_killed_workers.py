@@ -87,7 +87,7 @@ def test_kills_of_workers_lose_and_repeat_nothing(stage: Stage, seed: int) -> No
         turns += fresh
         watched = chance.choice(fresh)
         watched.page.until_words(watched.told, chance.randint(1, watched.told.length // 2))
-        kill(stage, chance.choice(stage.cluster.workers), turns)
+        kill(stage, chance.choice(stage.cluster.runners), turns)
     for turn in turns:
         settle(stage, turn)
     assert any(turn.killed_at for turn in turns)
@@ -110,7 +110,7 @@ def test_a_kill_while_two_hundred_turns_are_written_loses_nothing(stage: Stage) 
     ]
     for turn in turns:
         turn.page.until_words(turn.told, 30)
-    kill(stage, stage.cluster.workers[0], turns)
+    kill(stage, stage.cluster.runners[0], turns)
     assert any(turn.killed_at for turn in turns)
     assert not all(turn.killed_at for turn in turns)
     for turn in turns:
