@@ -15,7 +15,11 @@ import socket
 import subprocess
 import tempfile
 import time
+<<<<<<< HEAD
 from collections.abc import Sequence
+=======
+from collections.abc import Iterator, Sequence
+>>>>>>> cluster
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,11 @@ import redis
 # The user whom Debian has for it: PostgreSQL refuses to run as root.
 OTHER_USER = "postgres"
 OLDEST = 15
+<<<<<<< HEAD
 PATIENCE = 90  # seconds; a busy machine takes its time
+=======
+PATIENCE = int(os.environ.get("PAT", "90"))  # seconds; a busy machine takes its time
+>>>>>>> cluster
 LAST_LINES = 12
 
 
@@ -103,6 +111,18 @@ class Service:
         self.stop()
         self.start()
 
+<<<<<<< HEAD
+=======
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Go on without it for a while."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+>>>>>>> cluster
     def _launch(self, log: Any) -> subprocess.Popen[bytes]:
         raise NotImplementedError
 
@@ -155,8 +175,14 @@ class Postgres(Service):
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement, made in a connection of its own."""
+<<<<<<< HEAD
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(sql, values or None)  # type: ignore[arg-type] # of our own
+=======
+        named = values[0] if values and isinstance(values[0], dict) else values
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(sql, named or None)  # type: ignore[arg-type] # of our own
+>>>>>>> cluster
             return cursor.fetchall() if cursor.description else []
 
     def _place(self, folder: Path) -> Path:
