@@ -15,11 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-<<<<<<< HEAD
-from collections.abc import Sequence
-=======
 from collections.abc import Iterator, Sequence
->>>>>>> cluster
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +25,7 @@ import redis
 # The user whom Debian has for it: PostgreSQL refuses to run as root.
 OTHER_USER = "postgres"
 OLDEST = 15
-<<<<<<< HEAD
-PATIENCE = 90  # seconds; a busy machine takes its time
-=======
 PATIENCE = int(os.environ.get("PAT", "90"))  # seconds; a busy machine takes its time
->>>>>>> cluster
 LAST_LINES = 12
 
 
@@ -111,8 +103,6 @@ class Service:
         self.stop()
         self.start()
 
-<<<<<<< HEAD
-=======
     @contextlib.contextmanager
     def away(self) -> Iterator[None]:
         """Go on without it for a while."""
@@ -122,7 +112,6 @@ class Service:
         finally:
             self.start()
 
->>>>>>> cluster
     def _launch(self, log: Any) -> subprocess.Popen[bytes]:
         raise NotImplementedError
 
@@ -175,14 +164,9 @@ class Postgres(Service):
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement, made in a connection of its own."""
-<<<<<<< HEAD
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            cursor = connection.execute(sql, values or None)  # type: ignore[arg-type] # of our own
-=======
         named = values[0] if values and isinstance(values[0], dict) else values
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(sql, named or None)  # type: ignore[arg-type] # of our own
->>>>>>> cluster
             return cursor.fetchall() if cursor.description else []
 
     def _place(self, folder: Path) -> Path:
