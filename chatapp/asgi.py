@@ -28,7 +28,7 @@ django.setup(set_prefix=False)
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
-from chatapp.turns.active_conversations import registry  # noqa: E402 - the same
+from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
 
 log = logging.getLogger(__name__)
 
@@ -91,11 +91,11 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     await receive()
     try:
         with joined("web"):
-            registry.open()
+            running_turns.open()
             start_clearing()
             await send({"type": "lifespan.startup.complete"})
             await receive()
-            await registry.close()
+            await running_turns.close()
     except BadEnvironment as problem:
         await send({"type": "lifespan.startup.failed", "message": str(problem)})
     else:

@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -24,6 +25,10 @@ WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only name
 
 # Connections to a database that is no file, one a thread at most; seconds to wait for a free one.
 POOL = {"min_size": 1, "max_size": 40, "timeout": 10}
+
+# How PostgreSQL is told which process a connection is of; names have 63 bytes there.
+APPLICATION = "palimpsest"
+PROCESS = f"{APPLICATION} {os.getpid()}@{socket.gethostname()}"[:63]
 
 # How an address takes a password with characters that mean something there.
 ESCAPE = "in a password, write @ as %40, / as %2F and # as %23."
@@ -104,13 +109,16 @@ def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
 
 
 def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
-    """Return Django's settings of the PostgreSQL database at an address, by default others.
+    """Return Django's settings of the PostgreSQL database at an address, by default others."""
+    address = read_text(name, "")
+    return database_at(name, address) if address else default
+
+
+def database_at(name: str, address: str) -> dict[str, object]:
+    """Return Django's settings of the PostgreSQL database at an address, which ``name`` gave.
 
     A thread takes a connection out of a pool for each piece of work; one that broke is replaced.
     """
-    address = read_text(name, "")
-    if not address:
-        return default
     try:
         # Comes with the extra "scale".
         from psycopg import ProgrammingError  # noqa: PLC0415 - only where it is used
@@ -138,7 +146,7 @@ def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
         **{key: given.pop(part, "") for key, part in keys.items()},
         "PORT": given.pop("port", ""),
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**given, "pool": POOL},
+        "OPTIONS": {**given, "application_name": PROCESS, "pool": POOL},
     }
 
 

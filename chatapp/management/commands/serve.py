@@ -26,7 +26,7 @@ from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
 from chatapp.turns import crash_recovery
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
 if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
@@ -62,17 +62,17 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
         loop = asyncio.get_running_loop()
-        if registry.running_turns:
+        if running_turns.turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             seconds = settings.SAFE_POINT
             say(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
-        ended = Deferred.fromFuture(loop.create_task(registry.close()))
+        ended = Deferred.fromFuture(loop.create_task(running_turns.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
         """Wait no longer for what runs: somebody wants it to stop now."""
         say("Stopping now: what was written so far is kept.")
-        registry.stop_all()
+        running_turns.stop_all()
 
 
 class Command(BaseCommand):
@@ -119,11 +119,11 @@ class Command(BaseCommand):
         try:
             if not settings.CLUSTER:
                 migrate_if_needed()
-            crash_recovery.close_interrupted()
+            crash_recovery.close_interrupted(running_turns.observer)
             crash_recovery.close_left()
             sizes.warm_up()
             # It needs the loop, which runs only after this.
-            asyncio.get_event_loop().call_soon(registry.open)
+            asyncio.get_event_loop().call_soon(running_turns.open)
             start_clearing()
             user = accounts.prepare_owner()
             token = credentials.create_sign_in_token(user=user)

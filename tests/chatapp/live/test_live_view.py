@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.template import Template
 from django.test.signals import template_rendered
 
+from chatapp import consumers
 from chatapp.agent import events
 from chatapp.live import outgoing_frames
 from chatapp.live.live_view import LiveView
@@ -79,7 +80,7 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     socket = connect(conversation, alice)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
+    assert (closed["type"], closed["code"]) == ("websocket.close", consumers.TRY_AGAIN_LATER)
     assert conversation.pk not in registry.conversations
 
 
