@@ -24,6 +24,7 @@ from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
+    BackgroundDraft,
     Checkpoint,
     CondensingPrompt,
     Conversation,
@@ -67,6 +68,7 @@ def fill(conversation: Conversation) -> None:
     SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
     Source.objects.create(conversation=conversation, form="palimpsest")
+    BackgroundDraft.objects.create(conversation=conversation, owner="here")
 
 
 def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:
