@@ -56,6 +56,7 @@ class Cluster:
             "DATA_DIR": str(self.folder / "data"),
             "WORKSPACES_ROOT": str(self.folder / "data" / "workspaces"),
             "SECRET_KEY": key.read_text(),
+            "SEAL_KEY": key.read_text(),
             "HOST": "127.0.0.1",
             "DATABASE_URL": self.postgres.url,
             "REDIS_URL": self.redis.url if self.redis else "",
