@@ -169,7 +169,7 @@ class Postgres(Service):
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(self.url, autocommit=True)
         try:
-            cursor = self._connection.execute(sql, named or None)  # type: ignore[arg-type] # of our own
+            cursor = self._connection.execute(sql, named or None)
         except psycopg.OperationalError:
             # It was restarted since.
             self._connection.close()
