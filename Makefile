@@ -63,6 +63,11 @@ soak: .venv ## Run the tests that take long: hundreds of faults and kills
 bench: .venv ## Measure speed and memory, and compare them with the bounds
 	$(PYTHON_IN)/python -m tests.bench
 
+.PHONY: cluster-bench
+cluster-bench: .venv ## Measure a cluster beside one process
+	@CI=true .ci/services
+	$(PYTHON_IN)/python -m tests.bench.cluster
+
 .PHONY: coverage
 coverage: .venv ## Test the engine, and that the tests reach 95 % of it
 	$(PYTEST) -n 2 tests/condense -q --cov=condense --cov-report=term --cov-fail-under=95

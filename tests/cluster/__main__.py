@@ -12,7 +12,7 @@ from tests.cluster.nodes import Node
 from tests.cluster.proxy import Proxy
 from tests.cluster.services import PartFailed, last_lines
 
-FOLDER = Path("var/cluster")
+FOLDER = "var/cluster"
 # Seconds between two looks at whether all still run.
 LOOK = 1.0
 
@@ -22,7 +22,7 @@ def main() -> int:
     # Asked to end in either way, it ends the parts in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    folder = Path(*sys.argv[1:2] or [FOLDER]).absolute()
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER).absolute()
     try:
         with (
             Cluster(folder, os.environ, durable=True) as cluster,

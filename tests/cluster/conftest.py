@@ -64,7 +64,9 @@ def stage(cluster: Cluster, narrator: Narrator, reading: Reading) -> Iterator[St
     """All that a test works with; no page may have shown what is torn or doubled."""
     for node in cluster.nodes:
         if not node.is_alive:
-            node.start()
+            node.launch()
+    for node in cluster.nodes:
+        node.ready()
     narrator.forget()
     stage = Stage(cluster, narrator, reading)
     yield stage

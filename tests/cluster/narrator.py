@@ -90,10 +90,10 @@ class Narrator(Standin):
         with self._lock:
             self.asked[asked.number] += 1
         said, used = _said(since)
-        words, calls = asked.words[len(said) :], ()
+        words, calls = asked.words[len(said) :], list[ToolCall]()
         if asked.call and not used:
             # What is said before it is half of them; one that broke off there may have more.
-            words, calls = words[: max(0, asked.length // 2 - len(said))], (asked.call,)
+            words, calls = words[: max(0, asked.length // 2 - len(said))], [asked.call]
         return Reply(
             _text(words, len(said)) or ("" if calls else "The end."),
             tools=calls,

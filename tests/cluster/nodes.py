@@ -31,6 +31,9 @@ class Node:
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
         self._said: queue.Queue[str] = queue.Queue()
+        self._is_ready = False
+        # The id of the process that was killed last.
+        self.died = 0
 
     @property
     def pid(self) -> int:
@@ -52,7 +55,7 @@ class Node:
         """Start it; ``ready`` waits for it."""
         # Pages find it again under the same address.
         own = {**self.environment, "PORT": str(self.port), **environment}
-        self._said = queue.Queue()
+        self._said, self._is_ready = queue.Queue(), False
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 tied("KILL", sys.executable, "manage.py", self.command),
@@ -68,8 +71,11 @@ class Node:
         threading.Thread(target=self._listen, args=(self.process, self._said), daemon=True).start()
 
     def ready(self) -> None:
-        """Return once it says that it is ready; raise PartFailed with its last words otherwise."""
+        """Return once it said that it is ready; raise PartFailed with its last words otherwise."""
+        if self._is_ready:
+            return
         line = self.until(READY[self.command])
+        self._is_ready = True
         if self.command == "serve":
             self.link = line
             self.port = int(line.partition("/sign-in/")[0].rpartition(":")[2])
@@ -99,6 +105,7 @@ class Node:
     def kill(self) -> None:
         """End it as a power cut does, if it lives, and wait for that."""
         if self.process:
+            self.died = self.process.pid
             self.process.kill()
             self.process.wait()
 

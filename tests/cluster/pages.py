@@ -6,12 +6,14 @@ All of a run are read by one thread.
 import asyncio
 import contextlib
 import json
+import os
 import threading
 import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -23,6 +25,8 @@ from tests.cluster.services import PATIENCE
 
 # Seconds before a page comes back that was cut off.
 PAUSE = 0.1
+# A machine whose processors are idle for less than this share of the time is busy.
+IDLE = 0.1
 # With these codes it does not: nobody may see it any more.
 OVER = {4401, 4403}
 
@@ -31,7 +35,8 @@ class Reading:
     """The thread in which all pages live, and how late it was at worst."""
 
     def __init__(self) -> None:
-        self._late: list[tuple[float, float]] = []
+        # Moments, by how much each look was late, and for how long processors were idle by then.
+        self._looks: list[tuple[float, float, float]] = []
         self._begun = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=(self._watch(),), daemon=True)
         self._thread.start()
@@ -43,7 +48,14 @@ class Reading:
 
     def late_since(self, moment: float) -> float:
         """Return by how many seconds the machine delayed this thread at worst since a moment."""
-        return max([late for when, late in self._late if when >= moment], default=0.0)
+        return max([late for when, late, _idle in self._looks if when >= moment], default=0.0)
+
+    def was_busy_since(self, moment: float) -> bool:
+        """Return whether nearly no processor was idle since a moment."""
+        (begin, before), *_, (end, after) = [
+            (when, idle) for when, _late, idle in self._looks if when >= moment - 2 * PAUSE
+        ]
+        return after - before < IDLE * (end - begin) * (os.cpu_count() or 1)
 
     async def _watch(self) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
@@ -53,7 +65,7 @@ class Reading:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), PAUSE)
             now = time.monotonic()
-            self._late.append((now, now - before - PAUSE))
+            self._looks.append((now, now - before - PAUSE, _read_idle()))
 
     def close(self) -> None:
         """End the thread."""
@@ -262,6 +274,11 @@ class Page:
 def is_idle(frame: dict[str, Any]) -> bool:
     """Return whether a frame says that nothing runs."""
     return frame["type"] in {"status.changed", "snapshot"} and not frame["turn"]
+
+
+def _read_idle() -> float:
+    """Return the seconds for which the processors were idle since the machine began (Linux)."""
+    return int(Path("/proc/stat").read_text().split(maxsplit=5)[4]) / os.sysconf("SC_CLK_TCK")
 
 
 def _read(asked: urllib.request.Request) -> str:

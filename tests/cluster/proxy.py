@@ -24,10 +24,9 @@ class Proxy:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Listen no more, and end what is connected."""
+        """Listen no more; what is connected stays so until one side closes."""
         if self._server:
             self._server.close()
-            self._server.close_clients()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect to the next port that answers, and pass on what comes from either side."""

@@ -132,6 +132,7 @@ class Postgres(Service):
         self.user = OTHER_USER if os.geteuid() == 0 else ""
         self.data = self._place(folder)
         self.password = folder.with_suffix(".password")
+        self._connection: psycopg.Connection | None = None
 
     @property
     def url(self) -> str:
@@ -163,11 +164,17 @@ class Postgres(Service):
         super().start()
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement, made in a connection of its own."""
+        """Return the rows of a statement."""
         named = values[0] if values and isinstance(values[0], dict) else values
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            cursor = connection.execute(sql, named or None)  # type: ignore[arg-type] # of our own
-            return cursor.fetchall() if cursor.description else []
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self.url, autocommit=True)
+        try:
+            cursor = self._connection.execute(sql, named or None)
+        except psycopg.OperationalError:
+            # It was restarted since.
+            self._connection.close()
+            return self.ask(sql, *values)
+        return cursor.fetchall() if cursor.description else []
 
     def _place(self, folder: Path) -> Path:
         """Return a folder that its user can enter and owns."""
@@ -184,6 +191,12 @@ class Postgres(Service):
         shutil.chown(folder, self.user)
         folder.chmod(0o700)
         return folder
+
+    def stop(self) -> None:
+        """End it in order, if it runs."""
+        if self._connection:
+            self._connection.close()
+        super().stop()
 
     def remove(self) -> None:
         """Remove its data."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import itertools
 import json
 import uuid
 from collections.abc import Iterator
@@ -63,8 +64,11 @@ class Stage:
         self.pages: list[Page] = []
 
     def converse(self) -> uuid.UUID:
-        """Return a new conversation of the person's."""
-        return self.person.at(self.cluster.web(1)).converse()
+        """Return a new conversation of the person's, begun where a web process answers."""
+        for web in itertools.cycle(self.cluster.webs):
+            with contextlib.suppress(OSError):
+                return self.person.at(web).converse()
+        raise AssertionError
 
     def open(self, conversation: uuid.UUID, web: int = 1, *, person: Person | None = None) -> Page:
         """Open a page of a conversation at a web process, past its snapshot."""
@@ -81,6 +85,21 @@ class Stage:
         other = self.open(conversation, also) if also else page
         page.ask(told)
         return other
+
+    def begin_together(self, *stories: Story) -> list[tuple[Page, Story]]:
+        """Have a few stories told at the same time, and return once all pages show some of them.
+
+        Each that is held takes one of the model's few threads.
+        """
+        gates = [self.narrator.hold(told.number) for told in stories]
+        begun = [(self.begin(told, web=1 + n % 2), told) for n, told in enumerate(stories)]
+        for page, told in begun:
+            page.until_words(told)
+        for gate in gates:
+            gate.open()
+        for page, told in begun:
+            page.until_words(told, 9)
+        return begun
 
     # The record
 
@@ -124,7 +143,8 @@ class Stage:
         """As ``check``; and only the last moment before a kill is lost, but for what delayed us."""
         self.check(page, told, whole=False)
         stored = {*self.stored(page.conversation)}
-        moment = killed_at - LOST - self.reading.late_since(killed_at - 2 * LOST)
+        is_slow = self.reading.was_busy_since(killed_at - 2 * LOST)
+        moment = killed_at - (2 if is_slow else 1) * LOST - self.reading.late_since(killed_at - 1)
         lost = [w for w, shown in page.shown.items() if w not in stored and shown < moment]
         assert lost == [], (
             f"shown up to {killed_at - min(page.shown[w] for w in lost):.2f} s before"

@@ -1,5 +1,6 @@
 """A process that can't work says why in one sentence, and ends."""
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,7 +34,7 @@ def elsewhere(url: str, **parts: str) -> str:
     return f"{split.scheme}://{user}:{password}@{split.hostname}:{port}{path}"
 
 
-WRONG = {
+WRONG: dict[str, tuple[str, Callable[[str], str]]] = {
     "no PostgreSQL there": ("DATABASE_URL", lambda url: elsewhere(url, port=str(free_port()))),
     "another password of it": ("DATABASE_URL", lambda url: elsewhere(url, password="wrong-word")),
     "no such database": ("DATABASE_URL", lambda url: elsewhere(url, path="/nowhere")),

@@ -16,10 +16,7 @@ Told = list[tuple[Page, Story]]
 @pytest.fixture
 def told(stage: Stage) -> Told:
     """Stories that are being told in all processes, and the pages that watch."""
-    told = [(stage.begin(one, web=1 + n % 2), one) for n in range(6) for one in [story(150)]]
-    for page, one in told:
-        page.until_words(one, 9)
-    return told
+    return stage.begin_together(*(story(150) for _ in range(4)))
 
 
 def pids(stage: Stage) -> list[int]:
@@ -70,9 +67,7 @@ def test_a_restart_of_postgresql_hands_over_no_turn(
 @pytest.mark.soak
 def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(stage: Stage) -> None:
     """Nobody takes the others for dead because nobody could be heard."""
-    told = [(stage.begin(one, web=1 + n % 2), one) for n in range(6) for one in [story(450, 0.1)]]
-    for page, one in told:
-        page.until_words(one, 9)
+    told = stage.begin_together(*(story(450, 0.1) for _ in range(4)))
     before = (pids(stage), owners(stage, told))
     with stage.cluster.postgres.away():
         for page, one in told:

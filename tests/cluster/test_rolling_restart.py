@@ -48,9 +48,7 @@ def test_a_rolling_restart_under_load_loses_no_message(stage: Stage) -> None:
 @in_cluster
 def test_a_worker_that_ends_in_order_lets_its_turns_come_to_their_end(stage: Stage) -> None:
     """Those of less than its grace end there; nobody has to take them over."""
-    told = [(stage.begin(one), one) for one in [story(90) for _ in range(6)]]
-    for page, one in told:
-        page.until_words(one, 3)
+    told = stage.begin_together(*(story(90) for _ in range(4)))
     owners = [stage.turns(page.conversation) for page, _one in told]
     worker = stage.runner_of(told[0][0])
     assert worker.end() == 0

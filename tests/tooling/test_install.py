@@ -1,4 +1,4 @@
-""".ci/install installs once, and .ci/browser says what is missing."""
+""".ci/install installs once; .ci/browser and .ci/services say what is missing."""
 
 import shutil
 import subprocess
@@ -84,8 +84,8 @@ def test_the_lock_files_have_hashes_and_agree() -> None:
 
 
 @pytest.fixture
-def no_browser(tmp_path: Path) -> Path:
-    """A PATH folder of a person without root and without a browser."""
+def nothing_there(tmp_path: Path) -> Path:
+    """A PATH folder of a person without root, and without a browser or a server."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "id").write_text("#!/bin/sh\necho 1000\n")
@@ -94,14 +94,25 @@ def no_browser(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
-def test_a_missing_browser_fails_only_in_ci(no_browser: Path, ci: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("script", "remedy"),
+    [
+        ("browser", "apt-get install chromium"),
+        ("services", "apt-get install postgresql redis-server"),
+        ("services redis-server", "apt-get install redis-server"),
+    ],
+)
+def test_what_is_missing_fails_only_in_ci(
+    nothing_there: Path, script: str, remedy: str, ci: str, code: int
+) -> None:
     """Elsewhere the reason and the remedy are printed, and the other tests run."""
+    name, *wanted = script.split()
     done = subprocess.run(
-        ["/bin/sh", str(ROOT / ".ci" / "browser")],
-        env={"PATH": str(no_browser), "CI": ci},
+        ["/bin/sh", str(ROOT / ".ci" / name), *wanted],
+        env={"PATH": str(nothing_there), "CI": ci},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == code
-    assert "apt-get install chromium" in done.stderr
+    assert remedy in done.stderr
