@@ -21,8 +21,10 @@ from django.utils import timezone
 import condense
 from chatapp import approvals
 from chatapp.accounts import accounts, credentials, new_profiles
+from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, Nobody
 from chatapp.agent.provider_port import Purpose
+from chatapp.agent.tool_port import ToolOutcome
 from chatapp.background_jobs import JOBS
 from chatapp.composer import attachments
 from chatapp.condensation import background_drafts, summary_reviews, undo
@@ -49,12 +51,16 @@ from chatapp.models import (
     Review,
     Rewind,
     SignInToken,
+    ToolRun,
     Turn,
+    TurnRequest,
     audit,
     message_store,
 )
 from chatapp.models.database import execute
+from chatapp.models.turns import this_process
 from chatapp.providers import request_bytes
+from chatapp.storage.journal import ConversationJournal
 from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
 from tests.chatapp.condensation import other_process
 from tests.chatapp.conftest import summarise
@@ -435,6 +441,204 @@ def test_one_process_takes_a_waiting_turn_over(case: Case) -> None:
         return crash_recovery.take_over(long_watch())
 
     assert [len(runs) for runs in beside(take, take)] == [1, 0]
+
+
+def lost(do: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the error of who lost its turn in place of what it would return."""
+
+    def attempt() -> Any:
+        try:
+            return do()
+        except TurnEnded as ended:
+            return ended
+
+    return attempt
+
+
+def read(turn: Turn) -> Turn:
+    """Return a turn as it is now, as another process has it."""
+    return Turn.objects.get(pk=turn.pk)
+
+
+def test_one_process_claims_a_turn(case: Case) -> None:
+    """The other gets none."""
+    turn = case.turn(attempt=0, owner="")
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 0)
+
+    one, other = beside(claim, claim)
+    assert (one.attempt, other) == (1, None)
+
+
+def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
+    """Whoever comes first; a stop that comes second goes to the process that has it."""
+    turn = case.turn(attempt=0, owner="")
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 0)
+
+    def stop() -> bool:
+        return lifecycle.stop_unclaimed(turn)
+
+    stopped, claimed = beside(stop, claim)
+    assert (stopped, claimed, read(turn).status) == (True, None, Turn.Status.STOPPED)
+    turn = case.turn(attempt=0, owner="")
+    claimed, stopped = beside(claim, stop)
+    assert (claimed.pk, stopped, read(turn).is_over) == (turn.pk, False, False)
+
+
+@pytest.mark.parametrize("kind", ["question", "review"])
+@pytest.mark.parametrize("answers_first", [True, False])
+def test_an_answer_is_heard_by_one_of_two(case: Case, kind: str, answers_first: bool) -> None:
+    """The process that waits for it goes on, or has let go of the turn, and it is enqueued."""
+    turn = case.turn(status="waiting", owner=this_process())
+    enqueued = list[Turn]()
+    question = case.question(turn)
+
+    def answer() -> None:
+        approvals.answer_question(question=question, decision="once", enqueue=enqueued.append)
+
+    if kind == "review":
+        question.delete()
+        attempt = put_on_record(case.chat, at_seq=4, status="running", turn=turn)
+        review = Review.objects.create(condensation=attempt, ordinal=1)
+
+        def answer() -> None:
+            summary_reviews.answer_review(
+                review=review, user=case.alice, decision="discard", enqueue=enqueued.append
+            )
+
+    if answers_first:
+        _said, released = beside(answer, turn.release)
+    else:
+        released, _said = beside(turn.release, answer)
+    assert (released, enqueued) == ((False, []) if answers_first else (True, [turn]))
+    assert read(turn).owner == ("" if released else this_process())
+    answer()
+    assert len(enqueued) == released
+
+
+def test_what_ends_a_turn_and_what_it_writes_come_one_after_the_other(case: Case) -> None:
+    """The message is part of what was ended, or it is not stored."""
+    for ends_first in (True, False):
+        turn = case.turn(owner=this_process())
+        journal = journal_of(run_in(case.chat, turn), Nobody())
+        before = Message.objects.count()
+
+        def write(journal: ConversationJournal = journal) -> Any:
+            said = condense.Message("assistant", (condense.TextBlock("So."),))
+            return async_to_sync(journal.append)(said)
+
+        def end(turn: Turn = turn) -> bool:
+            reason = {"status": Turn.Status.INTERRUPTED, "error": "Silent."}
+            return lifecycle.finish_turn(turn=read(turn), **reason)
+
+        if ends_first:
+            ended, written = beside(end, lost(write))
+            assert isinstance(written, TurnEnded)
+        else:
+            written, ended = beside(lost(write), end)
+            assert read(turn).last_seq == written.seq
+        assert ended
+        assert Message.objects.count() == before + (not ends_first)
+
+
+def test_what_a_tool_returned_is_in_the_message_or_not_stored(case: Case) -> None:
+    """Where its turn is ended meanwhile: no result is left over that nothing shows."""
+    turn = case.turn(owner=this_process())
+    journal = journal_of(run_in(case.chat, turn), Nobody())
+    call = condense.ToolUseBlock("c", "read_file", {})
+    async_to_sync(journal.append)(condense.Message("assistant", (call,)))
+    number = async_to_sync(journal.open_tool)(call)
+
+    def close() -> None:
+        async_to_sync(journal.close_tool)(number, ToolOutcome("42"))
+
+    def end() -> bool:
+        return lifecycle.finish_turn(turn=read(turn), status=Turn.Status.INTERRUPTED)
+
+    ended, closed = beside(end, lost(close))
+    assert (ended, type(closed)) == (True, TurnEnded)
+    assert ToolRun.objects.get().text == ""
+
+
+def test_two_observers_end_a_turn_once(case: Case) -> None:
+    """The other finds it over, and tells nobody of it."""
+    turn = case.turn(owner="gone")
+    watches = [long_watch(), long_watch()]
+
+    def close() -> Any:
+        return crash_recovery.close_interrupted(watches.pop())
+
+    assert beside(close, close) == ({case.chat.pk}, set())
+    assert read(turn).status == Turn.Status.INTERRUPTED
+
+
+def test_a_turn_is_ended_or_claimed_again(case: Case) -> None:
+    """Never both: who was taken for gone may have been replaced already."""
+    turn = case.turn(owner="gone")
+    watch = long_watch()
+
+    def close() -> Any:
+        return crash_recovery.close_interrupted(watch)
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 1)
+
+    claimed, closed = beside(claim, close)
+    assert (claimed.attempt, closed, read(turn).is_over) == (2, set(), False)
+
+
+def test_a_request_stands_or_comes_too_late(case: Case) -> None:
+    """What is asked of a turn that is ending is there for what ends it, or is refused."""
+    for ends_first in (True, False):
+        turn = case.turn(owner=this_process())
+
+        def end(turn: Turn = turn) -> list[TurnRequest]:
+            lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
+            return [*TurnRequest.objects.untaken([turn.pk])]
+
+        def request() -> bool:
+            return TurnRequest.objects.ask(TurnRequest.Kind.STOP, conversation_id=case.chat.pk)
+
+        if ends_first:
+            untaken, stands = beside(end, request)
+        else:
+            stands, untaken = beside(request, end)
+        assert (stands, len(untaken)) == (not ends_first, int(not ends_first))
+
+
+def test_a_request_is_taken_once(case: Case) -> None:
+    """As by a hint and a sign of life at once; sent twice it is one."""
+    case.turn(owner=this_process())
+    nonce, stop = uuid.uuid4(), TurnRequest.Kind.STOP
+
+    def request() -> bool:
+        return TurnRequest.objects.ask(stop, conversation_id=case.chat.pk, nonce=nonce)
+
+    assert beside(request, request) == (True, True)
+    (asked,) = TurnRequest.objects.all()
+
+    def take() -> list[TurnRequest]:
+        return TurnRequest.objects.take([asked])
+
+    assert beside(take, take) == ([asked], [])
+
+
+def test_a_sign_of_life_waits_for_no_turn(case: Case) -> None:
+    """Or one long transaction would make all turns of a process silent."""
+    turn = case.turn(owner=this_process())
+    other = Turn.objects.create(
+        conversation=conversations.start_conversation(owner=case.alice), owner=this_process()
+    )
+
+    def give() -> Any:
+        return crash_recovery.keep_alive([turn, other])
+
+    _held, signs = beside(turn.hold, give)
+    assert signs == ([], [])
+    assert (read(turn).heartbeat_at, read(other).heartbeat_at is None) == (None, False)
 
 
 def test_an_answer_is_tried_again_once(case: Case) -> None:
