@@ -145,7 +145,7 @@ async def test_an_orderly_stop_lets_an_answer_end_or_keeps_what_was_written_of_i
         if seconds:
             asyncio.get_running_loop().call_soon(gate.open)
         await running_turns.close()
-    assert not running_turns.turns
+    assert running_turns.turns == {}
     turn, row = await Turn.objects.aget(), await Message.objects.aget(role="assistant")
     said = row.content[0]["text"]
     words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))

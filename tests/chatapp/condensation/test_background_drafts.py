@@ -25,6 +25,7 @@ from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
+from chatapp.live.channel import channel
 from chatapp.models import (
     BackgroundDraft,
     Condensation,
@@ -38,8 +39,7 @@ from chatapp.models.turns import this_process
 from chatapp.storage.request_reader import find_changed
 from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
-from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
@@ -274,7 +274,7 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
         if written:
             await drafting.finish()
         await change(conversation)
-        actions.announce_change(conversation.pk)
+        await sync_to_async(actions.announce_change)(conversation.pk)
         await drafting.page.until("transcript.changed")
         await dropped_with_its_cost(said)
         # The gate is closed still: whoever wrote it has stopped by itself.
@@ -355,6 +355,9 @@ class Looking:
         """Nothing is told yet."""
         self.found: list[list[tuple[str, ...]]] = []
 
+    def is_closed(self) -> bool:
+        return False
+
     def call_soon_threadsafe(self, *_told: object, **_context: object) -> None:
         with ThreadPoolExecutor(1) as other:
             self.found.append(other.submit(self.look).result())
@@ -378,9 +381,7 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
 ) -> None:
     """What they look at before the commit is as it was, and nothing tells them again."""
     loop, before = Looking(), Looking.look()
-    monkeypatch.setattr(registry, "loop", loop)
-    active = ActiveConversation(conversation.pk, registry)
-    monkeypatch.setitem(registry.conversations, conversation.pk, active)
+    monkeypatch.setattr(channel, "loop", loop)
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
@@ -665,8 +666,8 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
         return attempt
 
     attempt = await sync_to_async(leave)()
-    registry.cleared_up = False
-    await registry.clear_up()
+    running_turns.cleared_up = False
+    await running_turns.clear_up()
     await attempt.arefresh_from_db()
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)
