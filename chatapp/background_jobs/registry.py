@@ -4,7 +4,9 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-JOBS: dict[str, str] = {}
+JOBS: dict[str, str] = {
+    "import_files": "chatapp.importers.import_files",
+}
 
 
 class UnknownJob(LookupError):

@@ -27,6 +27,7 @@ from chatapp.models import (
     Checkpoint,
     CondensingPrompt,
     Conversation,
+    ImportRun,
     McpServer,
     Message,
     QueuedMessage,
@@ -64,7 +65,8 @@ def fill(conversation: Conversation) -> None:
     CondensingPrompt.objects.create(owner=owner, name="Code", text="Name every file.")
     SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
-    Source.objects.create(conversation=conversation, form="palimpsest")
+    run = ImportRun.objects.begin(owner, "")
+    Source.objects.create(conversation=conversation, form="palimpsest", run=run)
 
 
 def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:
