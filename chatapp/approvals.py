@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -16,8 +16,9 @@ from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
-from chatapp.models import Checkpoint, Conversation, Question
+from chatapp.models import Checkpoint, Conversation, Question, Turn
 from chatapp.models.database import reading
+from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
@@ -92,8 +93,11 @@ class Approvals:
             log.warning("the files could not be kept before they are changed", exc_info=True)
             return
         self._kept = seq
-        create = Checkpoint.objects.get_or_create
-        await self.saver.save(create, turn=self.run.turn, seq=seq, defaults={"name": name})
+        await self.saver.save(self._note_files, seq, name)
+
+    def _note_files(self, seq: int, name: str) -> None:
+        with self.run.turn.holding():
+            Checkpoint.objects.get_or_create(turn=self.run.turn, seq=seq, defaults={"name": name})
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
         """Return what a person answers; raise LeftWaiting once nobody waits any more."""
@@ -153,11 +157,18 @@ _BECOMES = {
 }
 
 
-def answer_question(*, question: Question, decision: str, words: str = "") -> None:
+def answer_question(
+    *,
+    question: Question,
+    decision: str,
+    words: str = "",
+    enqueue: Callable[[Turn], None] = leave_unclaimed,
+) -> None:
     """Store what a person said; refused where something else was said before, or nobody asks.
 
     The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
-    "answer". The same once more does no harm.
+    "answer". The same once more does no harm. A turn that waits without a process is handed to
+    ``enqueue``, in the same transaction.
     """
     status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER
     if status is None or (status == Question.Status.ANSWERED) != wants_words:
@@ -167,13 +178,15 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
     if len(words) > LONGEST_ANSWER:
         raise Refused(_("This answer is too long. Send it as a message instead."))
     with transaction.atomic():
+        turn = Turn.objects.locked(question.turn)
         asked = Question.objects.pending().filter(pk=question.pk)
         changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
         if changed and decision == ALWAYS:
-            rows = Conversation.objects.select_for_update(no_key=True)
-            conversation = rows.get(pk=question.turn.conversation_id)
+            conversation = Conversation.objects.get(pk=turn.conversation_id)
             conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
             conversation.save(update_fields=["tool_policies"])
+        if changed:
+            turn.offer(enqueue)
     if changed:
         return
     question.refresh_from_db(fields=["status"])

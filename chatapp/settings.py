@@ -17,6 +17,7 @@ from chatapp.environment import (
     read_number,
     read_or_create_secret,
     read_origins,
+    read_redis,
     read_text,
 )
 from chatapp.providers import provider_specs
@@ -87,6 +88,9 @@ DEBUG = read_flag("DEBUG", default=False)
 
 # Signs cookies and encrypts stored keys; made on first start and kept beside the database.
 SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
+
+# Signs the heads of all audit chains; by default made with the first seal, and kept in DATA_DIR.
+SEAL_KEY = read_text("SEAL_KEY", "")
 
 # The names people may type to reach the server.
 ALLOWED_HOSTS = read_list(
@@ -187,7 +191,7 @@ SQLITE = {
 DATABASES = {"default": read_database("DATABASE_URL", SQLITE)}
 
 # What happens in one process reaches the others through Redis, where several share a database.
-REDIS_URL = read_text("REDIS_URL", "")
+REDIS_URL = read_redis("REDIS_URL")
 CLUSTER = bool(REDIS_URL) and DATABASES["default"] is not SQLITE
 if CLUSTER:
     INSTALLED_APPS.append("procrastinate.contrib.django")

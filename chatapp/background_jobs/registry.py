@@ -5,7 +5,12 @@ from typing import Any
 from django.utils.module_loading import import_string
 
 JOBS: dict[str, str] = {
+    "check_draft": "chatapp.turns.follow_ups.check_draft",
+    "condense_idle": "chatapp.turns.follow_ups.condense_idle",
+    "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
+    "name_conversation": "chatapp.turns.follow_ups.name_after",
+    "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
 

@@ -15,8 +15,10 @@ from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.condensation.threshold import predict
 from chatapp.context.condense_requests import Scope
+from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
+    BackgroundDraft,
     Condensation,
     Conversation,
     ModelCall,
@@ -25,7 +27,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import lock, reading
+from chatapp.models.database import lock, now, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
@@ -140,6 +142,7 @@ class AttemptLog:
             conversation=run.conversation,
             turn=turn,
             owner=None if turn else this_process(),
+            started_at=timezone.now() if turn else now(),
             trigger=self._trigger(attempt),
             at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
@@ -186,13 +189,14 @@ class AttemptLog:
             tokens_before=situation.tokens.value,
             tokens_before_measured=situation.tokens.measured,
         )
+        BackgroundDraft.objects.filter(condensation=uuid.UUID(draft)).delete()
         return (at_seq, row.finished_at) if row and taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""
-        now = time.monotonic()
-        if now - self._told_at >= PROGRESS_INTERVAL:
-            self._told_at = now
+        moment = time.monotonic()
+        if moment - self._told_at >= PROGRESS_INTERVAL:
+            self._told_at = moment
             self.audience.publish(events.CondensingProgressed(tokens_written))
 
     async def succeeded(
@@ -209,7 +213,7 @@ class AttemptLog:
         pk = self.run.conversation.pk
         receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
-        self.audience.publish(events.ContextChanged(history, size))
+        self.audience.publish(figures_of(self.run, history, size))
         self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 
@@ -223,6 +227,7 @@ class AttemptLog:
         """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
+        self.run.turn.hold()
         message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
@@ -274,6 +279,8 @@ class AttemptLog:
     @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         lock(Conversation, self.run.conversation.pk)
+        if not self.drafts:
+            self.run.turn.hold()
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)

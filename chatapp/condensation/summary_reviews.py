@@ -4,7 +4,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +18,8 @@ from chatapp.context import sizes
 from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Review, Turn
-from chatapp.models.database import lock, reading
+from chatapp.models.database import lock, now, reading
+from chatapp.models.turns import leave_unclaimed
 from chatapp.number_formats import number
 from chatapp.storage.journal import ConversationJournal
 
@@ -39,7 +40,7 @@ class SummaryReviewer:
         # Whether one by hand is to be reviewed.
         self.by_hand = self.run.wish.review
         self._shows_all = False
-        self._told = 0.0
+        self._told, self._text = 0.0, ""
         self._news = asyncio.Event()
         self._leaving = False
 
@@ -65,10 +66,12 @@ class SummaryReviewer:
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
         """Show how far the summary is, a few times a second at most."""
-        now = time.monotonic()
-        if self._is_wanted(attempt) and now - self._told >= INTERVAL:
-            self._told = now
-            self.audience.publish(events.SummaryStreamed(read()))
+        moment = time.monotonic()
+        if self._is_wanted(attempt) and moment - self._told >= INTERVAL:
+            self._told, told, self._text = moment, self._text, read()
+            # One that is written anew begins from its first letter again.
+            at = len(told) if self._text.startswith(told) else 0
+            self.audience.publish(events.SummaryStreamed(self._text[at:], at))
 
     async def review(
         self, attempt: condense.Attempt, proposal: condense.Proposal
@@ -101,11 +104,11 @@ class SummaryReviewer:
             if self._leaving:
                 raise LeftWaiting(_("The server is being stopped. The summary waits."))
             until = review.applies_at
-            left = max(0.0, (until - timezone.now()).total_seconds()) if until else None
+            left = await reading(_seconds_until)(until) if until else None
             try:
                 await asyncio.wait_for(self._news.wait(), left)
             except TimeoutError:
-                await self.saver.save(_expire, review)
+                await self.saver.save(self._expire, review)
             self._news.clear()
             review = await reading(Review.objects.get)(pk=review.pk)
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
@@ -128,10 +131,16 @@ class SummaryReviewer:
             ordinal=1 + Review.objects.filter(condensation=attempt_id).count(),
             shown=proposal.reduction.summary,
             proposal=proposal.to_json(),
-            applies_at=None if by_hand else timezone.now() + waits,
+            applies_at=None if by_hand else now() + waits,
         )
         review.enter()
         return review
+
+    def _expire(self, review: Review) -> None:
+        """Have it applied, unless somebody has said something at that very moment."""
+        with self.run.turn.holding():
+            overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=now())
+            overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())
 
 
 def _newest(turn: Turn) -> Review | None:
@@ -140,10 +149,8 @@ def _newest(turn: Turn) -> Review | None:
     return Review.objects.filter(condensation__in=running).order_by("ordinal").last()
 
 
-def _expire(review: Review) -> None:
-    """Have it applied, unless somebody has said something at that very moment."""
-    overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=timezone.now())
-    overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())
+def _seconds_until(moment: datetime) -> float:
+    return max(0.0, (moment - now()).total_seconds())
 
 
 # Characters.
@@ -154,17 +161,24 @@ ACCEPT, AGAIN, DISCARD = "accept", "again", "discard"
 
 
 def answer_review(
-    *, review: Review, user: User, decision: str, summary: str = "", focus: str = ""
+    *,
+    review: Review,
+    user: User,
+    decision: str,
+    summary: str = "",
+    focus: str = "",
+    enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
     """Store what a person said; refused where something else was said before, or nobody asks.
 
     The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
-    that keeps the ``focus`` above all, or "discard". The same once more does no harm.
+    that keeps the ``focus`` above all, or "discard". The same once more does no harm. A turn that
+    waits without a process is handed to ``enqueue``, in the same transaction.
     """
     if decision not in {ACCEPT, AGAIN, DISCARD}:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
-    asked = Review.objects.pending().filter(pk=review.pk)
-    if not asked.exists():
+    asked, waiting = Review.objects.pending().filter(pk=review.pk), review.condensation.turn
+    if waiting is None or not asked.exists():
         _refuse_unless_same(review, decision)
         return
     said: dict[str, str] = {"status": Review.Status.DISCARDED}
@@ -173,11 +187,14 @@ def answer_review(
     elif decision == AGAIN:
         said = _again(review, focus)
     with transaction.atomic():
+        turn = Turn.objects.locked(waiting)
         answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
         changed = asked.change(**said, **answered)
         if changed and decision == AGAIN:
             attempt = Condensation.objects.filter(pk=review.condensation_id)
             attempt.change(focus=said["focus"])
+        if changed:
+            turn.offer(enqueue)
     if not changed:
         _refuse_unless_same(review, decision)
 

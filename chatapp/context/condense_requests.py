@@ -1,14 +1,15 @@
 """Requests to condense by hand, and the part of a conversation that one is of."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.models import Message, message_store
+from chatapp.models import Message, Turn, TurnRequest, message_store
+from chatapp.models.database import now
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class Scope:
         rest = {"call": self.call} if self.call else {"last": self.last}
         return {"first": self.first, **rest}
 
+    @classmethod
+    def from_json(cls, scope: Mapping[str, Any]) -> Self:
+        """Return what ``to_json`` was made of."""
+        return cls(**scope)
+
 
 @dataclass(frozen=True, slots=True)
 class CondenseRequest:
@@ -47,8 +53,33 @@ class CondenseRequest:
     scope: Scope | None = None
     while_idle: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the nonce, to be stored."""
+        scope = self.scope.to_json() if self.scope else None
+        said = {"focus": self.focus, "review": self.review, "idle": self.while_idle}
+        return {**said, "scope": scope}
+
+    @classmethod
+    def from_json(cls, nonce: uuid.UUID, said: Mapping[str, Any]) -> Self:
+        """Return what was stored in ``TurnRequest.details``."""
+        scope = Scope.from_json(said["scope"]) if said["scope"] else None
+        return cls(nonce, said["focus"], said["review"], scope, said["idle"])
+
 
 NO_WISH = CondenseRequest(uuid.UUID(int=0))
+
+
+def keep_request(turn: Turn, wish: CondenseRequest) -> None:
+    """Store what a condensation by hand is to do, for the process that will run its turn."""
+    # Nobody has to be told of what the turn was opened for.
+    columns = {"kind": TurnRequest.Kind.CONDENSE, "details": wish.to_json(), "taken_at": now()}
+    TurnRequest.objects.create(turn=turn, nonce=turn.nonce, **columns)
+
+
+def read_request(turn: Turn) -> CondenseRequest:
+    """Return what a condensation by hand was opened for, NO_WISH where nothing is known of it."""
+    row = turn.requests.filter(nonce=turn.nonce).first() if turn.condenses else None
+    return CondenseRequest.from_json(row.nonce, row.details) if row else NO_WISH
 
 
 @dataclass(frozen=True, slots=True)

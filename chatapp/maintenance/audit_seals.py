@@ -35,8 +35,8 @@ class Head:
 
 
 def has_key() -> bool:
-    """Whether this server has sealed before."""
-    return _key_file().exists()
+    """Whether this server has sealed before, or was given what it seals with."""
+    return bool(settings.SEAL_KEY) or _key_file().exists()
 
 
 def public_key() -> str:
@@ -49,7 +49,7 @@ def _key_file() -> Path:
 
 
 def _key() -> Ed25519PrivateKey:
-    secret = read_or_create_secret(_key_file())
+    secret = settings.SEAL_KEY or read_or_create_secret(_key_file())
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(secret.encode()).digest())
 
 

@@ -389,6 +389,22 @@ class Migration(migrations.Migration):
                         max_length=12,
                     ),
                 ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("running", "running"),
+                            ("waiting", "waiting for a person"),
+                            ("succeeded", "succeeded"),
+                            ("stopped", "stopped"),
+                            ("failed", "failed"),
+                            ("interrupted", "interrupted"),
+                        ],
+                        default="queued",
+                        max_length=12,
+                    ),
+                ),
                 ("error", models.TextField(blank=True)),
                 ("details", models.TextField(blank=True)),
                 ("profile_at_fault", models.BooleanField(default=False)),
@@ -430,22 +446,6 @@ class Migration(migrations.Migration):
                 ("heartbeat_at", models.DateTimeField(null=True)),
                 ("owner", models.CharField(blank=True, max_length=120)),
                 ("step", models.PositiveIntegerField(default=0)),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("queued", "queued"),
-                            ("running", "running"),
-                            ("waiting", "waiting for a person"),
-                            ("succeeded", "succeeded"),
-                            ("stopped", "stopped"),
-                            ("failed", "failed"),
-                            ("interrupted", "interrupted"),
-                        ],
-                        default="queued",
-                        max_length=12,
-                    ),
-                ),
             ],
             options={
                 "constraints": [

@@ -2,6 +2,7 @@
 
 from chatapp.models.access_tokens import ApiToken, Share, SignInToken
 from chatapp.models.audit import AuditEntry
+from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation, Folder
@@ -14,4 +15,6 @@ from chatapp.models.pins import Pin
 from chatapp.models.preferences import CondensingPrompt, Preferences, SavedCommand
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
-from chatapp.models.turns import Rewind, Turn
+from chatapp.models.rewinds import Rewind
+from chatapp.models.turn_requests import TurnRequest
+from chatapp.models.turns import Turn

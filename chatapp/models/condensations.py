@@ -22,7 +22,8 @@ from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
-from chatapp.models.turns import Hiding, Turn
+from chatapp.models.rewinds import Hiding
+from chatapp.models.turns import Turn
 
 
 class Status(models.TextChoices):

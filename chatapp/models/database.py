@@ -96,6 +96,11 @@ def _readers(
     return readers, range(begin, len(columns))
 
 
+def forget_columns() -> None:
+    """Have columns looked up anew, where another kind of database is used from now on."""
+    _readers.cache_clear()
+
+
 def execute(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
     database = connections[DEFAULT_DB_ALIAS]
@@ -116,6 +121,11 @@ def lock(model: type[models.Model], *pks: object) -> None:
     places = ", ".join(["%s"] * len(pks))
     rows = f'SELECT 1 FROM "{own.db_table}" WHERE "{own.pk.column}" IN ({places})'  # noqa: S608 - names of tables and columns
     execute(f'{rows} ORDER BY "{own.pk.column}" FOR NO KEY UPDATE', *pks)
+
+
+def locking() -> str:
+    """Return the end of a query that locks what it finds as ``lock`` does."""
+    return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
 
 def is_shared() -> bool:

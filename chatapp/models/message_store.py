@@ -157,11 +157,16 @@ def append_message(
     tokens: int,
     turn: Turn | None = None,
     stop_reason: str = "",
+    measured: tuple[int, int] | None = None,
 ) -> Message:
-    """Store a message of about ``tokens`` tokens at the end."""
+    """Store a message of about ``tokens`` tokens at the end.
+
+    What was ``measured`` is kept as ``remember_measurement`` keeps it: the key of a profile, and
+    how many tokens there are with this message.
+    """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
-        seq = next_seq(conversation_id)
+        seq = next_seq(conversation_id, measured)
         row = Message(
             **columns_of(message),
             tokens=tokens,
@@ -199,15 +204,26 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-def next_seq(conversation_id: uuid.UUID) -> int:
-    """Return the number of the next message; the row is locked until the commit."""
+def next_seq(conversation_id: uuid.UUID, measured: tuple[int, int] | None = None) -> int:
+    """Return the number of the next message; the row is locked until the commit.
+
+    It keeps what was ``measured`` with that message: see ``append_message``.
+    """
     sql = (
-        "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "
-        "updated_at = %s WHERE id = %s RETURNING last_seq"
+        "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own
+        f"updated_at = %s{_MEASURED if measured else ''} WHERE id = %s RETURNING last_seq"
     )
     last: int
-    ((last,),) = execute(sql, timezone.now(), conversation_id)
+    kept = (measured[0], measured[1], measured[0]) if measured else ()
+    ((last,),) = execute(sql, timezone.now(), *kept, conversation_id)
     return last
+
+
+# What it says of another profile than the one that is chosen is not kept.
+_MEASURED = (
+    ", measured_tokens = CASE WHEN profile_id = %s THEN %s ELSE measured_tokens END"
+    ", measured_seq = CASE WHEN profile_id = %s THEN last_seq + 1 ELSE measured_seq END"
+)
 
 
 def remember_measurement(

@@ -50,14 +50,17 @@ class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
 class QueuedMessage(models.Model):
     """A message that waits for what runs; its turn will have the same ``nonce``.
 
-    ``attachments`` are the ids of what goes with it. What was sent or removed stays known, by its
-    nonce and without its text.
+    ``attachments`` are the ids of what goes with it, and ``zone`` is its sender's time zone. One
+    that ``is_next`` is sent first, and after a turn that failed, too. What was sent or removed
+    stays known, by its nonce and without its text.
     """
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="queued")
     nonce = models.UUIDField(default=uuid.uuid4)
     text = fields.TextField(blank=True)
     attachments = models.JSONField(default=list)
+    zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    is_next = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
     gone_at = models.DateTimeField(null=True)
 

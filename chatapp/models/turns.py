@@ -1,25 +1,26 @@
-"""Turns of a conversation, and the rewinds that set part of it aside."""
+"""Turns of a conversation, and the processes that they belong to."""
 
 import functools
 import os
 import socket
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
-from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared, now
-from chatapp.models.messages import Message
+from chatapp.models.database import execute, is_shared, lock, locking, now
 from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")
@@ -28,9 +29,7 @@ _BOOT = _PROC / "sys/kernel/random/boot_id"
 # States of a process that is a zombie, or about to disappear (proc_pid_stat(5)).
 _ENDED = frozenset("ZXx")
 
-# An owner that has not been heard of for so long is gone, wherever it was.
-SILENCE = timedelta(seconds=8)
-# Nor does anything beside a turn take so long, which gives no signs.
+# Nothing beside a turn takes so long, which gives no signs of life.
 LONGEST = timedelta(days=1)
 
 
@@ -48,7 +47,9 @@ def describe(pid: int) -> str:
 @functools.cache
 def _machine() -> str:
     boot = _BOOT.read_text("ascii").strip()[:8] if _BOOT.exists() else "?"
-    return f"{socket.gethostname()[:60]}.{boot}"
+    # Containers on one machine may share its name, and number processes of their own.
+    space = (_PROC / "self/ns/pid").readlink().name if _BOOT.exists() else "?"
+    return f"{socket.gethostname()[:60]}.{boot}.{space.strip('pid:[]')}"
 
 
 def _start_of(pid: int) -> str:
@@ -83,6 +84,13 @@ def is_left(owner: str | None, begun: datetime) -> bool:
     return not (owner and is_shared()) or has_ended(owner) or begun < now() - LONGEST
 
 
+# How a question or a review stands that nobody has answered.
+_PENDING = "pending"
+
+# Whose turn it still is.
+_LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
+
+
 class TurnQuerySet(models.QuerySet["Turn"]):
     """Turns by what became of them."""
 
@@ -100,6 +108,36 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         It may wait for days, and outlives the process that began it.
         """
         return self.unfinished().exclude(status=Turn.Status.WAITING)
+
+    def asking(self) -> Self:
+        """Return turns that wait for a person, and go on with that person's answer only.
+
+        One whose summary applies by itself after a while is none of them.
+        """
+        asked = Q(questions__status=_PENDING)
+        reviews = "condensations__reviews"
+        proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
+        return self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING).distinct()
+
+    def unclaimed(self, older_than: float) -> Self:
+        """Return turns that have had work, but no process, for so many seconds."""
+        since = now() - timedelta(seconds=older_than)
+        free = self.unfinished().filter(owner="", heartbeat_at__lte=since)
+        return free.exclude(pk__in=Turn.objects.asking().values("pk"))
+
+    def locked(self, turn: "Turn") -> "Turn":
+        """Return a turn as it is now, which nobody else can change before the commit."""
+        lock(Conversation, turn.conversation_id)
+        lock(Turn, turn.pk)
+        return self.get(pk=turn.pk)
+
+    def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
+        """Make a turn this process's, after so many attempts; None where it is over or taken."""
+        here = {"owner": this_process(), "heartbeat_at": Now()}
+        free = self.unfinished().filter(pk=pk, attempt=attempt)
+        if not free.update(**here, attempt=F("attempt") + 1):
+            return None
+        return self.unfinished().filter(pk=pk, owner=this_process(), attempt=attempt + 1).first()
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
@@ -123,8 +161,11 @@ class Turn(models.Model):
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
 
-    Until it is over, it belongs to the process ``owner`` (see ``owners``), whose last sign of life
-    is ``heartbeat_at``; ``doing`` says what at, and ``step`` counts the calls for an answer.
+    Until it is over, it belongs to the process ``owner`` (see ``this_process``), whose last sign of
+    life is ``heartbeat_at``; ``doing`` says what at, and ``step`` counts the calls for an answer.
+    Without an owner it waits for one since ``heartbeat_at``. Each that takes it makes another
+    ``attempt``, and what an earlier one still writes is refused. ``zone`` is the time zone of
+    whoever began it, "" where nobody knows.
     """
 
     class Status(models.TextChoices):
@@ -163,6 +204,7 @@ class Turn(models.Model):
     origin = models.CharField(max_length=12, choices=Origin, default=Origin.SENT)
     status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
     owner = models.CharField(max_length=120, blank=True)
+    attempt = models.PositiveIntegerField(default=1, db_default=1)
     heartbeat_at = models.DateTimeField(null=True)
     doing = models.CharField(max_length=12, choices=Doing, blank=True)
     step = models.PositiveIntegerField(default=0)
@@ -174,6 +216,7 @@ class Turn(models.Model):
     question_seq = models.PositiveIntegerField(default=0)
     last_seq = models.PositiveIntegerField(null=True)
     rewind_parent = models.UUIDField(null=True)
+    zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
 
@@ -195,37 +238,86 @@ class Turn(models.Model):
         """Whether nothing of it runs or waits any more."""
         return self.finished_at is not None
 
-    @property
-    def is_abandoned(self) -> bool:
-        """Whether the process that it belongs to has ended, or gave no sign for too long."""
-        heard = self.heartbeat_at
-        return heard is None or heard < now() - SILENCE or has_ended(self.owner)
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Let the block be a transaction that writes for the turn; raise as ``hold`` does."""
+        with transaction.atomic():
+            lock(Conversation, self.conversation_id)
+            self.hold()
+            yield
+
+    def hold(self) -> None:
+        """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
+
+        Every transaction that writes for the turn does so, or notes what the turn does. One that
+        locks the conversation locks it first.
+        """
+        # What another transaction has locked is read again after it, on PostgreSQL as well.
+        if not execute(f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}", *self._lease):  # noqa: S608 - conditions of our own
+            raise _ended()
 
     def go_on(self, doing: Doing, *, step: int | None = None) -> None:
-        """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""
-        sql = (
-            "UPDATE chatapp_turn SET status = %s, doing = %s, step = COALESCE(%s, step) "
-            "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
-        )
-        if not execute(sql, Turn.Status.RUNNING, doing, step, self.pk, self.owner):
-            raise TurnEnded(_("Another process of the server ended this turn."))
+        """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
+        change = "status = %s, doing = %s, step = COALESCE(%s, step)"
+        if not self._change(change, Turn.Status.RUNNING, doing, step):
+            raise _ended()
+
+    def wait(self) -> None:
+        """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
+        if not self._change("status = %s", Turn.Status.WAITING):
+            raise _ended()
 
     def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
         """Note how it ended; False where it is over, or another process took it."""
-        sql = (
-            "UPDATE chatapp_turn SET status = %s, error = %s, details = %s, profile_at_fault = %s, "
-            "doing = '', finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
-            "WHERE id = chatapp_turn.conversation_id) "
-            "WHERE id = %s AND owner = %s AND finished_at IS NULL RETURNING id"
+        change = (
+            "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
+            "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
+            "WHERE id = chatapp_turn.conversation_id)"
         )
         said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
-        return bool(execute(sql, *said, profile_at_fault, timezone.now(), self.pk, self.owner))
+        return self._change(change, *said, profile_at_fault, timezone.now())
 
-    def wait(self) -> None:
-        """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""
-        own = Turn.objects.unfinished().filter(pk=self.pk, owner=self.owner)
-        if not own.update(status=Turn.Status.WAITING):
-            raise TurnEnded(_("Another process of the server ended this turn."))
+    @transaction.atomic
+    def release(self) -> bool:
+        """Give it to nobody until a person answers; False where it has to go on here.
+
+        That is so where somebody has answered, and where a summary applies by itself after a while.
+        Raises TurnEnded as ``hold`` does.
+        """
+        self.hold()
+        asks = Turn.objects.asking().filter(pk=self.pk).exists()
+        return asks and self._change("owner = '', heartbeat_at = %s", now())
+
+    def hand_over(self) -> None:
+        """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
+
+        All that it was to store is stored. One that waits for a person waits on.
+        """
+        status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
+        if not self._change(f"owner = '', doing = '', status = {status}, heartbeat_at = %s", now()):
+            raise _ended()
+
+    def offer(self, enqueue: Callable[["Turn"], None]) -> None:
+        """Have it go on after an answer: ``enqueue`` it where no process waits with it.
+
+        It is as ``locked`` has returned it in this transaction.
+        """
+        if self.is_unclaimed:
+            Turn.objects.filter(pk=self.pk).update(heartbeat_at=Now())
+            enqueue(self)
+
+    @property
+    def _lease(self) -> tuple[uuid.UUID, str, int]:
+        return self.pk, self.owner, self.attempt
+
+    def _change(self, change: str, *values: Any) -> bool:
+        sql = f"UPDATE chatapp_turn SET {change} WHERE {_LEASE} RETURNING id"  # noqa: S608 - columns of our own
+        return bool(execute(sql, *values, *self._lease))
+
+    @property
+    def is_unclaimed(self) -> bool:
+        """Whether it is nobody's, and not over."""
+        return not (self.owner or self.is_over)
 
     @property
     def waits(self) -> bool:
@@ -238,74 +330,9 @@ class Turn(models.Model):
         return self.origin == Turn.Origin.CONDENSED
 
 
-class Hiding(models.Model):
-    """How much something hid, counted as people see it: see ``MessageQuerySet.count_seen``."""
-
-    messages_hidden = models.PositiveIntegerField(default=0)
-    results_hidden = models.PositiveIntegerField(default=0)
-    condensations_hidden = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        abstract = True
+def _ended() -> TurnEnded:
+    return TurnEnded(_("Another process of the server ended this turn, or took it over."))
 
 
-class RewindQuerySet(RecordedQuerySet["Rewind"]):
-    """Rewinds by whether they can be taken back."""
-
-    def undoable(self) -> Self:
-        """Return the rewind that can be undone: in force, and nothing new was said since."""
-        return self.with_undoable().filter(is_undoable=True)
-
-    def with_undoable(self) -> Self:
-        """Add ``is_undoable``: whether it is one of those."""
-        later = Message.objects.filter(
-            conversation=OuterRef("conversation"), seq__gt=OuterRef("last_seq")
-        )
-        in_force = Q(root_seq=None, undone_at=None, rewind_parent=None)
-        return self.annotate(is_undoable=Q(in_force & ~Exists(later.said())))
-
-
-class Rewind(Recorded, Hiding):
-    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
-
-    An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
-    number, and ``root_seq`` the message that all versions of one place stand for. Going to another
-    version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
-    ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
-    the workspace, where the files went back too.
-    """
-
-    KIND = AuditEntry.Kind.REWIND
-    FACTS = (
-        "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
-        "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
-    )  # fmt: skip
-
-    class Cause(models.TextChoices):
-        """Why something was set aside."""
-
-        REWOUND = "rewound", _("rewound")
-        RETRIED = "retried", _("tried again")
-        EDITED = "edited", _("edited")
-        REGENERATED = "regenerated", _("answered again")
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
-    cause = models.CharField(max_length=12, choices=Cause, default=Cause.REWOUND)
-    to_seq = models.PositiveIntegerField()
-    last_seq = models.PositiveIntegerField()
-    root_seq = models.PositiveIntegerField(null=True)
-    version = models.PositiveIntegerField(null=True)
-    files_before = models.CharField(max_length=64, blank=True)
-    brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
-    rewind_parent = models.UUIDField(null=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    undone_at = models.DateTimeField(null=True)
-
-    objects = RewindQuerySet.as_manager()
-
-    class Meta:
-        indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
-
-    def __str__(self) -> str:
-        return f"Rewind to {self.to_seq}"
+def leave_unclaimed(_turn: Turn) -> None:
+    """Do nothing: ``TurnQuerySet.unclaimed`` lists it after a while."""

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chatapp.models.turns import Rewind
+from chatapp.models.rewinds import Rewind
 
 Place = tuple[str, int]
 

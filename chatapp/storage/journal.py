@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 from django.db import transaction
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord
+from chatapp.agent.ports import CallOpening, CallRecord, ReplyReader
 from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
@@ -28,7 +29,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, lock, reading
+from chatapp.models.database import insert, lock, now, reading
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
@@ -57,7 +58,6 @@ class ConversationJournal:
     """
 
     in_turn = goes_on = True
-    keep_partial_reply = staticmethod(partial_replies.keep)
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         self.run = run
@@ -99,6 +99,8 @@ class ConversationJournal:
                 conversation_id=run.conversation.pk,
                 turn=run.turn if self.in_turn else None,
                 owner=None if self.goes_on else this_process(),
+                # How long it took is asked by the database's clock where it is beside a turn.
+                created_at=timezone.now() if self.goes_on else now(),
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,
@@ -110,10 +112,30 @@ class ConversationJournal:
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
 
+    def _hold(self, number: int = 0) -> None:
+        """Hold the turn that goes on, so that the transaction may write; forget the call if not."""
+        try:
+            if self.goes_on:
+                self.run.turn.hold()
+        except TurnEnded:
+            partial_replies.forget(number)
+            raise
+
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
+        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        turn = self.run.turn if self.in_turn else None
+        partial_replies.keep(number, read, turn=turn, at_once=at_once)
+
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
-        await self.saver.save(ModelCall.objects.filter(pk=number).delete)
+        await self.saver.save(self._withdraw, number)
         self.requests.written = Written()
+
+    def _withdraw(self, number: int) -> None:
+        with transaction.atomic():
+            lock(Conversation, self.run.conversation.pk)
+            self._hold(number)
+            ModelCall.objects.filter(pk=number).delete()
 
     async def open_tool(self, call: condense.ToolUseBlock) -> int:
         """Put a tool on record before it runs, and return the run's number."""
@@ -127,9 +149,14 @@ class ConversationJournal:
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         """Keep what a tool returned, until the message with all results is stored."""
-        close, text = ToolRun.objects.filter(pk=number).update, outcome.text
-        finished = timezone.now()
-        await self.saver.save(close, text=text, is_error=outcome.is_error, finished_at=finished)
+        await self.saver.save(self._close_tool, number, outcome, timezone.now())
+
+    def _close_tool(self, number: int, outcome: ToolOutcome, finished: datetime) -> None:
+        with transaction.atomic():
+            self._hold()
+            ToolRun.objects.filter(pk=number).update(
+                text=outcome.text, is_error=outcome.is_error, finished_at=finished
+            )
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
         """Return what the first calls of a reply have returned, as far as it was kept.
@@ -172,25 +199,40 @@ class ConversationJournal:
         self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
     ) -> Message:
         run = self.run
+        size = entry.size if entry else 0
         with transaction.atomic():
             row = message_store.append_message(
-                run.conversation.pk, message, tokens=tokens, turn=run.turn, stop_reason=stop_reason
+                run.conversation.pk,
+                message,
+                tokens=tokens,
+                turn=run.turn,
+                stop_reason=stop_reason,
+                measured=(run.profile.pk, size) if size else None,
             )
+            # Only now is the conversation locked, which whoever ends a turn locks first.
+            self._hold(entry.call.number if entry else 0)
             if message.tool_results:
-                run.turn.go_on(Turn.Doing.USING_TOOLS)
                 # The message has the results now; the copies in the runs are not needed any more.
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
             if entry:
                 self._record(entry, row)
-                if entry.size:
-                    message_store.remember_measurement(
-                        run.conversation.pk, run.profile.pk, entry.size, row.seq
-                    )
         return row
+
+    def remember_measurement(self, tokens: int, seq: int) -> None:
+        """Keep what the provider counted, up to message ``seq``."""
+        run = self.run
+        with run.turn.holding():
+            message_store.remember_measurement(run.conversation.pk, run.profile.pk, tokens, seq)
 
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
-        await self.saver.save(self._record, await self._entry(call))
+        await self.saver.save(self._record_alone, await self._entry(call))
+
+    def _record_alone(self, entry: _Entry) -> None:
+        with transaction.atomic():
+            lock(Conversation, self.run.conversation.pk)
+            self._hold(entry.call.number)
+            self._record(entry)
 
     def _record(self, entry: _Entry, message: Message | None = None) -> None:
         """Complete a call's row; raise TurnEnded where somebody else has."""

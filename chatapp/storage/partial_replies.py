@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
-from chatapp.models import ModelCall
+from chatapp.models import ModelCall, Turn
 from chatapp.models.errors import explain_write_error
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,9 @@ THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
 # Django's update would compile a statement for each row, which costs ten times the write.
 _STORE = (
     "UPDATE chatapp_modelcall SET draft = %s, tokens_input = %s, tokens_output = %s, "
-    "tokens_cache_read = %s, tokens_cache_write = %s WHERE id = %s AND status = 'running'"
+    "tokens_cache_read = %s, tokens_cache_write = %s WHERE id = %s AND status = 'running' "
+    "AND (turn_id IS NULL OR EXISTS (SELECT 1 FROM chatapp_turn t WHERE t.id = turn_id "
+    "AND t.owner = %s AND t.attempt = %s AND t.finished_at IS NULL))"
 )
 
 
@@ -77,14 +79,17 @@ class PartialReplyWriter:
     def __init__(self) -> None:
         """Begin with nothing to write; ``task`` is there while there is something."""
         # The calls that are not closed in the database, and those with something new among them.
-        self._open: dict[int, ReplyReader] = {}
+        self._open: dict[int, tuple[ReplyReader, Turn | None]] = {}
         self._changed: set[int] = set()
         self._hurry = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
-    def keep(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``."""
-        self._open[number] = read
+    def keep(self, number: int, read: ReplyReader, *, turn: Turn | None, at_once: bool) -> None:
+        """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``.
+
+        That of a ``turn`` is stored while that turn is not taken or over; others have none.
+        """
+        self._open[number] = (read, turn)
         self._changed.add(number)
         if self.task is None:
             self._hurry = asyncio.Event()
@@ -99,8 +104,8 @@ class PartialReplyWriter:
 
         Callable from any thread, for a call that writes nothing more.
         """
-        if read := self._open.get(call.pk):
-            return read()
+        if kept := self._open.get(call.pk):
+            return kept[0]()
         return PartialReply(json.loads(call.draft or "[]"), call.usage)
 
     def forget(self, number: int) -> None:
@@ -115,8 +120,8 @@ class PartialReplyWriter:
                     await asyncio.wait_for(self._hurry.wait(), PAUSE)
                 self._hurry.clear()
                 changed, self._changed = self._changed, set()
-                readers = [(number, self._open.get(number)) for number in changed]
-                drafts = [(number, read()) for number, read in readers if read]
+                kept = [(number, self._open.get(number)) for number in changed]
+                drafts = [(number, one[0](), one[1]) for number, one in kept if one]
                 started = time.monotonic()
                 try:
                     await sync_to_async(_store, thread_sensitive=False, executor=THREAD)(drafts)
@@ -139,13 +144,14 @@ def kept_draft(draft: PartialReply) -> str:
     return json.dumps(draft.blocks) if has_more else ""
 
 
-def _store(drafts: Sequence[tuple[int, PartialReply]]) -> None:
+def _store(drafts: Sequence[tuple[int, PartialReply, Turn | None]]) -> None:
     """Write the drafts of calls that are still open, in one statement for all."""
     rows = []
-    for number, draft in drafts:
+    for number, draft, turn in drafts:
         used = draft.usage
         tokens = (used.input, used.output, used.cache_read, used.cache_write)
-        rows.append((json.dumps(draft.blocks), *tokens, number))
+        lease = (turn.owner, turn.attempt) if turn else ("", 0)
+        rows.append((json.dumps(draft.blocks), *tokens, number, *lease))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(_STORE, rows)
 

@@ -14,7 +14,7 @@ import condense
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
-from chatapp.models.turns import Hiding
+from chatapp.models.rewinds import Hiding
 from chatapp.number_formats import number
 from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 

@@ -78,7 +78,7 @@ TABLES = (
         models.Turn,
         order=("started_at", "pk"),
         references={"rewind_parent": "rewinds"},
-        left_out=frozenset({"nonce", "owner", "heartbeat_at", "doing"}),
+        left_out=frozenset({"nonce", "owner", "attempt", "heartbeat_at", "doing", "zone"}),
     ),
     Table(
         "rewinds",
@@ -92,11 +92,13 @@ TABLES = (
         models.Condensation,
         order=("started_at", "pk"),
         references={"turn": "turns", "message": MESSAGES, "rewind_parent": "rewinds"},
+        left_out=frozenset({"owner"}),
     ),
     Table(
         "calls",
         models.ModelCall,
         references={"turn": "turns", "message": MESSAGES, "condensation": "condensations"},
+        left_out=frozenset({"owner"}),
     ),
     Table("tool_runs", models.ToolRun, within="turn__conversation", references={"turn": "turns"}),
     Table("questions", models.Question, within="turn__conversation", references={"turn": "turns"}),

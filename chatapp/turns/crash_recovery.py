@@ -1,87 +1,142 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.condensation.draft_writer import close_attempt
+from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
-from chatapp.models import Condensation, Conversation, ModelCall, Turn
-from chatapp.models.database import now
-from chatapp.models.turns import is_left, this_process
-from chatapp.turns.lifecycle import finish_turn
+from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
+from chatapp.models.database import execute, locking
+from chatapp.models.turns import TurnQuerySet, is_left, this_process
+from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
+from chatapp.turns.observer import Observer
 from chatapp.turns.turn_records import account_for, came_to_its_end
 
 
 def close_interrupted(
-    conversation: Conversation | None = None, *, started_before: datetime | None = None
+    observer: Observer,
+    conversation: Conversation | None = None,
+    *,
+    running: Container[uuid.UUID] = (),
+    started_before: datetime | None = None,
 ) -> set[uuid.UUID]:
     """End turns that nobody works on any more, and return their conversations.
 
-    With a ``conversation``, those in it, also of this process: how they ended could not be saved.
+    Those that are ``running`` here stay. Others of this process are ended too, since how they ended
+    could not be saved: with a ``conversation``, those in it, at once.
     One that waits for a person goes on waiting, whatever became of its process: ``take_over``.
     """
-    turns = Turn.objects.worked_on() if conversation is None else conversation.turns.worked_on()
+    if conversation is None:
+        turns = Turn.objects.worked_on().filter(pk__in=observer.look())
+    else:
+        turns = conversation.turns.worked_on()
     if started_before:
         turns = turns.filter(started_at__lt=started_before)
     closed = set()
     for turn in turns.select_related("profile"):
-        if turn.owner != this_process():
-            is_left, reason = turn.is_abandoned, _("The server stopped while this was running.")
-        else:
-            is_left, reason = bool(conversation), _("The end of this turn could not be saved.")
-        if not is_left:
+        # Asked once its row was read: what is on record by then is known here.
+        if turn.pk in running:
             continue
+        is_own = turn.owner == this_process()
+        if not (observer.is_gone(turn) or (is_own and conversation)):
+            continue
+        reason = _("The server stopped while this was running.")
+        if is_own:
+            reason = _("The end of this turn could not be saved.")
+        status = Turn.Status.INTERRUPTED
         if came_to_its_end(turn):
-            finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
-        else:
-            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
-        closed.add(turn.conversation_id)
+            status, reason = Turn.Status.SUCCEEDED, ""
+        if finish_turn(turn=turn, status=status, error=reason):
+            closed.add(turn.conversation_id)
     return closed
 
 
-@transaction.atomic
-def take_over() -> list[TurnContext]:
+def take_over(observer: Observer, *, running: Container[uuid.UUID] = ()) -> list[TurnContext]:
     """Make turns this process's that wait for a person, and whose own is gone; return their runs.
 
-    One that can't go on is interrupted.
+    Those that are ``running`` here stay as they are. One that can't go on is interrupted.
     """
-    waiting, runs = Turn.objects.unfinished().filter(status=Turn.Status.WAITING), []
-    # What another process is just taking is its own.
-    free = waiting.select_for_update(skip_locked=True, of=("self",), no_key=True)
-    for turn in free.exclude(owner=this_process()).select_related("conversation"):
-        if not turn.is_abandoned:
+    runs = []
+    for waiting in _left_waiting(observer):
+        if waiting.pk in running:
             continue
-        turn.owner = this_process()
-        here = {"owner": turn.owner, "heartbeat_at": now()}
-        Turn.objects.filter(pk=turn.pk).update(**here)
-        try:
-            runs.append(read_run(turn.conversation, turn=turn))
-        except Refused as reason:
-            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
+        if run := claim(waiting.pk, waiting.attempt):
+            runs.append(run)
     return runs
 
 
-def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Note that this process works on turns; return those that were ended or taken elsewhere."""
-    here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
-    if here.update(heartbeat_at=Now()) == len(turns):
-        return set()
-    return set(turns) - set(here.values_list("pk", flat=True))
+def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
+    """Make a turn this process's, after so many attempts, and return its run.
+
+    None where it is over or taken. One that can't go on is interrupted.
+    """
+    turn = Turn.objects.claim(turn_id, attempt)
+    if turn is None:
+        return None
+    try:
+        return read_run(turn.conversation, turn=turn, wish=read_request(turn))
+    except Refused as reason:
+        finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
+    return None
+
+
+# Seconds after which a turn that no worker has taken is enqueued again: its job may be lost.
+LOST_AFTER = 10.0
+
+
+def enqueue_left(observer: Observer) -> None:
+    """Have workers run turns again that wait for a person, and whose worker is gone.
+
+    So are those whose job was lost with the worker that had just fetched it.
+    """
+    for turn in _left_waiting(observer).exclude(owner=""):
+        hand_over(turn)
+    for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
+        with transaction.atomic():
+            Turn.objects.locked(turn).offer(enqueue_turn)
+
+
+def _left_waiting(observer: Observer) -> TurnQuerySet:
+    return Turn.objects.unfinished().filter(status=Turn.Status.WAITING, pk__in=observer.look())
+
+
+def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
+    """Note that this process works on turns; return those it lost, and what is asked of the rest.
+
+    A lost one was ended or taken elsewhere.
+    """
+    if not turns:
+        return [], []
+    # One whose transaction takes long is not waited for, or all others would be silent with it.
+    skipping = f"{locking()} SKIP LOCKED" if locking() else ""
+    places, keys = ", ".join(["%s"] * len(turns)), [turn.pk for turn in turns]
+    sql = (
+        "UPDATE chatapp_turn SET heartbeat_at = CURRENT_TIMESTAMP WHERE id IN ("  # noqa: S608 - conditions of our own
+        f"SELECT id FROM chatapp_turn WHERE id IN ({places}) AND owner = %s "
+        f"AND finished_at IS NULL{skipping}) RETURNING id, attempt"
+    )
+    held = {(uuid.UUID(str(pk)), attempt) for pk, attempt in execute(sql, *keys, this_process())}
+    if len(held) < len(turns):
+        own = Turn.objects.unfinished().filter(pk__in=keys, owner=this_process())
+        held = {*own.values_list("pk", "attempt")}
+    lost = [turn for turn in turns if (turn.pk, turn.attempt) not in held]
+    return lost, [*TurnRequest.objects.untaken(pk for pk, _attempt in held)]
 
 
 def close_left() -> None:
     """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
     stopped = _("The server stopped meanwhile.")
-    # Nobody can use a draft any more.
+    # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
-    gone = [one for one in drafts if is_left(one.owner, one.started_at)]
+    unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))
+    gone = {one.pk: one for one in unusable if is_left(one.owner, one.started_at)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
     beside = running.filter(title | Q(turn=None)).select_related(
@@ -95,12 +150,14 @@ def close_left() -> None:
         elif call.condensation:
             named = call.conversation.owner.profiles.filter(name=call.profile_name)
             account_for(call, named.first(), error=stopped, draft="")
+            if call.condensation.status == Condensation.Status.UNUSED:
+                gone[call.condensation.pk] = call.condensation
         else:
             # What was only tried is part of no turn and no draft; nobody knows what it cost.
             tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}
             ModelCall.objects.filter(pk=call.pk).update(**tried)
-    for attempt in gone:
-        spent = ModelCall.objects.filter(condensation=attempt).spent()
-        ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
-        unused = Condensation.objects.filter(pk=attempt.pk)
-        unused.change(status=Condensation.Status.UNUSED, error=stopped, **ended)
+    for attempt in gone.values():
+        close_attempt(attempt, stopped)
+    for draft in BackgroundDraft.objects.unwritten():
+        if is_left(draft.owner, draft.heartbeat_at):
+            draft.delete()

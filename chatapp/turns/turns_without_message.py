@@ -1,6 +1,8 @@
 """Turns without a new message: tried again, continued, answered anew, or only condensing."""
 
 import uuid
+from collections.abc import Callable
+from functools import partial
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -9,7 +11,7 @@ import condense
 from chatapp.agent.prompts import CONTINUE
 from chatapp.condensation.threshold import is_cheaper
 from chatapp.context import sizes
-from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen, keep_request
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
@@ -18,31 +20,38 @@ from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages,
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def take_up(
-    *, conversation: Conversation, how: str, nonce: uuid.UUID, seq: int = 0
+    *,
+    conversation: Conversation,
+    how: str,
+    nonce: uuid.UUID,
+    seq: int = 0,
+    zone: str = "",
 ) -> TurnContext | None:
     """Open a turn to "retry", "continue" or "regenerate" message ``seq``; None for a known nonce.
 
-    What it begins with is taken off the rows that offered it.
+    What it begins with is taken off the rows that offered it. ``zone`` is that
+    of whoever asks.
     """
+    opened = partial(open_turn, nonce=nonce, zone=zone)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
         match how:
             case "retry":
-                turn = _retry(locked, nonce)
+                turn = _retry(locked, opened)
             case "continue":
-                turn = _continue(locked, nonce)
+                turn = _continue(locked, opened)
             case _:
                 # The answer and what follows it are set aside as a version.
                 question, origin = set_answer_aside(locked, seq), Turn.Origin.REGENERATED
-                turn = open_turn(locked, nonce, question_seq=question, origin=origin)
+                turn = opened(locked, question_seq=question, origin=origin)
         message_store.note_record(locked.pk)
     return read_run(conversation, turn=turn)
 
 
-def _retry(locked: Conversation, nonce: uuid.UUID) -> Turn:
+def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
     """Open a turn that does again what the last one failed at.
 
     What it had written stays, except an answer that broke off: that is set aside.
@@ -54,10 +63,10 @@ def _retry(locked: Conversation, nonce: uuid.UUID) -> Turn:
     if last and last.is_cut and last.turn_id == failed.pk:
         hidden_messages.rewind(locked.pk, first_hidden_seq=last.seq, cause=Rewind.Cause.RETRIED)
     question = failed.question_seq
-    return open_turn(locked, nonce, question_seq=question, origin=Turn.Origin.RETRIED)
+    return opened(locked, question_seq=question, origin=Turn.Origin.RETRIED)
 
 
-def _continue(locked: Conversation, nonce: uuid.UUID) -> Turn:
+def _continue(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
     """Open a turn that goes on from where the last one ended early.
 
     An answer that was cut is followed by a message that asks to go on.
@@ -67,8 +76,8 @@ def _continue(locked: Conversation, nonce: uuid.UUID) -> Turn:
         raise Refused(_("There is nothing to continue. Reload the page."))
     origin = Turn.Origin.CONTINUED
     if before and not last.is_continuable:
-        return open_turn(locked, nonce, question_seq=before.question_seq, origin=origin)
-    turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1, origin=origin)
+        return opened(locked, question_seq=before.question_seq, origin=origin)
+    turn = opened(locked, question_seq=locked.last_seq + 1, origin=origin)
     message = condense.Message(role="user", content=(condense.TextBlock(CONTINUE),))
     tokens = condense.count_message(message, sizes.COUNTER)
     message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
@@ -91,7 +100,7 @@ def _is_unanswered(last: Message) -> bool:
     return by_user or last.is_cut or bool(message_store.to_engine(last).tool_uses)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnContext | None:
     """Open the turn of a condensation by hand; None where it was asked for before.
 
@@ -101,6 +110,7 @@ def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnC
     if turn is None:
         return None
     check_condensing(conversation, wish.scope)
+    keep_request(turn, wish)
     return read_run(conversation, turn=turn, wish=wish)
 
 
@@ -112,7 +122,8 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     terms = read_terms(conversation_id)
     if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
         return None
-    return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
+    wish = CondenseRequest(uuid.uuid4(), while_idle=True)
+    return start_condensing(terms.conversation, wish)
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
@@ -122,8 +133,9 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
     """
     history = message_store.read_effective(conversation.pk)
     if scope is None:
-        if nothing := forecast(history).nothing:
-            raise Refused(nothing)
+        hides, said_nothing = sizes.hideable(history)
+        if hides is None:
+            raise Refused(forecast(hides, said_nothing=said_nothing).nothing)
         message_store.put_off(conversation, False)
         return
     try:
@@ -140,4 +152,5 @@ def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | N
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
-        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)
+        origin = Turn.Origin.CONDENSED
+        return open_turn(locked, nonce, question_seq=0, origin=origin)

@@ -41,7 +41,7 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
 @never_cache
 def show_ready(_request: HttpRequest) -> HttpResponse:
     """Answer "ok", or 503 with the reason while no turn may begin here."""
-    if actions.front.closing:
+    if actions.is_closing():
         return _answer("The server is being stopped.")
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
@@ -119,7 +119,7 @@ class _Numbers:
             for values, total in sums.items():
                 counter.add_metric(values, float(total))
             yield counter
-        load = actions.front.load()
+        load = actions.load()
         gauges = (
             ("running_turns", "Turns that run now.", load.turns),
             ("watchers", "Pages that watch a conversation.", load.watchers),

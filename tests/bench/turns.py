@@ -12,7 +12,7 @@ from django.conf import settings
 from chatapp.accounts import accounts
 from chatapp.agent import async_tasks
 from chatapp.agent.ports import PartialReply
-from chatapp.models import ModelCall
+from chatapp.models import ModelCall, Turn
 from chatapp.models.database import insert
 from chatapp.storage import partial_replies
 from tests.bench.clock import once
@@ -122,14 +122,15 @@ async def _talk(server: Server, *conversations: str, turns: int = 20) -> list[fl
 def _measure_drafts(turn: float) -> Row:
     """Return what storing a turn's drafts takes where a hundred are written, of all it takes."""
     conversation = make_conversation(*make_owner("drafts"), 1)
-    calls = [ModelCall(conversation=conversation, purpose="chat") for _ in range(100)]
+    talk = Turn.objects.create(conversation=conversation)
+    calls = [ModelCall(conversation=conversation, turn=talk, purpose="chat") for _ in range(100)]
     numbers = [insert(call).pk for call in calls]
     draft = PartialReply([{"type": "text", "text": "word " * (WORDS // 2)}])
 
     async def store() -> None:
         writer = partial_replies.PartialReplyWriter()
         for number in numbers:
-            writer.keep(number, lambda: draft, at_once=True)
+            writer.keep(number, lambda: draft, turn=talk, at_once=True)
         assert writer.task
         await writer.task
 

@@ -16,7 +16,7 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / ".ci" / "requirements").mkdir(parents=True)
     for script in ("python", "install"):
         shutil.copy(ROOT / ".ci" / script, tmp_path / ".ci" / script)
-    for lock in ("app", "dev"):
+    for lock in ("app", "scale", "dev"):
         (tmp_path / ".ci" / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")
     python = tmp_path / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -44,10 +44,17 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
     [
         (("app", "app"), 1),
         (("app", "a newer lock", "app"), 2),
-        (("dev", "app"), 1),
+        (("dev", "app", "scale"), 1),
+        (("app", "scale", "app"), 2),
         (("a broken pip", "app"), 2),
     ],
-    ids=["a second start", "a changed lock", "dev contains app", "a failure leaves no stamp"],
+    ids=[
+        "a second start",
+        "a changed lock",
+        "dev contains all",
+        "scale adds to app",
+        "a failure leaves no stamp",
+    ],
 )
 def test_what_is_installed_is_installed_once(
     checkout: Path, starts: tuple[str, ...], calls: int
@@ -68,12 +75,12 @@ def test_what_is_installed_is_installed_once(
 def test_the_lock_files_have_hashes_and_agree() -> None:
     """They name no address, and whatever the application runs with is what its tests run with."""
     pins = {}
-    for lock in ("app", "dev"):
+    for lock in ("app", "scale", "dev"):
         text = (ROOT / ".ci" / "requirements" / f"{lock}.txt").read_text()
         assert "://" not in text
         assert text.count("==") <= text.count("--hash=sha256:")
         pins[lock] = {line.split()[0] for line in text.splitlines() if "==" in line}
-    assert pins["app"] <= pins["dev"]
+    assert pins["app"] < pins["scale"] < pins["dev"]
 
 
 @pytest.fixture

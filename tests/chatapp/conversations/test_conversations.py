@@ -24,6 +24,7 @@ from chatapp.models.profiles import KeySource
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.observers import Watch
 from tests.records import record_for
 
 
@@ -146,11 +147,13 @@ def test_only_what_began_before_is_taken_for_interrupted(
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
     Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    assert crash_recovery.close_interrupted(conversation, started_before=looked) == set()
+    watch = Watch()
+    assert crash_recovery.close_interrupted(watch, conversation, started_before=looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
     assert (turn.is_over, attempt.status) == (False, "running")
     later = timezone.now()
-    assert crash_recovery.close_interrupted(conversation, started_before=later) == {conversation.pk}
+    closed = crash_recovery.close_interrupted(watch, conversation, started_before=later)
+    assert closed == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"

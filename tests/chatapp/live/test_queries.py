@@ -10,7 +10,7 @@ from django.urls import reverse
 from chatapp import consumers
 from chatapp.models import Conversation
 from chatapp.transcript import row_builder
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
 from tests.chatapp.sockets import Page, open_page
@@ -38,7 +38,7 @@ OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_i
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be looked for because seconds have passed: a test may take longer."""
-    monkeypatch.setattr(registry, "interval", 3_600)
+    monkeypatch.setattr(running_turns, "interval", 3_600)
     monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 

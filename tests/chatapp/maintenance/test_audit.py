@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations, forks, pins, rewind
@@ -292,6 +293,20 @@ def test_a_seal_commits_to_what_was_said_since_the_last_entry(record: Conversati
     assert (entry.kind, len(json.loads(entry.payload)["digests"])) == ("seal", 1)
     audit_seals.make_seal()
     assert len(entries(record)) == entry.number
+
+
+def test_servers_with_the_same_key_seal_alike(
+    record: Conversation, settings: Settings, tmp_path: Path
+) -> None:
+    """Where SEAL_KEY gives it, none is made, and each reads what another has sealed."""
+    settings.SEAL_KEY = "given"
+    seal, key = audit_seals.make_seal(), audit_seals.public_key()
+    assert not (Path(settings.DATA_DIR) / audit_seals.SEAL_KEY).exists()
+    settings.DATA_DIR = tmp_path / "another machine"
+    assert audit_seals.has_key()
+    assert audit_seals.read_seal(seal, audit_seals.public_key())
+    settings.SEAL_KEY = "another"
+    assert audit_seals.public_key() != key
 
 
 def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:

@@ -24,6 +24,7 @@ from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
+    BackgroundDraft,
     Checkpoint,
     CondensingPrompt,
     Conversation,
@@ -34,6 +35,7 @@ from chatapp.models import (
     SavedCommand,
     Source,
     ToolRun,
+    TurnRequest,
     message_index,
 )
 from chatapp.search.queries import Query
@@ -59,6 +61,7 @@ def fill(conversation: Conversation) -> None:
     credentials.create_api_token(owner=owner, name="script", scope="read")
     attachments.attach_file(owner=owner, name="a.txt", data=b"A")
     turn = conversation.turns.latest("started_at")
+    TurnRequest.objects.create(turn=turn, kind=TurnRequest.Kind.STOP)
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")
     Checkpoint.objects.create(turn=turn, seq=1, name="a" * 40)
     QueuedMessage.objects.create(conversation=conversation, nonce=uuid.uuid4(), text="Later.")
@@ -67,6 +70,7 @@ def fill(conversation: Conversation) -> None:
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
     run = ImportRun.objects.begin(owner, "")
     Source.objects.create(conversation=conversation, form="palimpsest", run=run)
+    BackgroundDraft.objects.create(conversation=conversation, owner="here")
 
 
 def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:

@@ -16,7 +16,7 @@ from chatapp import errors
 from chatapp.context import sizes
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
-from chatapp.models.turns import RewindQuerySet
+from chatapp.models.rewinds import RewindQuerySet
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import append_many
 

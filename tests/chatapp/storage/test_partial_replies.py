@@ -13,7 +13,7 @@ import condense
 from chatapp.agent.ports import CallOpening, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
-from chatapp.models import Conversation, ModelCall
+from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.storage import partial_replies
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import PartialReplyWriter, RetriedWrites
@@ -30,7 +30,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 class Pen:
     """A call's text while it grows; ``read`` is told when it is read."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, turn: Turn, number: int) -> None:
+        self.turn = turn
         self.number = number
         self.text = ""
         self.reads = 0
@@ -47,7 +48,8 @@ async def pens(conversation: Conversation, count: int) -> list[Pen]:
     run = await sync_to_async(run_in)(conversation)
     scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
     journal = ConversationJournal(run, scale, RetriedWrites(RecordingAudience()))
-    return [Pen(await journal.open_call(CallOpening(Purpose.CHAT))) for _ in range(count)]
+    calls = [await journal.open_call(CallOpening(Purpose.CHAT)) for _ in range(count)]
+    return [Pen(run.turn, number) for number in calls]
 
 
 async def settled(writer: PartialReplyWriter) -> None:
@@ -66,14 +68,14 @@ async def test_many_changes_are_few_writes(conversation: Conversation) -> None:
     (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     for _ in range(1_000):
         pen.text += "word "
-        writer.keep(pen.number, pen.read, at_once=True)
+        writer.keep(pen.number, pen.read, turn=pen.turn, at_once=True)
     await settled(writer)
     call = await ModelCall.objects.aget()
     assert (text_of(call), call.tokens_input) == (pen.text, 7)
     assert pen.reads <= 2
     await ModelCall.objects.aupdate(status="succeeded", draft="")
     pen.text = "late"
-    writer.keep(pen.number, pen.read, at_once=True)
+    writer.keep(pen.number, pen.read, turn=pen.turn, at_once=True)
     await settled(writer)
     assert (await ModelCall.objects.aget()).draft == ""
 
@@ -90,7 +92,7 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
     wrappers = partial_replies.THREAD.submit(lambda: connection.execute_wrappers).result()
     wrappers.append(note)
     for pen in many:
-        writer.keep(pen.number, pen.read, at_once=False)
+        writer.keep(pen.number, pen.read, turn=pen.turn, at_once=False)
     await settled(writer)
     wrappers.remove(note)
     # PostgreSQL's client begins a transaction without a word.
@@ -103,7 +105,7 @@ async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> N
     (pen,), writer = await pens(conversation, 1), PartialReplyWriter()
     async with broken("UPDATE ON chatapp_modelcall", for_good=True):
         pen.text = "kept"
-        writer.keep(pen.number, pen.read, at_once=True)
+        writer.keep(pen.number, pen.read, turn=pen.turn, at_once=True)
         await pen.was_read.wait()
         pen.was_read.clear()
         await pen.was_read.wait()

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,20 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
+from chatapp.models.turns import this_process
 from chatapp.templatetags.records import difference
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
+from tests.chatapp.observers import Trust
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
@@ -164,119 +164,13 @@ async def test_always_holds_in_this_conversation_and_for_this_tool(
 ) -> None:
     """From the same turn on; another tool, and another conversation, ask as before."""
     again = ToolCall("write_file", {"path": "b.txt", "content": "b\n"})
-    patch = "<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE"
-    other = ToolCall("apply_diff", {"path": "b.txt", "diff": patch})
-    standin.then(Reply(tools=(WRITE,)), Reply(tools=(again,)), Reply(tools=(other,)), Reply("Ok."))
-    await page.say("Write it.")
-    await answer(browser, await until_asked(page), "always")
-    question = await until_asked(page)
-    assert question.tool == "apply_diff"
-    assert (folder / "b.txt").read_text() == "b\n"
-    await answer(browser, question, "once")
-    await page.until_idle()
-    assert (folder / "b.txt").read_text() == "c\n"
-    fresh = await Conversation.objects.aget(pk=conversation.pk)
-    assert fresh.tool_policies == {"write_file": "allow"}
-
-
-async def test_a_question_of_the_model_is_answered_in_words(
-    conversation: Conversation, standin: Standin, browser: Client, page: Page
-) -> None:
-    """By a suggestion or anything else; an empty answer is none, and an approval neither."""
-    standin.then(Reply(tools=(ASK,)), Reply("Spaces, then."))
-    await page.say("Format it.")
-    question = await until_asked(page)
-    assert question.suggestions == ["Tabs", "Spaces"]
-    for decision, words in (("answer", " "), ("once", ""), ("deny", "No."), ("", "x")):
-        assert (await answer(browser, question, decision, words)).status_code == 422
-    address = f"/c/{conversation.pk}/questions/{question.pk}/"
-    await sync_to_async(browser.post)(address, {"suggestion": "Spaces"})
-    await page.until_idle()
-    assert result_of(standin) == "Spaces"
-    assert await words_in_results(conversation) == ["Spaces"]
-
-
-async def test_what_could_not_run_anyway_is_not_asked_about(
-    standin: Standin, folder: Path, page: Page
-) -> None:
-    """The model hears at once what is wrong with its call."""
-    outside = ToolCall("write_file", {"path": "../a.txt", "content": "x"})
-    no_match = ToolCall("apply_diff", {"path": "a.txt", "diff": "nonsense"})
-    standin.then(Reply(tools=(outside, no_match)), Reply("Sorry."))
-    await page.ask("Write it.")
-    assert await Question.objects.acount() == 0
-    assert "outside the workspace" in str(standin.requests[-1].body["messages"][-1])
-
-
-async def test_two_tabs_that_decide_at_once_decide_once(
-    alice: User, standin: Standin, folder: Path, page: Page
-) -> None:
-    """The database takes one; the same again does no harm, and the other way is refused."""
-    standin.then(Reply(tools=(WRITE,)), Reply("Done."))
-    await page.say("Write it.")
-    question = await until_asked(page)
-    clients = [Client() for _ in range(8)]
-    for client in clients:
-        await sync_to_async(client.force_login)(alice)
-    answers = await asyncio.gather(
-        *(
-            answer(client, question, "once" if number % 2 else "deny", str(number))
-            for number, client in enumerate(clients)
-        )
-    )
-    await page.until_idle()
-    codes = [one.status_code for one in answers]
-    assert sorted(codes) == [204] * 4 + [422] * 4
-    decided = await Question.objects.aget()
-    allowed = decided.status == Question.Status.ALLOWED
-    assert (folder / "a.txt").read_text() == ("new\n" if allowed else "old\n")
-    assert [code for number, code in enumerate(codes) if bool(number % 2) is allowed] == [204] * 4
-    assert len(standin.requests) == 2
-
-
-async def test_nobody_else_answers_and_stop_withdraws_the_question(
-    conversation: Conversation,
-    bob: User,
-    standin: Standin,
-    folder: Path,
-    browser: Client,
-    page: Page,
-) -> None:
-    """Not another user, not a stranger, and not by another conversation's address."""
-    standin.then(Reply(tools=(WRITE,)), Reply("Hello."))
-    own = await sync_to_async(conversations.start_conversation)(owner=bob)
-    client = Client()
-    await sync_to_async(client.force_login)(bob)
-    await page.say("Write it.")
-    question = await until_asked(page)
-    assert (await answer(client, question, "once")).status_code == 404
-    address = f"/c/{own.pk}/questions/{question.pk}/"
-    assert (await sync_to_async(client.post)(address, {"decision": "once"})).status_code == 404
-    stranger = await answer(Client(), question, "once")
-    assert "/sign-in/" in stranger.headers["HX-Redirect"]
-    assert (await Question.objects.aget()).status == Question.Status.PENDING
-    await page.stop()
-    # An answer that comes later is refused, and the call is on record as not run.
-    late = await answer(browser, question, "once")
-    assert (late.status_code, late.content) == (
-        422, b"Nobody waits for this any more: the turn was stopped."
-    )  # fmt: skip
-    await page.ask("Good morning.")
-    assert (await Question.objects.aget()).status == Question.Status.WITHDRAWN
-    assert (folder / "a.txt").read_text() == "old\n"
-    assert "Not run: the turn was stopped" in str(standin.requests[-1].body["messages"])
-
-
-async def restart() -> None:
-    """Do what a stop and a start of the server do, as far as one process can."""
-    registry.closing = False
-    # Or it would take over what waits, whenever that may be.
-    registry.stop_heartbeat()
-    for running in registry.running_turns:
-        running.leave("The server was stopped.")
-        await running.ended()
-    registry.cleared_up = False
-    await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=None)
+    patch = "    running_turns.stop_heartbeat()
+    for task in [*running_turns.turns.values()]:
+        task.leave("The server was stopped.")
+        await task.ended()
+    running_turns.cleared_up = False
+    # Its number has another process now.
+    await Turn.objects.aupdate(owner=f"{this_process()}0")
 
 
 @pytest.mark.parametrize(
@@ -321,10 +215,16 @@ async def test_a_question_survives_a_restart(
 
 async def hand_over() -> None:
     """Have another process take over the turn that waits, which heard nothing of this one."""
-    later = timezone.now() + timedelta(hours=1)
-    await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=later)
+    await Turn.objects.aupdate(owner="elsewhere/1/1", attempt=2)
 
 
+@pytest.fixture
+def _all_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take no other process for gone."""
+    monkeypatch.setattr(running_turns, "observer", Trust())
+
+
+@pytest.mark.usefixtures("_all_alive")
 async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
@@ -340,6 +240,7 @@ async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     assert await conversation.messages.acount() == 2
 
 
+@pytest.mark.usefixtures("_all_alive")
 async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
 ) -> None:
@@ -348,12 +249,12 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     await page.say("Write it.")
     question = await until_asked(page)
     await hand_over()
-    registry.stop_heartbeat()
+    running_turns.stop_heartbeat()
     await asyncio.sleep(0)
-    monkeypatch.setattr(registry, "interval", 0)
-    registry.start_heartbeat()
+    monkeypatch.setattr(running_turns, "interval", 0)
+    running_turns.start_heartbeat()
     await page.until_idle()
-    registry.stop_heartbeat()
+    running_turns.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING

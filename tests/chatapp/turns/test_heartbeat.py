@@ -13,6 +13,7 @@ from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns import lifecycle
 from chatapp.turns.active_conversations import ActiveConversations
 from chatapp.turns.runner import TurnTask
+from tests.chatapp.observers import long_watch
 from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.test_interruptions import elsewhere
@@ -76,6 +77,7 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     """Also where nobody visits."""
     turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
     heard = Heard()
+    heard.observer = await sync_to_async(long_watch)()
     heard.start_heartbeat()
     assert await heard.closed.get() == conversation.pk
     heard.stop_heartbeat()

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -30,16 +29,15 @@ from chatapp.models import (
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
 from chatapp.turns import crash_recovery, lifecycle, turns_without_message
+from tests.chatapp.observers import Watch, long_watch
 from tests.chatapp.scripted_turns import ask, end, go_on, retry
 
 WORDS = "Once upon a time there was"
 
 
 def elsewhere(turn: Turn, **columns: object) -> Turn:
-    """Let a turn belong to a process that is silent for too long, on another machine."""
-    long_ago = timezone.now() - timedelta(seconds=9)
-    columns = {"owner": "there/1/1", "heartbeat_at": long_ago, **columns}
-    Turn.objects.filter(pk=turn.pk).update(**columns)
+    """Let a turn belong to a process of another machine, which is silent from now on."""
+    Turn.objects.filter(pk=turn.pk).update(**{"owner": "there/1/1", **columns})
     return turn
 
 
@@ -84,7 +82,7 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
     """With its call, whose use is estimated and marked so."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, wrote(WORDS))
-    assert crash_recovery.close_interrupted() == {conversation.pk}
+    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
     row, call = last(conversation), ModelCall.objects.get(pk=call.pk)
     assert (row.content[0]["text"], row.stop_reason) == (WORDS, "interrupted")
     assert (call.message, call.status, call.draft) == (row, "interrupted", "")
@@ -106,7 +104,7 @@ def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversat
         tokens_cache_read=7,
         tokens_output=1,
     )
-    crash_recovery.close_interrupted()
+    crash_recovery.close_interrupted(long_watch())
     call.refresh_from_db()
     assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 1)
     assert last(conversation).role == "user"
@@ -128,7 +126,7 @@ def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversat
     """The model is sent the words between them: the rest is signed, or complete, or nothing."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, THOUGHT, wrote(WORDS), HALF_A_CALL)
-    crash_recovery.close_interrupted()
+    crash_recovery.close_interrupted(long_watch())
     call.refresh_from_db()
     assert message_store.to_engine(last(conversation)).content == (condense.TextBlock(WORDS),)
     written = sum(len(block["text"]) for block in (THOUGHT, wrote(WORDS), HALF_A_CALL))
@@ -148,7 +146,7 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
     """There is nothing to go on from: the model is asked the same again, and nothing else."""
     turn = elsewhere(ask(conversation))
     call_of(turn, block)
-    crash_recovery.close_interrupted()
+    crash_recovery.close_interrupted(long_watch())
     assert [text for _, text in shown(conversation)] == [block["text"]]
     (row,) = [row for row in row_pages.page(conversation).rows if isinstance(row, TurnRow)]
     assert row.commands == ("turn.continue", "turn.retry")
@@ -172,7 +170,7 @@ def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversatio
     now = timezone.now()
     ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
     ToolRun.objects.create(turn=turn, call_id="begun", name="x")
-    crash_recovery.close_interrupted()
+    crash_recovery.close_interrupted(long_watch())
     told = results(conversation)
     assert told["done"] == "42"
     assert told["begun"] == condense.INTERRUPTED
@@ -188,7 +186,7 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
     message_store.append_message(
         conversation.pk, reply, tokens=5, turn=turn, stop_reason="end_turn"
     )
-    assert crash_recovery.close_interrupted() == {conversation.pk}
+    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
     turn.refresh_from_db()
     assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
 
@@ -210,28 +208,38 @@ def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversati
         tokens_before_measured=False,
     )
     call_of(turn, wrote(WORDS), purpose="summary", condensation=attempt, tokens_estimated=None)
-    crash_recovery.close_interrupted()
+    crash_recovery.close_interrupted(long_watch())
     attempt.refresh_from_db()
     assert (attempt.status, attempt.cost_measured) == ("failed", False)
     assert attempt.cost == (1_000 * 3 + 6 * 15) / Decimal(1_000_000)
     assert not conversation.messages.exists()
 
 
-def test_what_a_living_process_works_on_is_left_alone(
+def test_what_this_process_works_on_is_left_alone(
     conversation: Conversation, django_assert_num_queries: object
 ) -> None:
-    """It gave a sign lately, in one statement, which names what was ended elsewhere."""
+    """It gives signs of life, in two statements, which name what was ended elsewhere."""
     turn = ask(conversation)
-    assert crash_recovery.close_interrupted() == set()
-    elsewhere(turn, heartbeat_at=timezone.now())
-    assert crash_recovery.close_interrupted() == set()
-    assert crash_recovery.close_interrupted(conversation) == set()
-    elsewhere(turn, owner=turns.this_process())
-    with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
-        assert crash_recovery.keep_alive([turn.pk]) == set()
-    assert crash_recovery.close_interrupted() == set()
+    watch = long_watch()
+    with django_assert_num_queries(2):  # type: ignore[operator] # a fixture
+        assert crash_recovery.keep_alive([turn]) == ([], [])
+    assert crash_recovery.close_interrupted(watch) == set()
+    assert crash_recovery.close_interrupted(long_watch(), running=[turn.pk]) == set()
     lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert crash_recovery.keep_alive([turn.pk]) == {turn.pk}
+    assert crash_recovery.keep_alive([turn]) == ([turn], [])
+    assert crash_recovery.keep_alive([]) == ([], [])
+
+
+def test_a_turn_of_this_process_that_it_does_not_run_is_ended(conversation: Conversation) -> None:
+    """Its end could not be saved; where somebody comes and nothing runs, at once."""
+    turn = ask(conversation)
+    assert crash_recovery.close_interrupted(Watch()) == set()
+    assert crash_recovery.close_interrupted(Watch(), conversation, running=[turn.pk]) == set()
+    assert crash_recovery.close_interrupted(Watch(), conversation) == {conversation.pk}
+    again = ask(conversation)
+    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
+    again.refresh_from_db()
+    assert "could not be saved" in again.error
 
 
 def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Conversation) -> None:
@@ -249,9 +257,9 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Co
     assert [turns.is_left(one, now) for one in (None, "", mine)] == [True, True, False]
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
+    elsewhere(ask(conversation), owner=theirs)
     try:
-        assert crash_recovery.close_interrupted() == {conversation.pk}
+        assert crash_recovery.close_interrupted(Watch()) == {conversation.pk}
     finally:
         child.communicate()
     assert turns.has_ended(theirs)
@@ -268,7 +276,9 @@ def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_
     mine, other = (
         ask(one) for one in (conversation, conversations.start_conversation(owner=alice))
     )
-    elsewhere(mine, owner=turns.this_process(), status=Turn.Status.WAITING)
+    Turn.objects.filter(pk=mine.pk).update(status=Turn.Status.WAITING)
     elsewhere(other, status=Turn.Status.WAITING)
-    assert [run.turn for run in crash_recovery.take_over()] == [other]
-    assert crash_recovery.take_over() == []
+    watch = long_watch()
+    (run,) = crash_recovery.take_over(watch, running=[mine.pk])
+    assert (run.turn, run.turn.owner, run.turn.attempt) == (other, turns.this_process(), 2)
+    assert crash_recovery.take_over(watch, running=[mine.pk, other.pk]) == []

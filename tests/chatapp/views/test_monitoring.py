@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
@@ -139,7 +139,7 @@ def test_where_no_turn_can_begin_it_is_alive_and_not_ready(
 ) -> None:
     """While it is stopped, on a disk that takes nothing, and before its migrations."""
     with monkeypatch.context() as stopped:
-        stopped.setattr(registry, "closing", True)
+        stopped.setattr(running_turns, "closing", True)
         assert answer("/readyz") == (503, "The server is being stopped.")
     settings.DATA_DIR = tmp_path / "not there"
     assert answer("/readyz") == (503, "The disk can't be written.")

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0046_owners_beside_turns"),
+        ("chatapp", "0048_background_draft"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,86 @@
+"""Rewinds: what the user set aside of a conversation, and can bring back."""
+
+import uuid
+from typing import Self
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
+
+
+class Hiding(models.Model):
+    """How much something hid, counted as people see it: see ``MessageQuerySet.count_seen``."""
+
+    messages_hidden = models.PositiveIntegerField(default=0)
+    results_hidden = models.PositiveIntegerField(default=0)
+    condensations_hidden = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class RewindQuerySet(RecordedQuerySet["Rewind"]):
+    """Rewinds by whether they can be taken back."""
+
+    def undoable(self) -> Self:
+        """Return the rewind that can be undone: in force, and nothing new was said since."""
+        return self.with_undoable().filter(is_undoable=True)
+
+    def with_undoable(self) -> Self:
+        """Add ``is_undoable``: whether it is one of those."""
+        later = Message.objects.filter(
+            conversation=OuterRef("conversation"), seq__gt=OuterRef("last_seq")
+        )
+        in_force = Q(root_seq=None, undone_at=None, rewind_parent=None)
+        return self.annotate(is_undoable=Q(in_force & ~Exists(later.said())))
+
+
+class Rewind(Recorded, Hiding):
+    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
+
+    An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
+    number, and ``root_seq`` the message that all versions of one place stand for. Going to another
+    version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
+    ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
+    the workspace, where the files went back too.
+    """
+
+    KIND = AuditEntry.Kind.REWIND
+    FACTS = (
+        "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
+        "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
+    )  # fmt: skip
+
+    class Cause(models.TextChoices):
+        """Why something was set aside."""
+
+        REWOUND = "rewound", _("rewound")
+        RETRIED = "retried", _("tried again")
+        EDITED = "edited", _("edited")
+        REGENERATED = "regenerated", _("answered again")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
+    cause = models.CharField(max_length=12, choices=Cause, default=Cause.REWOUND)
+    to_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    root_seq = models.PositiveIntegerField(null=True)
+    version = models.PositiveIntegerField(null=True)
+    files_before = models.CharField(max_length=64, blank=True)
+    brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
+    rewind_parent = models.UUIDField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    undone_at = models.DateTimeField(null=True)
+
+    objects = RewindQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
+
+    def __str__(self) -> str:
+        return f"Rewind to {self.to_seq}"

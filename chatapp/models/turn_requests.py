@@ -1,0 +1,97 @@
+"""Requests to a turn, whichever process it runs in: to stop, to condense, or not to condense."""
+
+import json
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Self
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import fields
+from chatapp.models.database import execute, locking
+from chatapp.models.turns import Turn, this_process
+
+
+class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
+    """Requests by whether the turn's process has taken them."""
+
+    def ask(
+        self,
+        kind: "TurnRequest.Kind",
+        *,
+        conversation_id: uuid.UUID,
+        turn: uuid.UUID | None = None,
+        nonce: uuid.UUID | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Store a request to the turn of this id or nonce, or to whichever is not over.
+
+        Returns whether it stands: False where no such turn goes on. With the same ``nonce`` again
+        it is the same request.
+        """
+        named = " AND %s IN (id, nonce)" if turn else ""
+        # A turn that is ending is waited for: then it is over, or takes what was asked of it.
+        sql = (
+            "INSERT INTO chatapp_turnrequest (turn_id, kind, nonce, details) "  # noqa: S608 - conditions of our own
+            "SELECT id, %s, %s, %s FROM chatapp_turn WHERE conversation_id = %s "
+            f"AND finished_at IS NULL{named}{locking()} "
+            "ON CONFLICT (turn_id, nonce) DO UPDATE SET nonce = excluded.nonce RETURNING id"
+        )
+        said = (kind, nonce or uuid.uuid4(), json.dumps({**(details or {})}))
+        return bool(execute(sql, *said, conversation_id, *([turn] if turn else [])))
+
+    def untaken(self, turns: Iterable[uuid.UUID]) -> Self:
+        """Return what is still to be done in these turns, in the order in which it was asked."""
+        return self.filter(turn__in=[*turns], taken_at=None).order_by("pk")
+
+    def take(self, requests: Collection["TurnRequest"]) -> "list[TurnRequest]":
+        """Return those that are this process's to fulfil, from now on: each is returned once."""
+        if not requests:
+            return []
+        places = ", ".join(["%s"] * len(requests))
+        sql = (
+            "UPDATE chatapp_turnrequest SET taken_at = CURRENT_TIMESTAMP WHERE taken_at IS NULL "  # noqa: S608 - conditions of our own
+            f"AND id IN ({places}) AND turn_id IN (SELECT id FROM chatapp_turn WHERE owner = %s "
+            f"AND finished_at IS NULL{locking()}) RETURNING id"
+        )
+        keys = [request.pk for request in requests]
+        taken = {pk for (pk,) in execute(sql, *keys, this_process())}
+        return [request for request in requests if request.pk in taken]
+
+
+class TurnRequest(models.Model):
+    """What a person asks of a turn; ``details`` are those of a request to condense.
+
+    ``taken_at`` says when the turn's process took it, to do it at once or after its step.
+    """
+
+    class Kind(models.TextChoices):
+        """What the turn is to do."""
+
+        STOP = "stop", _("stop")
+        CONDENSE = "condense", _("condense after the step that runs")
+        CANCEL_CONDENSING = "cancel_condensing", _("go on without condensing")
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="requests")
+    kind = models.CharField(max_length=20, choices=Kind)
+    nonce = models.UUIDField(default=uuid.uuid4)
+    details = fields.JSONField(default=dict)
+    created_at = models.DateTimeField(db_default=Now())
+    taken_at = models.DateTimeField(null=True)
+
+    objects = TurnRequestQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("turn", "nonce"), name="turn_request_nonce"),
+        )
+        indexes = (
+            models.Index(
+                fields=("turn",), condition=models.Q(taken_at=None), name="turn_request_untaken"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"Request to {self.kind}"
