@@ -10,6 +10,7 @@ JOBS: dict[str, str] = {
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",
+    "seal_audit": "chatapp.maintenance.audit_seals.seal_audit",
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
