@@ -28,6 +28,7 @@ from chatapp.models import (
     Checkpoint,
     CondensingPrompt,
     Conversation,
+    ImportRun,
     McpServer,
     Message,
     QueuedMessage,
@@ -67,7 +68,8 @@ def fill(conversation: Conversation) -> None:
     CondensingPrompt.objects.create(owner=owner, name="Code", text="Name every file.")
     SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
-    Source.objects.create(conversation=conversation, form="palimpsest")
+    run = ImportRun.objects.begin(owner, "")
+    Source.objects.create(conversation=conversation, form="palimpsest", run=run)
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
 
 
