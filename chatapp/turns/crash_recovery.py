@@ -15,6 +15,7 @@ from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import now
 from chatapp.models.turns import is_left, this_process
+from chatapp.telemetry import note_heartbeat
 from chatapp.turns.lifecycle import finish_turn
 from chatapp.turns.turn_records import account_for, came_to_its_end
 
@@ -71,7 +72,9 @@ def take_over() -> list[TurnContext]:
 def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Note that this process works on turns; return those that were ended or taken elsewhere."""
     here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
-    if here.update(heartbeat_at=Now()) == len(turns):
+    kept = here.update(heartbeat_at=Now())
+    note_heartbeat()
+    if kept == len(turns):
         return set()
     return set(turns) - set(here.values_list("pk", flat=True))
 
