@@ -7,7 +7,6 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
+from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
@@ -316,20 +316,17 @@ def newest(conversation_id: uuid.UUID) -> int:
     return views.newest(conversation_id)
 
 
-def is_closing() -> bool:
-    """Whether this process lets nothing begin any more."""
-    return running_turns.closing
+class Front:
+    """What this process says of itself to whoever watches over it."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing begins here any more."""
+        return running_turns.closing
+
+    def load(self) -> Load:
+        """Return how busy it is; callable from any thread but the event loop's."""
+        return Load(len(running_turns.turns), views.watchers, running_turns.lag())
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Turns that run, pages that watch, and the event loop's lag in seconds, None without one."""
-
-    turns: int
-    watchers: int
-    lag: float | None
-
-
-def load() -> Load:
-    """Return how busy this process is; callable from any thread but the event loop's."""
-    return Load(len(running_turns.turns), views.watchers, running_turns.lag())
+front = Front()

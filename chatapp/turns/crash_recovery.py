@@ -15,6 +15,7 @@ from chatapp.errors import Refused
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.database import clock, execute, locking
 from chatapp.models.turns import TurnQuerySet, is_left, this_process
+from chatapp.telemetry import note_heartbeat
 from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
 from chatapp.turns.observer import Observer
 from chatapp.turns.turn_records import account_for, came_to_its_end
@@ -123,6 +124,7 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
         f"AND finished_at IS NULL{skipping}) RETURNING id, attempt"
     )
     held = {(uuid.UUID(str(pk)), attempt) for pk, attempt in execute(sql, *keys, this_process())}
+    note_heartbeat()
     if len(held) < len(turns):
         own = Turn.objects.unfinished().filter(pk__in=keys, owner=this_process())
         held = {*own.values_list("pk", "attempt")}

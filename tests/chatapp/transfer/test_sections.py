@@ -6,7 +6,7 @@ from chatapp.models import Conversation
 from chatapp.transfer.record_tables import TABLES
 
 # Chains, where they came from, and requests have sections of their own; snapshots of files, what
-# waits to be sent or applied, what is asked of a turn that runs, and links to read are this server's.
+# waits to be sent or applied, what is asked of a turn, and links to read are this server's.
 LEFT_OUT = {
     *("AuditEntry", "Source", "Fragment", "Manifest", "Checkpoint", "QueuedMessage", "Share"),
     *("Conversation", "TurnRequest", "BackgroundDraft"),
