@@ -122,12 +122,13 @@ class Approvals:
         question = await self.saver.save(self._open, asking, columns)
         if question.status == Question.Status.PENDING:
             self.audience.publish(events.PersonAsked(asking.call.id))
-        while question.status == Question.Status.PENDING:
-            if self._leaving:
-                raise LeftWaiting(_("The server is being stopped. The question stays."))
+        while question.status == Question.Status.PENDING and not self._leaving:
             await self._news.wait()
             self._news.clear()
             question = await self.saver.read(Question.objects.get, pk=question.pk)
+        if self._leaving:
+            # Also where it is answered now: whoever takes the turn up hears that.
+            raise LeftWaiting(_("The server is being stopped. The question stays."))
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 

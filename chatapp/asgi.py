@@ -18,7 +18,8 @@ from django.http.request import split_domain_port, validate_host
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from chatapp.environment import BadEnvironment, only_server_in, stay_only_server_in
+from chatapp.environment import BadEnvironment, stay_only_server_in
+from chatapp.processes import joined
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -27,7 +28,7 @@ django.setup(set_prefix=False)
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
-from chatapp.turns.active_conversations import registry  # noqa: E402 - the same
+from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,8 @@ class OnlyServer:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on, or answer that this is the second server."""
         try:
-            stay_only_server_in("DATA_DIR", settings.DATA_DIR)
+            if not settings.CLUSTER:
+                stay_only_server_in("DATA_DIR", settings.DATA_DIR)
         except BadEnvironment as problem:
             log.error("%s", problem)
             await refuse(scope, send)
@@ -88,12 +90,12 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     """
     await receive()
     try:
-        with only_server_in("DATA_DIR", settings.DATA_DIR):
-            registry.open()
+        with joined("web"):
+            running_turns.open()
             start_clearing()
             await send({"type": "lifespan.startup.complete"})
             await receive()
-            await registry.close()
+            await running_turns.close()
     except BadEnvironment as problem:
         await send({"type": "lifespan.startup.failed", "message": str(problem)})
     else:

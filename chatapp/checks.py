@@ -10,14 +10,14 @@ from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.environment import LOCAL_HOSTS, WILDCARD_HOSTS, folder_problem
+from chatapp.environment import LOCAL_HOSTS, WILDCARD_HOSTS, folder_problem, read_text
 from chatapp.providers import provider_specs
 
 
 @register("palimpsest")
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Return what cannot work, before a message or a page needs it."""
-    return [*_check_server(), *_check_providers(), *_check_condensing()]
+    return [*_check_server(), *_check_providers(), *_check_condensing(), *check_cluster()]
 
 
 def _check_server() -> Iterator[CheckMessage]:
@@ -43,6 +43,25 @@ def _check_server() -> Iterator[CheckMessage]:
             "Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For.",
             id="palimpsest.W002",
         )
+
+
+def check_cluster() -> Iterator[CheckMessage]:
+    """Yield what several processes would not have in common."""
+    if settings.REDIS_URL and not settings.CLUSTER:
+        yield Error(
+            "REDIS_URL is set, but the database is a file, which several processes can't share.",
+            "Set DATABASE_URL to a PostgreSQL database, or unset REDIS_URL.",
+            id="palimpsest.E007",
+        )
+    keys = (("SECRET_KEY", "secret-key", "E008"), ("SEAL_KEY", "seal-key", "E009"))
+    for name, file, number in keys:
+        if settings.CLUSTER and not read_text(name, ""):
+            yield Error(
+                f"{name} is not set, and each machine would make one of its own.",
+                f"Set it for all processes to the same long random text, or to what {file} in "
+                "DATA_DIR holds.",
+                id=f"palimpsest.{number}",
+            )
 
 
 def _check_providers() -> Iterator[CheckMessage]:

@@ -72,8 +72,8 @@ log = logging.getLogger(__name__)
 # Seconds after which a page that is sent something is asked whether it still may see it.
 LOOK_AGAIN = 30
 
-# The browser should come back at once: it will get a snapshot.
-TRY_AGAIN_LATER = 1013
+# The browser should come back at once: it will get a snapshot. Daphne sends no code below 3000.
+TRY_AGAIN_LATER = 4503
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 
@@ -143,7 +143,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         looked = time.monotonic()
         since = QueryDict(self.scope.get("query_string", b"")).get("since", "")
         place = outgoing_frames.read_place(since)
-        async for text in await actions.front.watch(self.conversation.pk, place):
+        async for text in await actions.watch(self.conversation, place):
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:
                 if code := await reading(self._look)():
@@ -175,11 +175,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         pk = self.conversation.pk
         match command:
             case incoming_frames.StopTurn(turn):
-                actions.stop(pk, turn)
+                await actions.stop(pk, turn)
             case incoming_frames.CancelCondensing(turn):
-                actions.cancel_condensing(pk, turn)
+                await actions.cancel_condensing(pk, turn)
             case incoming_frames.Ping():
-                await self._reply(outgoing_frames.pong(actions.front.newest(pk)))
+                await self._reply(outgoing_frames.pong(actions.newest(pk)))
             case _:
                 await self._begin(command)
         return None

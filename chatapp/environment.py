@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -24,6 +25,13 @@ WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only name
 
 # Connections to a database that is no file, one a thread at most; seconds to wait for a free one.
 POOL = {"min_size": 1, "max_size": 40, "timeout": 10}
+
+# How PostgreSQL is told which process a connection is of; names have 63 bytes there.
+APPLICATION = "palimpsest"
+PROCESS = f"{APPLICATION} {os.getpid()}@{socket.gethostname()}"[:63]
+
+# How an address takes a password with characters that mean something there.
+ESCAPE = "in a password, write @ as %40, / as %2F and # as %23."
 
 # Bytes that a file has to take before its folder is known to: what file systems hand out at once.
 BLOCK = 4096
@@ -49,8 +57,7 @@ def read_flag(name: str, *, default: bool) -> bool:
 def read_number(name: str, default: int, *, least: int = 0, most: int | None = None) -> int:
     """Return a whole number from ``least`` on, up to ``most`` where there is one."""
     text = read_text(name, str(default))
-    # isdecimal alone accepts digits of other scripts, which nobody means in a setting.
-    number = int(text) if text.isascii() and text.isdecimal() else -1
+    number = int(text) if _is_number(text) else -1
     if number < least or (most is not None and number > most):
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise BadEnvironment(f"{name} must be a whole number {bounds}, not {text!r}.")
@@ -102,35 +109,81 @@ def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
 
 
 def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
-    """Return Django's settings of the PostgreSQL database at an address, by default others.
+    """Return Django's settings of the PostgreSQL database at an address, by default others."""
+    address = read_text(name, "")
+    return database_at(name, address) if address else default
+
+
+def database_at(name: str, address: str) -> dict[str, object]:
+    """Return Django's settings of the PostgreSQL database at an address, which ``name`` gave.
 
     A thread takes a connection out of a pool for each piece of work; one that broke is replaced.
     """
-    address = read_text(name, "")
-    if not address:
-        return default
     try:
         # Comes with the extra "scale".
         from psycopg import ProgrammingError  # noqa: PLC0415 - only where it is used
         from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
     except ImportError as error:
         raise BadEnvironment(f"{name} needs `pip install palimpsest[scale]`.") from error
-    wrong = f"{name} must be an address such as postgresql://user:password@host/database."
+    example = "postgresql://user:password@host/database"
+    # Neither this sentence nor its cause holds a word of the address: it may be of the password.
+    wrong = BadEnvironment(f"{name} must be an address such as {example}; {ESCAPE}")
     if not address.startswith(("postgresql://", "postgres://")):
-        raise BadEnvironment(wrong)
+        raise wrong
     try:
         given = conninfo_to_dict(address)
     except ProgrammingError:
-        # Its text, and its cause's, may hold the password.
-        raise BadEnvironment(wrong) from None
+        raise wrong from None
+    ports = str(given.get("port", "")).split(",")
+    if not all(_is_port(one) for one in ports if one):
+        raise wrong
+    # A slash in a password ends it too early, and what is left of it would be the database's name.
+    if not (given.get("dbname") or given.get("service")) or "@" in str(given.get("dbname")):
+        raise wrong
     keys = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
     return {
         "ENGINE": "chatapp.postgresql",
         **{key: given.pop(part, "") for key, part in keys.items()},
         "PORT": given.pop("port", ""),
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**given, "pool": POOL},
+        "OPTIONS": {**given, "application_name": PROCESS, "pool": POOL},
     }
+
+
+def read_redis(name: str) -> str:
+    """Return the address of a Redis or Valkey server, "" where there is none."""
+    address = read_text(name, "")
+    if not address:
+        return ""
+    try:
+        # Comes with the extra "scale".
+        from redis import Redis  # noqa: PLC0415 - only where it is used
+    except ImportError as error:
+        raise BadEnvironment(f"{name} needs `pip install palimpsest[scale]`.") from error
+    example = "redis://:password@host:6379/0"
+    wrong = BadEnvironment(f"{name} must be an address such as {example}; {ESCAPE}")
+    try:
+        parts = urlsplit(address)
+        is_complete = bool(parts.hostname) and parts.port != 0
+        number = parts.path.removeprefix("/") or "0"
+        if parts.scheme == "unix":
+            is_complete, number = parts.path.startswith("/"), "0"
+        # It knows which options there are as soon as it makes a connection, before it is used.
+        Redis.from_url(address).connection_pool.make_connection()
+    except (TypeError, ValueError):
+        raise wrong from None
+    if not is_complete or parts.fragment or not _is_number(number):
+        raise wrong
+    return address
+
+
+def _is_number(text: str) -> bool:
+    # isdecimal alone accepts digits of other scripts, which nobody means in a setting.
+    return text.isascii() and text.isdecimal()
+
+
+def _is_port(text: str) -> bool:
+    return _is_number(text) and 0 < int(text) < 2**16
 
 
 def read_folder(name: str, default: Path) -> Path:

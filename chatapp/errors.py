@@ -16,6 +16,10 @@ class Refused(Exception):
     """The operation is not possible now; the text says why and what to do."""
 
 
+class Busy(Refused):
+    """Refused while a turn of the conversation is not over."""
+
+
 class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 
@@ -53,6 +57,10 @@ class BadFrame(Exception):
 
 class BadArchive(Exception):
     """A file is no backup, or is damaged; the text is one sentence for a person."""
+
+
+class NotCopied(Exception):
+    """One database can't be put into another; the text is one sentence for a person."""
 
 
 class BadSeal(Exception):

@@ -17,6 +17,7 @@ from chatapp.environment import (
     read_number,
     read_or_create_secret,
     read_origins,
+    read_redis,
     read_text,
 )
 from chatapp.providers import provider_specs
@@ -46,6 +47,9 @@ LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_number("PORT", 8000, most=65_535)
+
+# Where a worker tells whether it is ready, and its metrics; 0 is nowhere.
+WORKER_PORT = read_number("WORKER_PORT", 0, most=65_535)
 
 # Seconds of rest after which a conversation may be condensed; providers forget it after 300.
 CONDENSE_IDLE_AFTER = read_number("CONDENSE_IDLE_AFTER", 270)
@@ -87,6 +91,9 @@ DEBUG = read_flag("DEBUG", default=False)
 
 # Signs cookies and encrypts stored keys; made on first start and kept beside the database.
 SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
+
+# Signs the heads of all audit chains; by default made with the first seal, and kept in DATA_DIR.
+SEAL_KEY = read_text("SEAL_KEY", "")
 
 # The names people may type to reach the server.
 ALLOWED_HOSTS = read_list(
@@ -187,7 +194,7 @@ SQLITE = {
 DATABASES = {"default": read_database("DATABASE_URL", SQLITE)}
 
 # What happens in one process reaches the others through Redis, where several share a database.
-REDIS_URL = read_text("REDIS_URL", "")
+REDIS_URL = read_redis("REDIS_URL")
 CLUSTER = bool(REDIS_URL) and DATABASES["default"] is not SQLITE
 if CLUSTER:
     INSTALLED_APPS.append("procrastinate.contrib.django")

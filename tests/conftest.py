@@ -75,6 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if needs_sqlite and (only := item.get_closest_marker("sqlite")):
             item.add_marker(pytest.mark.skip(reason=f"SQLite's own: {only.args[0]}"))
+        if not needs_sqlite and (only := item.get_closest_marker("postgresql")):
+            item.add_marker(pytest.mark.skip(reason=f"PostgreSQL's own: {only.args[0]}"))
         if IN_CI:
             # A browser, its server and the rest share a machine of which nothing is known: as in
             # the configuration that Playwright writes, a test has a second chance there, and the

@@ -1,13 +1,14 @@
 """The events of a turn, named in the past tense.
 
-``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told.
+``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told. The
+latter may travel to another process, so they are small: what is long is read where it is stored.
 """
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import condense
 
@@ -143,17 +144,52 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class MessageAppended:
-    """A message was stored; it replaces what was streamed of it."""
+    """Message ``seq`` was stored; it replaces what was streamed of it.
 
-    message: condense.Message
+    It ``calls`` tools, or ``holds_results`` of them.
+    """
+
+    seq: int
+    role: str
+    calls: bool = False
+    holds_results: bool = False
+
+    @classmethod
+    def of(cls, message: condense.Message) -> Self:
+        """Return the event of a message that was stored."""
+        calls, results = bool(message.tool_uses), bool(message.tool_results)
+        return cls(message.seq, message.role, calls, results)
 
 
 @dataclass(frozen=True, slots=True)
 class ContextChanged:
-    """What the model sees is now ``history``, which takes ``tokens`` with all a request repeats."""
+    """What the model sees now, in figures; sizes in tokens.
 
-    history: Sequence[condense.Message]
-    tokens: condense.TokenCount
+    A request takes ``tokens``. Before calibration its parts were thought to take as many as
+    ``system``, ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
+    :class:`condense.Budget`. A condensation may hide what ``hides`` counts, or nothing: because the
+    model has ``said_nothing`` yet, or because nothing came since the last one.
+    """
+
+    tokens: int
+    measured: bool
+    system: int
+    tools: int
+    messages: int
+    summaries: int
+    window: int
+    max_output: int | None
+    threshold: float
+    threshold_source: str
+    buffer: float
+    hides: Mapping[str, int] | None = None
+    said_nothing: bool = False
+
+    @property
+    def budget(self) -> condense.Budget:
+        """The window, and when it is condensed."""
+        source = self.threshold_source
+        return condense.Budget(self.window, self.max_output, self.threshold, source, self.buffer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +203,6 @@ class ToolStarted:
 
     id: str
     name: str
-    input: Any
     output: str = ""
     since: float = field(default_factory=time.time)
 
@@ -196,10 +231,10 @@ class ToolProgressed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool answered after ``seconds``."""
+    """A tool answered after ``seconds``; the row with number ``run`` has its text."""
 
     id: str
-    text: str
+    run: int
     is_error: bool
     seconds: float
 
@@ -213,9 +248,10 @@ class CondensingAwaited:
 
 @dataclass(frozen=True, slots=True)
 class CondensingStarted:
-    """An attempt to make the context smaller began, for a reason given in words."""
+    """An attempt to make the context smaller began, at ``since`` (Unix seconds)."""
 
     trigger: str
+    since: float = field(default_factory=time.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +263,10 @@ class CondensingProgressed:
 
 @dataclass(frozen=True, slots=True)
 class SummaryStreamed:
-    """A summary that somebody is to review has grown to this ``text``."""
+    """A summary that somebody is to review goes on with ``text`` after ``at`` letters."""
 
     text: str
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +298,26 @@ class CondensingEnded:
     status: str
 
 
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """Nothing of the turn runs any more, which ``status`` says in words.
+
+    A ``reason`` that no row has is told at the composer: an "error" or "info", as ``kind`` says,
+    with ``details`` to copy. With ``has_row`` a row of the transcript says how it ended.
+    """
+
+    status: str
+    kind: str = "info"
+    reason: str = ""
+    details: str = ""
+    has_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """What was told before is void: what follows is all that there is, told anew."""
+
+
 TurnEvent = (
     ReplyEvent
     | StepStarted
@@ -280,4 +337,6 @@ TurnEvent = (
     | ReviewAnswered
     | CondensingFellBack
     | CondensingEnded
+    | TurnEnded
+    | Restarted
 )

@@ -71,7 +71,7 @@ class AgentLoop(ABC):
             self._history = tuple(await self.journal.effective_history())
             self._tell()
             if self._history and self._history[-1].tool_uses:
-                self.audience.publish(events.MessageAppended(self._history[-1]))
+                self.audience.publish(events.MessageAppended.of(self._history[-1]))
                 await self.answering.take_up(self._history[-1])
                 await self._answer()
             for step in range(1, self.step_limit + 1):
@@ -147,6 +147,5 @@ class AgentLoop(ABC):
         """Tell of a message that was stored, and of what the model sees now."""
         if stored:
             self._history = (*self._history, stored)
-            self.audience.publish(events.MessageAppended(stored))
-        size = self.controller.weigh(self._history)
-        self.audience.publish(events.ContextChanged(self._history, size))
+            self.audience.publish(events.MessageAppended.of(stored))
+        self.audience.publish(self.controller.figures(self._history))

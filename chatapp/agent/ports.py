@@ -131,8 +131,8 @@ class ContextPort(Protocol):
         hidden, otherwise why the last attempt failed.
         """
 
-    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        """Return the size of ``history``, as far as it is known here."""
+    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+        """Return what is known of ``history``, which the model sees now."""
 
     def leave(self) -> None:
         """Wait for no person any more: what waits raises LeftWaiting."""

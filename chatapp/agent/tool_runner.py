@@ -48,14 +48,14 @@ class ToolRunner:
         refused = await self._refusal(asking)
         number = await self.journal.open_tool(call)
         self._running = call
-        self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
+        self.audience.publish(events.ToolStarted(call.id, call.name))
         started = time.monotonic()
         line = CallLine(asking, self.approvals, self.audience)
         outcome = refused or await self.toolbox.run(call.name, call.input, line)
         seconds = time.monotonic() - started
         self._results.append(outcome.answer(call))
-        self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
         await finish(self.journal.close_tool(number, outcome))
+        self.audience.publish(events.ToolFinished(call.id, number, outcome.is_error, seconds))
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         """Return why a call does not run, None where it may."""

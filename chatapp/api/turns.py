@@ -13,6 +13,7 @@ from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
+import condense
 from chatapp import approvals, errors
 from chatapp.agent import events
 from chatapp.api import conversations, schemas
@@ -22,9 +23,19 @@ from chatapp.condensation import summary_reviews
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
 from chatapp.live import incoming_frames
-from chatapp.models import Conversation, Question, Review, Turn
+from chatapp.models import (
+    Conversation,
+    Message,
+    Question,
+    Review,
+    ToolRun,
+    Turn,
+    message_store,
+)
 from chatapp.models.database import reading
+from chatapp.transcript.message_parts import result_text
 from chatapp.turns import actions
+from chatapp.turns.lifecycle import enqueue_turn
 
 # Seconds without news after which a line without meaning keeps proxies from hanging up.
 SILENCE = 15
@@ -61,23 +72,31 @@ async def _stream(
     except errors.Refused as refusal:
         yield encode("refused", {"detail": str(refusal)})
         return
+    told = Teller(conversation.pk)
     waiting = asyncio.ensure_future(anext(heard, None))
     try:
         while True:
             done, _pending = await asyncio.wait({waiting}, timeout=SILENCE)
             if not done:
+                if await reading(_is_over)(conversation, command.nonce):
+                    break
                 yield b": still running\n\n"
                 continue
             if (event := waiting.result()) is None:
                 break
-            if shown := tell(event):
+            if shown := await reading(told.tell)(event):
                 yield encode(*shown)
             waiting = asyncio.ensure_future(anext(heard, None))
         turn = await reading(Turn.objects.get)(conversation=conversation, nonce=command.nonce)
-        told = {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
-        yield encode("end", told)
+        ended = {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
+        yield encode("end", ended)
     finally:
         waiting.cancel()
+
+
+def _is_over(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a turn has ended, of which nothing may have been heard."""
+    return not conversation.turns.unfinished().filter(nonce=nonce).exists()
 
 
 def encode(name: str, told: dict[str, Any]) -> bytes:
@@ -85,28 +104,60 @@ def encode(name: str, told: dict[str, Any]) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(told) + b"\n\n"
 
 
-def tell(event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: PLR0911 - a line for each
-    """Return an event's name and what it says, None for one that only pages show."""
-    match event:
-        case events.TextStreamed(text):
-            return "text", {"text": text}
-        case events.StreamDiscarded():
-            return "discarded", {}
-        case events.MessageAppended(message):
-            return "message", {"seq": message.seq, **message.to_api()}
-        case events.ToolStarted(id=pk, name=name, input=given):
-            return "tool.started", {"id": pk, "name": name, "input": given}
-        case events.ToolFinished(id=pk, text=text, is_error=failed):
-            return "tool.finished", {"id": pk, "text": text, "is_error": failed}
-        case events.PersonAsked(id=pk):
-            return "question", {"id": pk}
-        case events.ReviewAsked(id=number):
-            return "review", {"id": number}
-        case events.CondensingStarted(trigger):
-            return "condensing.started", {"trigger": str(trigger)}
-        case events.CondensingEnded(kind, status):
-            return "condensing.ended", {"kind": kind, "status": status}
-    return None
+class Teller:
+    """Tells a program what events say; what is long is read where it is stored."""
+
+    def __init__(self, conversation: uuid.UUID) -> None:
+        self._conversation = conversation
+        self._calls: dict[str, condense.ToolUseBlock] = {}
+        # Whether there is text that is part of no message yet.
+        self._said = False
+
+    def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: C901, PLR0911 - a line for each
+        """Return an event's name and what it says, None for one that only pages show."""
+        match event:
+            case events.TextStreamed(text):
+                self._said = True
+                return "text", {"text": text}
+            case events.Restarted() if not self._said:
+                return None
+            case events.StreamDiscarded() | events.Restarted():
+                self._said = False
+                return "discarded", {}
+            case events.MessageAppended(seq=seq):
+                self._said = False
+                row = Message.objects.get(conversation=self._conversation, seq=seq)
+                message = message_store.to_engine(row)
+                self._calls = {one.id: one for one in message.tool_uses} or self._calls
+                return "message", {"seq": seq, **message.to_api()}
+            case events.ToolStarted(id=pk, name=name):
+                call = self._calls.get(pk)
+                return "tool.started", {"id": pk, "name": name, "input": call and call.input}
+            case events.ToolFinished(id=pk, run=run, is_error=failed):
+                told = {"id": pk, "text": _result_of(run), "is_error": failed}
+                return "tool.finished", told
+            case events.PersonAsked(id=pk):
+                return "question", {"id": pk}
+            case events.ReviewAsked(id=number):
+                return "review", {"id": number}
+            case events.CondensingStarted(trigger):
+                return "condensing.started", {"trigger": str(trigger)}
+            case events.CondensingEnded(kind, status):
+                return "condensing.ended", {"kind": kind, "status": status}
+        return None
+
+
+def _result_of(number: int) -> str:
+    """Return what a tool returned: it is kept in its run until a message has it."""
+    run = ToolRun.objects.get(pk=number)
+    if run.text:
+        return str(run.text)
+    rows = Message.objects.filter(turn=run.turn_id, role=Message.Role.USER).order_by("-seq")
+    for row in rows:
+        for result in message_store.to_engine(row).tool_results:
+            if result.tool_use_id == run.call_id:
+                return result_text(result)
+    return ""
 
 
 @router.get("/turns", response=schemas.page(schemas.TurnShape))
@@ -120,7 +171,7 @@ def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     """Stop a turn, which takes a moment: what it has written is kept. One that is over stays so."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
-    actions.stop_soon(pk, turn.pk)
+    async_to_sync(actions.stop)(pk, turn.pk)
     return turn
 
 
@@ -151,7 +202,9 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
-    approvals.answer_question(question=question, decision=said.decision, words=said.words)
+    approvals.answer_question(
+        question=question, decision=said.decision, words=said.words, enqueue=enqueue_turn
+    )
     actions.announce_answer(pk)
     question.refresh_from_db()
     return question
@@ -179,6 +232,7 @@ def answer_review(request: Call, pk: Pk, review_pk: int, said: schemas.ReviewAns
         decision=said.decision,
         summary=review.shown if said.summary is None else said.summary,
         focus=said.focus,
+        enqueue=enqueue_turn,
     )
     actions.announce_answer(pk)
     review.refresh_from_db()

@@ -15,8 +15,10 @@ from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.condensation.threshold import predict
 from chatapp.context.condense_requests import Scope
+from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
 from chatapp.models import (
+    BackgroundDraft,
     Condensation,
     Conversation,
     ModelCall,
@@ -187,6 +189,7 @@ class AttemptLog:
             tokens_before=situation.tokens.value,
             tokens_before_measured=situation.tokens.measured,
         )
+        BackgroundDraft.objects.filter(condensation=uuid.UUID(draft)).delete()
         return (at_seq, row.finished_at) if row and taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
@@ -211,7 +214,7 @@ class AttemptLog:
         read = self.saver.read
         receipt = await read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
-        self.audience.publish(events.ContextChanged(history, size))
+        self.audience.publish(figures_of(self.run, history, size))
         self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 

@@ -20,6 +20,7 @@ from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -64,6 +65,10 @@ class ContextController:
         self._may_count = True
         # Whether an automatic condensation was put off until the next turn.
         self.puts_off = False
+
+    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+        """Return what is known of ``history``, which the model sees now."""
+        return figures_of(self.run, history, self.weigh(history))
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
@@ -111,7 +116,6 @@ class ContextController:
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.waits
-            or run.conversation.pk in background_drafts.drafts
             or background_drafts.is_near(run, size.value, budget)
         ):
             figures = size.value, budget.percent(size.value), budget.threshold, len(history)
@@ -132,7 +136,7 @@ class ContextController:
                 ) from None
             return history
         if made is None:
-            await background_drafts.begin(self.journal, situation)
+            await background_drafts.begin(run, situation)
             return history
         return await self.journal.effective_history()
 
@@ -182,7 +186,7 @@ class ContextController:
         pk = self.run.conversation.pk
         read = self.journal.saver.read
         self.puts_off = self.puts_off or await read(message_store.is_put_off, pk)
-        return self.puts_off or background_drafts.is_being_written(pk)
+        return self.puts_off or await read(background_drafts.is_being_written, pk)
 
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
@@ -194,7 +198,8 @@ class ContextController:
         if review := await parts.reviewer.left_open():
             return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
         if situation.reason not in {"asked", None}:
-            if background_drafts.is_being_written(self.run.conversation.pk):
+            pk = self.run.conversation.pk
+            if await self.journal.saver.read(background_drafts.is_being_written, pk):
                 self.audience.publish(events.CondensingStarted(situation.trigger))
             draft = await background_drafts.take(self.run, situation)
             if draft and await parts.log.take_over(draft[0], situation):
@@ -216,7 +221,7 @@ class ContextController:
             size = await self._measure(history)
             parts = await self._condensing()
             situation = await self._situation(parts, history, condense.Trigger.AUTO, size)
-            await background_drafts.begin(self.journal, situation)
+            await background_drafts.begin(self.run, situation)
         except Exception:
             # The user has the answer: the turn must not fail for this.
             log.exception("no draft could be begun")

@@ -40,7 +40,7 @@ class SummaryReviewer:
         # Whether one by hand is to be reviewed.
         self.by_hand = self.run.wish.review
         self._shows_all = False
-        self._told = 0.0
+        self._told, self._text = 0.0, ""
         self._news = asyncio.Event()
         self._leaving = False
 
@@ -68,8 +68,10 @@ class SummaryReviewer:
         """Show how far the summary is, a few times a second at most."""
         moment = time.monotonic()
         if self._is_wanted(attempt) and moment - self._told >= INTERVAL:
-            self._told = moment
-            self.audience.publish(events.SummaryStreamed(read()))
+            self._told, told, self._text = moment, self._text, read()
+            # One that is written anew begins from its first letter again.
+            at = len(told) if self._text.startswith(told) else 0
+            self.audience.publish(events.SummaryStreamed(self._text[at:], at))
 
     async def review(
         self, attempt: condense.Attempt, proposal: condense.Proposal
@@ -98,9 +100,7 @@ class SummaryReviewer:
         review = await self.saver.save(self._open, attempt, proposal)
         if review.status == _PENDING:
             self.audience.publish(events.ReviewAsked(review.pk))
-        while review.status == _PENDING:
-            if self._leaving:
-                raise LeftWaiting(_("The server is being stopped. The summary waits."))
+        while review.status == _PENDING and not self._leaving:
             until = review.applies_at
             left = await self.saver.read(_seconds_until, until) if until else None
             try:
@@ -109,6 +109,9 @@ class SummaryReviewer:
                 await self.saver.save(self._expire, review)
             self._news.clear()
             review = await self.saver.read(Review.objects.get, pk=review.pk)
+        if self._leaving:
+            # Also where it is answered now: whoever takes the turn up hears that.
+            raise LeftWaiting(_("The server is being stopped. The summary waits."))
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review

@@ -2,14 +2,15 @@
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import condense
+from chatapp.agent.events import ContextChanged
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.context.turn_context import system_of
-from chatapp.models import Conversation, Profile
+from chatapp.context.turn_context import TurnSettings, system_of
+from chatapp.models import Conversation, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
@@ -109,3 +110,39 @@ class Scale:
     def forget(self) -> None:
         """Drop what was measured: the model sees something else now."""
         self.measured_tokens, self.measured_seq = None, 0
+
+
+def hideable(history: Sequence[condense.Message]) -> tuple[Mapping[str, int] | None, bool]:
+    """Count what a condensation may hide of an effective history: what the model has read of it.
+
+    None where that is too little, and then whether the model has not said anything yet.
+    """
+    read = history[: condense.unread_tail(history)]
+    try:
+        condense.require_enough(history, read)
+    except condense.NothingToCondense:
+        return None, not any(one.is_summary for one in history)
+    return message_store.count_seen(read), False
+
+
+def figures_of(
+    terms: TurnSettings, history: Sequence[condense.Message], size: condense.TokenCount
+) -> ContextChanged:
+    """Return a context that is known, as figures; it takes ``size``."""
+    budget, (hides, said_nothing) = terms.budget(history), hideable(history)
+    system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
+    return ContextChanged(
+        tokens=size.value,
+        measured=size.measured,
+        system=system,
+        tools=tools,
+        messages=sum_tokens(history),
+        summaries=sum_tokens([one for one in history if one.is_summary]),
+        window=budget.window,
+        max_output=budget.max_output,
+        threshold=budget.threshold,
+        threshold_source=budget.threshold_source,
+        buffer=budget.buffer,
+        hides=hides,
+        said_nothing=said_nothing,
+    )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -169,12 +170,20 @@ class TurnContext(TurnSettings):
     zone: str = ""
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Have it found while it goes on: whoever shows the turn need not read all anew."""
+        known_runs[self.turn.pk] = self
+
     @property
     def asks_title(self) -> bool:
         """Whether the model is to name the conversation after this turn, its first."""
         first = self.turn.at_seq == 0 and self.turn.origin == Turn.Origin.SENT
         wanted = self.preferences.name_conversations
         return first and wanted and self.profile.spec.names_conversations
+
+
+# The runs of this process by their turns, each for as long as something uses it.
+known_runs: WeakValueDictionary[uuid.UUID, TurnContext] = WeakValueDictionary()
 
 
 def read_run(

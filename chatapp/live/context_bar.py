@@ -1,12 +1,12 @@
 """The context bar's numbers: how full the window is, and where and why it will condense."""
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
-import condense
+from chatapp.agent.events import ContextChanged
 from chatapp.condensation import background_drafts
 from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.context import sizes
@@ -26,18 +26,14 @@ class Forecast:
     nothing: str = ""
 
 
-def forecast(history: Sequence[condense.Message]) -> Forecast:
-    """Return what the model has read of the effective history: no strategy hides more unasked."""
-    read = history[: condense.unread_tail(history)]
-    try:
-        condense.require_enough(history, read)
-    except condense.NothingToCondense:
-        if any(one.is_summary for one in history):
-            why = _("Nothing new to condense yet.")
-        else:
-            why = _("There is nothing to condense yet: the model has not answered anything.")
+def forecast(hides: Mapping[str, int] | None, *, said_nothing: bool) -> Forecast:
+    """Say what a condensation may hide: no strategy hides more unasked."""
+    if hides is not None:
+        return Forecast(words=seen_words(Rewind(**hides)))
+    if said_nothing:
+        why = _("There is nothing to condense yet: the model has not answered anything.")
         return Forecast(nothing=why)
-    return Forecast(words=seen_words(Rewind(**message_store.count_seen(read))))
+    return Forecast(nothing=_("Nothing new to condense yet."))
 
 
 # The bar turns amber, and says how far it is to go, this many points of the window before
@@ -99,28 +95,26 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     history = message_store.read_effective(conversation.pk)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
-    return state_of(terms, history, tokens, spending_of(terms))
+    figures = sizes.figures_of(terms, history, tokens)
+    return with_draft(state_of(terms, figures, spending_of(terms)))
 
 
 def state_of(
-    terms: TurnSettings,
-    history: Sequence[condense.Message],
-    tokens: condense.TokenCount,
-    spending: Sequence[Spending] = (),
+    terms: TurnSettings, figures: ContextChanged, spending: Sequence[Spending] = ()
 ) -> ContextState:
     """Return the numbers of a context that is known."""
-    budget = terms.budget(history)
+    budget, used = figures.budget, figures.tokens
     starts = CondensingPoint.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
-    percent = budget.percent(tokens.value)
+    percent = budget.percent(used)
     warn = percent >= starts.percent - WARN_POINTS
-    hides = forecast(history)
+    hides = forecast(figures.hides, said_nothing=figures.said_nothing)
     return ContextState(
         conversation=terms.conversation.pk,
-        used=tokens.value,
-        measured=tokens.measured,
+        used=used,
+        measured=figures.measured,
         reserved=budget.reserved,
-        available=max(0, budget.capacity - tokens.value),
+        available=max(0, budget.capacity - used),
         window=window,
         percent=percent,
         reserved_percent=100 * budget.reserved / window,
@@ -128,10 +122,10 @@ def state_of(
         condenses_at_percent=starts.percent,
         reason=str(starts),
         source=source_label(budget.threshold_source) if starts.automatic else "",
-        segments=_segments(tokens.value, history, terms, window),
+        segments=_segments(figures),
         warn=warn,
         forecast=hides,
-        due=_due(terms, starts, tokens.value) if warn and not hides.nothing else None,
+        due=_due(terms, starts, used) if warn and not hides.nothing else None,
         spending=spending,
     )
 
@@ -144,32 +138,35 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
     if not starts.automatic:
         words = _("Almost full: in about %s tokens the oldest messages are hidden, unsummarised.")
         return Due(words % number(max(0, left)), may_wait=False)
-    return Due(_until(terms.conversation.pk, left), may_wait=True)
-
-
-def _until(pk: uuid.UUID, left: int) -> str:
-    """Say when it condenses, and what of that is done in the background."""
     near = _("Almost full: condenses in about %s tokens.") % number(left)
-    if background_drafts.is_being_written(pk):
+    words = _("Will condense before your next message.") if left <= 0 else near
+    return Due(words, may_wait=True)
+
+
+def with_draft(state: ContextState) -> ContextState:
+    """Return the numbers with what is drafted of a condensation that is near, which is read."""
+    if state.due is None or not state.due.may_wait:
+        return state
+    near, is_over = state.due.words, state.used >= state.condenses_at
+    if background_drafts.is_being_written(state.conversation):
         over = _("Condenses once the summary is drafted.")
-        return over if left <= 0 else _("%s The summary is being drafted.") % near
-    if background_drafts.is_ready(pk):
+        words = over if is_over else _("%s The summary is being drafted.") % near
+    elif background_drafts.is_ready(state.conversation):
         over = _("Will condense before your next message, without a wait.")
-        return over if left <= 0 else _("%s The summary is drafted.") % near
-    return _("Will condense before your next message.") if left <= 0 else near
+        words = over if is_over else _("%s The summary is drafted.") % near
+    else:
+        return state
+    return replace(state, due=Due(words, may_wait=True))
 
 
-def _segments(
-    used: int, history: Sequence[condense.Message], terms: TurnSettings, window: int
-) -> tuple[Segment, ...]:
-    """Split ``used`` by kind, in proportion to the estimates of each."""
-    system, tools = sizes.overhead_of(terms.conversation, terms.profile, terms.system)
-    summaries = sizes.sum_tokens([one for one in history if one.is_summary])
+def _segments(figures: ContextChanged) -> tuple[Segment, ...]:
+    """Split what is used by kind, in proportion to the estimates of each."""
+    used, window = figures.tokens, figures.window
     estimates = {
-        "system": (_("System prompt"), system),
-        "tools": (_("Tools"), tools),
-        "summary": (_("Summary"), summaries),
-        "messages": (_("Messages"), sizes.sum_tokens(history) - summaries),
+        "system": (_("System prompt"), figures.system),
+        "tools": (_("Tools"), figures.tools),
+        "summary": (_("Summary"), figures.summaries),
+        "messages": (_("Messages"), figures.messages - figures.summaries),
     }
     scale = used / (sum([tokens for _label, tokens in estimates.values()]) or 1)
     segments = [

@@ -1,112 +1,131 @@
-"""Takes the events of a run and shows them in order, whatever goes wrong in showing.
+"""The live view of a conversation: what its open pages see of a turn, in order.
 
-Taking an event returns at once. A task of its own handles them, coalesces streamed text, and does
-all that reads the database or renders a template.
+A task of its own follows the turn's events, coalesces streamed text, and does all that reads the
+database or renders a template, whatever goes wrong in showing.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Coroutine
+from typing import Any
 
 from chatapp.agent import events
-from chatapp.context.turn_context import TurnContext
+from chatapp.context.turn_context import known_runs
 from chatapp.live import outgoing_frames
+from chatapp.live.channel import Events, channel
 from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
 from chatapp.live.watchers import Watchers
+from chatapp.models import Turn
 from chatapp.models.database import reading
 from chatapp.number_formats import reader_locale
 from chatapp.transcript import row_pages
 
 log = logging.getLogger(__name__)
 
-Hearing = asyncio.Queue[events.TurnEvent | None]
+# Seconds for which a page that comes waits for what was told of a turn before …
+LONGEST_CATCHING_UP = 1.0
+# … and a turn for the end of the one before it to be shown.
+LONGEST_END = 5.0
 
 
 class LiveView:
-    """The audience of one conversation: whatever it is told, its watchers see."""
+    """The live view of one conversation: whatever it is told, its watchers see."""
 
-    def __init__(
-        self,
-        conversation_id: uuid.UUID,
-        watchers: Watchers | None = None,
-        *,
-        on_wait: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers | None = None) -> None:
         self.conversation_id = conversation_id
         self.watchers = Watchers() if watchers is None else watchers
-        self.turn_view = TurnView(conversation_id, self.watchers, on_wait=on_wait)
+        self.turn_view = TurnView(conversation_id, self.watchers)
         self.queue = QueueView(conversation_id, self.watchers)
-        self._events: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
-        self._presenter: asyncio.Task[None] | None = None
-        self._hearers: set[Hearing] = set()
+        # The turn whose events are shown, until its end is.
+        self.followed: uuid.UUID | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._caught_up = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    def hear(self) -> Hearing:
-        """Return a queue of all events from now on; None in it says that what ran has ended."""
-        hearing: Hearing = asyncio.Queue()
-        self._hearers.add(hearing)
-        return hearing
+    def follow(self, turn: uuid.UUID, *, question: int = 0, waits: bool = False) -> None:
+        """Show a turn from now on, and first what it answers; one that ``waits`` does so."""
+        if self.followed != turn:
+            self.followed = turn
+            self._caught_up.clear()
+            work = self._follow(turn, self._following, question, waits)
+            # A page's own context would take its thread for queries along when it goes.
+            self._following = asyncio.create_task(work)
 
-    def forget(self, hearing: Hearing) -> None:
-        """Put no more events into a queue."""
-        self._hearers.discard(hearing)
+    def leave(self) -> None:
+        """Follow nothing any more: nobody watches."""
+        self.followed = None
+        for task in (self._following, *self._tasks):
+            if task:
+                task.cancel()
 
-    async def listen(self, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
-        """Yield the events of a queue until what runs has ended."""
-        try:
-            while (event := await hearing.get()) is not None:
-                yield event
-        finally:
-            self.forget(hearing)
+    async def catch_up(self) -> None:
+        """Show what runs by now, whatever was not heard of it."""
+        turn = await reading(_find_unfinished)(self.conversation_id)
+        if turn and turn.pk != self.followed:
+            self.follow(turn.pk, waits=turn.waits)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._caught_up.wait(), LONGEST_CATCHING_UP)
+        elif self.followed and (turn is None or turn.pk != self.followed):
+            await self._end_unheard(self.followed)
 
-    def begin(self, run: TurnContext) -> None:
-        """Show that something runs, with what it answers, and take events from now on."""
-        self.turn_view.begin(run)
-        if run.question:
-            self.publish(events.MessageAppended(run.question))
-        self._presenter = asyncio.create_task(self._present())
+    async def _follow(
+        self, turn: uuid.UUID, before: asyncio.Task[None] | None, question: int, waits: bool
+    ) -> None:
+        if before and not before.done():
+            await asyncio.wait({before}, timeout=LONGEST_END)
+            before.cancel()
+        self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
+        if question:
+            asked = events.MessageAppended(question, "user")
+            await self._safely(self.turn_view.show(asked))
+        async with channel.read(turn) as told:
+            await self._present(told)
+        if self.followed == turn:
+            self.followed = None
 
-    def publish(self, event: events.TurnEvent) -> None:
-        """Take an event of what runs."""
-        self._events.put_nowait(event)
-        for hearing in self._hearers:
-            hearing.put_nowait(event)
+    async def _end_unheard(self, turn: uuid.UUID) -> None:
+        """Show that a turn is over whose end was not heard, nor is a moment later."""
+        if self._following:
+            await asyncio.wait({self._following}, timeout=LONGEST_CATCHING_UP)
+        row = await reading(Turn.objects.filter(pk=turn).first)()
+        if self.followed != turn:
+            return
+        self.followed = None
+        if self._following:
+            self._following.cancel()
+        said = row.get_status_display().capitalize() if row else ""
+        await self._safely(self.turn_view.settle())
+        await self._safely(self.turn_view.end(f"{said}.", None, changed=True))
 
-    async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
-        """Show all events that came, then that nothing runs any more, and why.
-
-        With ``changed`` there is a row that says how it ended.
-        """
-        self._events.put_nowait(None)
-        try:
-            if self._presenter:
-                await self._presenter
-            await self._safely(self.turn_view.settle())
-            await self.turn_view.end(status, notice, changed=changed)
-        finally:
-            # Who hears that may begin something else at once.
-            for hearing in self._hearers:
-                hearing.put_nowait(None)
-
-    async def _present(self) -> None:
-        """Show events as they come, and text when it is due."""
+    async def _present(self, told: Events) -> None:
+        """Show events as they come, and text when it is due, until the turn has ended."""
         while True:
             streaming = self.turn_view.streaming
             due = streaming.parts[-1].due if streaming else None
+            if told.empty():
+                self._caught_up.set()
             try:
                 async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
-                    event = await self._events.get()
+                    event = await told.get()
             except TimeoutError:
                 await self._safely(self.turn_view.flush())
                 continue
-            if event is None:
-                return
             if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
                 await self._safely(self.turn_view.flush())
+            if isinstance(event, events.TurnEnded):
+                return await self._end(event)
             await self._safely(self.turn_view.show(event))
+
+    async def _end(self, ended: events.TurnEnded) -> None:
+        """Show that nothing runs any more, and why."""
+        notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
+        await self._safely(self.turn_view.settle())
+        await self._safely(self.turn_view.end(ended.status, notice, changed=ended.has_row))
+        self._caught_up.set()
 
     async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
         """Return the frame that brings a page up to date as of ``place``, whatever it shows."""
@@ -126,8 +145,15 @@ class LiveView:
             queue=await self.queue.render(),
         )
 
+    def start(self, showing: Coroutine[Any, Any, None]) -> None:
+        """Show something beside the turn's events."""
+        task = asyncio.create_task(showing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
+        await self._safely(self.catch_up())
         await self._safely(self.turn_view.show_change())
 
     async def show_notice(self, notice: Notice | None) -> None:
@@ -154,3 +180,7 @@ class LiveView:
             await showing
         except Exception:
             log.exception("something could not be shown")
+
+
+def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:
+    return Turn.objects.unfinished().filter(conversation=conversation_id).first()

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
 from chatapp.agent import events
-from chatapp.context.turn_context import TurnContext
+from chatapp.context.turn_context import TurnSettings
 from chatapp.live import outgoing_frames
-from chatapp.live.context_bar import ContextState, context_state, state_of
+from chatapp.live.context_bar import ContextState, context_state, state_of, with_draft
 from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -62,15 +62,18 @@ def read_panel(
 
 
 async def panel_of(
-    run: TurnContext,
+    terms: TurnSettings,
     context: events.ContextChanged,
     condensing: CondensingStatus | None,
     notice: Notice | None,
 ) -> outgoing_frames.Frame:
-    """Return the panel's frame as the run knows the context; only spending is read."""
-    spent = await reading(read_spending)(run.conversation.pk) if has_spending_limit(run) else ()
-    state = state_of(run, context.history, context.tokens, spent)
-    return render_panel(state, condensing, notice, run.profile.pk)
+    """Return the panel's frame as the turn knows the context; only spending is read."""
+    pk = terms.conversation.pk
+    spent = await reading(read_spending)(pk) if has_spending_limit(terms) else ()
+    state = state_of(terms, context, spent)
+    if state.due:
+        state = await reading(with_draft)(state)
+    return render_panel(state, condensing, notice, terms.profile.pk)
 
 
 def render_panel(
@@ -116,22 +119,11 @@ class QueueView:
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
         self._conversation_id = conversation_id
         self._watchers = watchers
-        # Whether any message may wait: what another process left is not known yet.
-        self.may_wait = True
-        self._changes = 0
         self._in_hand = asyncio.Lock()
-
-    def note_change(self) -> None:
-        """Take note that the queue has changed; what is being read of it may be older."""
-        self._changes += 1
-        self.may_wait = True
 
     async def render(self) -> str:
         """Return the messages that wait, as HTML."""
-        changes = self._changes
         queued = await reading(list_queued)(conversation=self._conversation_id)
-        if changes == self._changes:
-            self.may_wait = bool(queued)
         context = {"queued": queued, "conversation": self._conversation_id}
         return render_to_string("chat/_queue.html", context)
 

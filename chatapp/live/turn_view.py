@@ -8,14 +8,13 @@ import functools
 import logging
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chatapp.agent import events
-from chatapp.context.turn_context import TurnContext
+from chatapp.context.turn_context import TurnSettings, read_terms
 from chatapp.live import outgoing_frames
 from chatapp.live.status_panel import (
     CondensingStatus,
@@ -34,17 +33,11 @@ from chatapp.transcript.message_parts import ToolCard
 
 log = logging.getLogger(__name__)
 
-ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
-
 
 class TurnView:
     """What pages show of a conversation's running turn: status, unfinished rows, panel, notice."""
 
-    def __init__(
-        self, conversation_id: uuid.UUID, watchers: Watchers, *, on_wait: Callable[[], None]
-    ) -> None:
-        """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
-        self.on_wait = on_wait
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
         self.conversation_id = conversation_id
         self.watchers = watchers
         # The id of the turn that runs, or "".
@@ -56,23 +49,26 @@ class TurnView:
         self.notice: Notice | None = None
         self.streaming: StreamedReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
-        self._run: TurnContext | None = None
+        self._terms: TurnSettings | None = None
         self._context: events.ContextChanged | None = None
+        self._is_outdated = False
         # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
         self._newest_seq = 0
-        self._tools: ToolEvents = {}
+        self._tools: dict[str, events.ToolStarted | events.ToolFinished] = {}
         # Whether that message ends the turn; its row is shown when the turn has ended.
         self._is_final_reply = False
         self._unsaved: list[tuple[str, str]] = []
         # Panels are read and sent one at a time: an older one never replaces a newer one.
         self._panels = asyncio.Lock()
 
-    def begin(self, run: TurnContext) -> None:
-        """Show that something runs."""
-        self.turn, self.notice, self._is_final_reply = str(run.turn.pk), None, False
-        self._run, self._context = run, None
+    def begin(
+        self, turn: uuid.UUID, terms: TurnSettings | None = None, *, waits: bool = False
+    ) -> None:
+        """Show that a turn runs, on these ``terms`` where they are known, or ``waits``."""
+        self.turn, self.notice, self._is_final_reply = str(turn), None, False
+        self._terms, self._context, self._is_outdated = terms, None, False
         self._unsaved.clear()
-        self._show_status(_("Thinking…"))
+        self._show_status(_("Waiting for you.") if waits else _("Thinking…"), waits=waits)
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and what could not be stored."""
@@ -99,7 +95,7 @@ class TurnView:
                     panel = render_panel(None, self.condensing, self.notice)
             self.turn = ""
             self._show_status(status, waits=False)
-            self._run = self._context = None
+            self._terms = self._context = None
             if panel:
                 self.watchers.send(panel)
 
@@ -118,14 +114,16 @@ class TurnView:
         if (condensing := self.condensing) and condensing.review:
             # Read each time: somebody may have typed into it.
             condensing.shown = await reading(_render_review)(condensing.review)
-        if self._run and self._context:
-            return await panel_of(self._run, self._context, self.condensing, self.notice)
+        if self._context and self._terms is None and not self._is_outdated:
+            self._terms = await reading(read_terms)(self.conversation_id)
+        if self._terms and self._context:
+            return await panel_of(self._terms, self._context, self.condensing, self.notice)
         return await reading(read_panel)(self.conversation_id, self.condensing, self.notice)
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
         # What the turn knows of the context may be outdated now.
-        self._run = None
+        self._terms, self._is_outdated = None, True
         await self._show_transcript()
         await self.show_panel()
 
@@ -143,6 +141,13 @@ class TurnView:
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run."""
         raise NotImplementedError(type(event))
+
+    @show.register
+    async def _(self, _event: events.Restarted) -> None:
+        """Forget what runs was at: it is told anew."""
+        self._remove_streaming()
+        self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
+        self.condensing = self.notice = None
 
     @show.register(events.TextStreamed)
     @show.register(events.ThinkingStreamed)
@@ -238,12 +243,11 @@ class TurnView:
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
-        message = event.message
         # Results are shown in the row of the message that called for them. Another message forgets
         # the events of calls before it, whose ids may come again.
-        if not message.tool_results:
-            self._newest_seq, self._tools = message.seq, {}
-        self._is_final_reply = message.role == "assistant" and not message.tool_uses
+        if not event.holds_results:
+            self._newest_seq, self._tools = event.seq, {}
+        self._is_final_reply = event.role == "assistant" and not event.calls
         # The final reply's row needs the turn's figures; until then its streamed text is shown.
         if not self._is_final_reply:
             self._remove_streaming()
@@ -274,7 +278,7 @@ class TurnView:
     async def _(self, event: events.CondensingStarted) -> None:
         # Several attempts in a row are shown as one condensation, with one start.
         if self.condensing is None or self.condensing.awaited:
-            self.condensing = CondensingStatus(event.trigger)
+            self.condensing = CondensingStatus(event.trigger, event.since)
         self._show_status(_("Condensing context…"))
         await self.show_panel()
 
@@ -292,11 +296,12 @@ class TurnView:
     async def _(self, event: events.SummaryStreamed) -> None:
         if not self.condensing:
             return
-        begins, self.condensing.draft = self.condensing.draft is None, event.text
+        begins, before = self.condensing.draft is None, self.condensing.draft or ""
+        self.condensing.draft = before[: event.at] + event.text
         if begins:
             await self.show_panel()
         else:
-            self.watchers.send(outgoing_frames.draft_streamed(event.text))
+            self.watchers.send(outgoing_frames.draft_streamed(self.condensing.draft))
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
@@ -351,11 +356,9 @@ class TurnView:
 
     def _show_status(self, text: str, *, waits: bool | None = None) -> None:
         """Show what goes on, and whether the turn waits for a person, if that is given."""
-        waited, self.status = self.waits, text
-        self.waits = waited if waits is None else waits
+        self.status = text
+        self.waits = self.waits if waits is None else waits
         self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
-        if self.waits != waited:
-            self.on_wait()
 
     async def _show_transcript(self) -> None:
         revision = await reading(row_pages.revision)(self.conversation_id)
@@ -368,14 +371,16 @@ class TurnView:
                 self.watchers.send(await self.panel())
 
 
-def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:
+def _render_row(
+    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents
+) -> tuple[str, str]:
     row, conversation = row_builder.live_row(conversation_id, seq, tools)
     html = render_to_string(row.template, {"row": row, "conversation": conversation})
     return row.id, html
 
 
 def _render_card(
-    conversation_id: uuid.UUID, seq: int, tools: ToolEvents, call: str
+    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents, call: str
 ) -> tuple[str, str]:
     """Return (element id, HTML) of a call's card, or of its row where others have the same id."""
     row, conversation = row_builder.live_row(conversation_id, seq, tools)

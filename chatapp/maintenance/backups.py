@@ -1,8 +1,8 @@
 """Backups: what a server keeps, in one file that is made while the server runs.
 
-A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment), the workspaces
-below ``workspaces/``, the keys where they were asked for, and at the end ``backup.json``, which
-names the SHA-256 of every other file.
+A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment; what PostgreSQL
+holds is copied to such a file row by row), the workspaces below ``workspaces/``, the keys where
+they were asked for, and at the end ``backup.json``, which names the SHA-256 of every other file.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
-from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from chatapp.errors import BadArchive
+from chatapp.maintenance import row_copy
 from chatapp.models.database import is_shared
 
 # The newest form of archive that can be read.
@@ -44,22 +44,21 @@ _DRAFT = ".palimpsest-backup-"
 class Source:
     """Where the parts of a backup lie; a key is None where it stays out.
 
-    There may be no file of the ``seal_key``: it is made with the first seal.
+    The ``database`` is None where the one in use is no file. There may be no file of the
+    ``seal_key``: it is made with the first seal.
     """
 
-    database: Path
+    database: Path | None
     workspaces: Path
     key: Path | None = None
     seal_key: Path | None = None
 
 
 def stored(*, with_key: bool) -> Source:
-    """Return where this server keeps them; raise CommandError where its database is no file."""
-    if is_shared():
-        raise CommandError("This server keeps its data in PostgreSQL: use its own tools.")
+    """Return where this server keeps them."""
     folder = Path(settings.DATA_DIR)
     return Source(
-        database=Path(str(connection.settings_dict["NAME"])),
+        database=None if is_shared() else Path(str(connection.settings_dict["NAME"])),
         workspaces=Path(settings.WORKSPACES_ROOT),
         key=folder / KEY if with_key else None,
         seal_key=folder / SEAL_KEY if with_key else None,
@@ -82,8 +81,8 @@ class Backup:
 def write_backup(source: Source, path: Path) -> Backup:
     """Write a backup to ``path``, readable by its owner only, complete or not at all.
 
-    Raises OSError or sqlite3.Error, with nothing left behind, where it can't be written. What a
-    backup has left in that folder that was killed is removed first.
+    Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, where it
+    can't be written. What a backup has left in that folder that was killed is removed first.
     """
     backup = Backup()
     for left in path.parent.glob(f"{_DRAFT}*"):
@@ -121,13 +120,10 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
     try:
         # SQLite would make it readable by others.
         snapshot.touch(mode=0o600, exist_ok=False)
-        original = f"{source.database.absolute().as_uri()}?mode=ro"
-        with (
-            closing(sqlite3.connect(original, uri=True)) as database,
-            closing(sqlite3.connect(snapshot)) as copy,
-        ):
-            # As it is at one moment; writers go on meanwhile.
-            database.backup(copy)
+        if source.database is None:
+            row_copy.write_file(snapshot)
+        else:
+            _copy_file(source.database, snapshot)
         writer.add(snapshot, DATABASE)
     finally:
         for one in draft.parent.glob(f"{snapshot.name}*"):
@@ -143,6 +139,15 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
         for file in [Path(root) / name for name in sorted([*names, *links])]:
             writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
     writer.close()
+
+
+def _copy_file(original: Path, snapshot: Path) -> None:
+    """Copy a database as it is at one moment; writers go on meanwhile."""
+    with (
+        closing(sqlite3.connect(f"{original.absolute().as_uri()}?mode=ro", uri=True)) as database,
+        closing(sqlite3.connect(snapshot)) as copy,
+    ):
+        database.backup(copy)
 
 
 class _Writer:

@@ -96,6 +96,11 @@ def _readers(
     return readers, range(begin, len(columns))
 
 
+def forget_columns() -> None:
+    """Have columns looked up anew, where another kind of database is used from now on."""
+    _readers.cache_clear()
+
+
 def execute(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
     database = connections[DEFAULT_DB_ALIAS]

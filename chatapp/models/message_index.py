@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 
 # So many of the newest messages that have the words are compared by how much they are about them.
 COMPARED = 1_000
-# Messages that are read at once where the index is made anew.
-BATCH = 500
+# Messages that are read at once where the index is made anew; each may hold images.
+BATCH = 50
 
 _FIND = """
     SELECT id, conversation_id FROM (
@@ -232,6 +232,12 @@ def rebuild() -> None:
         messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=BATCH)
         for rows in batched(messages, BATCH):
             add(rows)
+
+
+def fill() -> None:
+    """Have messages found that were copied around the models, where no trigger has seen to it."""
+    if _language().insert:
+        rebuild()
 
 
 def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]]:

@@ -1,5 +1,6 @@
 """A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
 
+import atexit
 import select
 from types import TracebackType
 from typing import Any, override
@@ -78,3 +79,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except OperationalError:
             return True
         return False
+
+
+@atexit.register
+def close_pools() -> None:
+    """Close all pools: where Python itself ends, it waits in vain for each of their threads."""
+    # Django has no other way to them.
+    for pool in [*DatabaseWrapper._connection_pools.values()]:  # type: ignore[attr-defined] # noqa: SLF001
+        pool.close()

@@ -123,8 +123,9 @@ def fragment_of(item: Item) -> int | None:
 def find_changed() -> Iterator[Manifest]:
     """Yield the records that do not lead back to the bytes that were sent."""
     recorded = Manifest.objects.values("call__conversation")
-    for conversation in Conversation.objects.filter(pk__in=recorded):
-        reader = RequestReader(conversation.pk)
+    spoken = Conversation.objects.filter(pk__in=recorded).values_list("pk", flat=True)
+    for conversation in spoken.iterator():
+        reader = RequestReader(conversation)
         manifests = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
         for manifest in manifests.iterator():
             try:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import annotated_blocks as blocks
-from chatapp.agent import events
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Question
 from chatapp.tools import TOOL_SPECS
@@ -32,7 +31,18 @@ _UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
 
-LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
+
+@dataclass(frozen=True, slots=True)
+class LiveTool:
+    """A call of a running turn: what it said so far, since when or how long it ran (seconds)."""
+
+    state: str
+    text: str
+    since: float | None = None
+    seconds: float | None = None
+
+
+LiveTools = Mapping[str, LiveTool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +311,7 @@ def _note(data: Mapping[str, Any]) -> NotePart:
 def _card(
     call: condense.ToolUseBlock,
     answer: Answer | None,
-    live: events.ToolStarted | events.ToolFinished | None,
+    live: LiveTool | None,
     asked: Question | None,
     state: str,
 ) -> ToolCard:
@@ -311,12 +321,8 @@ def _card(
     """
     text, seconds, since = "", None, None
     is_denied = state == "denied"
-    match live:
-        case events.ToolStarted():
-            text, state, since = live.output, "running", live.since
-        case events.ToolFinished():
-            text, seconds = live.text, live.seconds
-            state = "failed" if live.is_error else "done"
+    if live:
+        text, state, since, seconds = live.text, live.state, live.since, live.seconds
     if answer:
         text, state = result_text(answer.result), "failed" if answer.result.is_error else "done"
         seconds = answer.seconds if seconds is None else seconds

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 import condense
+from chatapp.agent import events
 from chatapp.agent.annotated_blocks import attached, kind_of, stands_alone, text_of
 from chatapp.models import (
     Condensation,
@@ -26,6 +27,7 @@ from chatapp.transcript.message_parts import (
     Answer,
     Answers,
     HiddenBy,
+    LiveTool,
     LiveTools,
     Part,
     ToolCard,
@@ -55,10 +57,28 @@ def rewinds_of(conversation_id: uuid.UUID) -> list[Rewind]:
     return [*rows.with_undoable().order_by("created_at")]
 
 
+ToolEvents = Mapping[str, events.ToolStarted | events.ToolFinished]
+
+
+def live_tools(told: ToolEvents) -> LiveTools:
+    """Return what the calls of a running turn came to, as far as they told."""
+    runs = [one.run for one in told.values() if isinstance(one, events.ToolFinished)]
+    texts = dict(ToolRun.objects.filter(pk__in=runs).values_list("pk", "text")) if runs else {}
+    return {
+        call: LiveTool("running", one.output, since=one.since)
+        if isinstance(one, events.ToolStarted)
+        else LiveTool(
+            "failed" if one.is_error else "done", texts.get(one.run, ""), seconds=one.seconds
+        )
+        for call, one in told.items()
+    }
+
+
 def live_row(
-    conversation_id: uuid.UUID, seq: int, live: LiveTools
+    conversation_id: uuid.UUID, seq: int, told: ToolEvents
 ) -> tuple[MessageRow | ContinuedRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
+    live = live_tools(told)
     messages = message_store.row_and_next(conversation_id, seq)
     # No row needs more of it than its key.
     conversation, message = Conversation(pk=conversation_id), messages[0]
@@ -213,7 +233,7 @@ class Builder:
         """The places of the calls that a person did not allow, by message; few pages have any."""
         turns = {row.turn_id for row in self.messages if row.turn_id}
         failed = [one.result.is_error for one in self.answers.values()]
-        failed += [getattr(one, "is_error", False) for one in self.live.values()]
+        failed += [one.state == "failed" for one in self.live.values()]
         denied: defaultdict[int, set[int]] = defaultdict(set)
         found = Question.objects.filter(turn__in=turns, status=Question.Status.DENIED)
         for seq, place in found.values_list("seq", "place") if any(failed) else ():

@@ -1,24 +1,48 @@
-"""The front door: whatever comes in starts, stops and changes what runs through these functions."""
+"""The front door: whatever comes in starts, stops and changes what runs through these functions.
 
-import functools
+What is asked for is stored first, and told then: a turn may run in another process.
+"""
+
+import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.utils import timezone
 
+import condense
 from chatapp.agent import events
+from chatapp.background_jobs import enqueue
 from chatapp.composer.slash_commands import bring
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.live import incoming_frames, outgoing_frames
-from chatapp.models import Conversation, message_store
-from chatapp.turns import crash_recovery, message_queue, turns_without_message
-from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import registry
+from chatapp.context.turn_context import TurnContext
+from chatapp.errors import Busy
+from chatapp.live import hints, incoming_frames, outgoing_frames
+from chatapp.live.channel import channel
+from chatapp.live.live_views import views
+from chatapp.maintenance.monitoring import Load
+from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
+from chatapp.models.database import reading
+from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
+from chatapp.turns.lifecycle import has_unfinished, is_known, stop_unclaimed
+from chatapp.turns.running_turns import running_turns
+from chatapp.turns.turn_queue import Store, begin
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
-# What only shows, to pages and to whatever watches over the server.
-front = registry
+log = logging.getLogger(__name__)
+
+
+async def watch(
+    conversation: Conversation, since: outgoing_frames.Place | None
+) -> AsyncIterator[str]:
+    """Return the frames that a page lacks which has everything up to ``since``, then all."""
+    await running_turns.try_to_clear_up()
+    return views.watch(conversation, since)
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
@@ -26,8 +50,61 @@ async def send_message(conversation: Conversation, command: incoming_frames.Send
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    async with registry.enter(conversation.pk) as active, active.start_lock:
-        await active.send(conversation, command)
+    await _send(conversation, command)
+
+
+async def _send(
+    conversation: Conversation, command: incoming_frames.SendMessage
+) -> TurnContext | None:
+    """Return what runs; None where the message waits in the queue, or was sent before."""
+    if command.queued and await _queue(conversation, command):
+        return None
+    brought = await bring(conversation, command.text, strict=not command.literal)
+    store = partial(message_queue.start_message, conversation, command, brought)
+    try:
+        return await _begin(conversation, store)
+    except Busy:
+        # Another may have begun meanwhile, which it can wait for.
+        if command.queued and await _queue(conversation, command):
+            return None
+        raise
+
+
+async def _queue(conversation: Conversation, command: incoming_frames.SendMessage) -> bool:
+    """Queue the message while a turn runs; True where it is in the queue, or was sent before."""
+    state = await reading(_state)(conversation, command.nonce)
+    if state in {"known", "idle"}:
+        return state == "known"
+    # An unclear command is refused now, while its sender is there.
+    await bring(conversation, command.text, strict=not command.literal)
+    if await sync_to_async(close_left_over)(conversation):
+        return False
+    queued = await sync_to_async(message_queue.queue_message)(conversation, command)
+    if queued:
+        channel.tell(hints.QueueChanged(conversation.pk))
+    if queued and state == "going on":
+        with suppress(Busy):
+            await follow_ups.send_next(conversation, is_done=True)
+    return queued
+
+
+def _state(conversation: Conversation, nonce: uuid.UUID) -> str:
+    """Say whether a message is "known", and otherwise what runs: "busy", "going on" or "idle"."""
+    if message_queue.was_queued(conversation, nonce) or is_known(conversation.pk, nonce):
+        return "known"
+    if has_unfinished(conversation.pk):
+        return "busy"
+    return "going on" if message_queue.is_going_on(conversation) else "idle"
+
+
+async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:
+    """Begin a turn; what a full disk kept from being closed is closed before it."""
+    try:
+        return await begin(store)
+    except Busy:
+        if not await sync_to_async(close_left_over)(conversation):
+            raise
+    return await begin(store)
 
 
 async def send_and_hear(
@@ -37,22 +114,32 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    async with registry.enter(conversation.pk) as active, active.start_lock:
-        # What ran before it was not to be heard: from here on, nothing else begins.
-        hearing = active.view.hear()
-        try:
-            await active.send(conversation, command)
-        except BaseException:
-            active.view.forget(hearing)
-            raise
-        if not active.running or active.running.run.turn.nonce != command.nonce:
-            hearing.put_nowait(None)
-    return active.view.listen(hearing)
+    run = await _send(conversation, command)
+    if run:
+        return _hear(run.turn.pk, run.question)
+    named = conversation.turns.unfinished().filter(nonce=command.nonce)
+    turn = await reading(named.first)()
+    return _hear(turn.pk if turn else None)
+
+
+async def _hear(
+    turn: uuid.UUID | None, question: condense.Message | None = None
+) -> AsyncIterator[events.TurnEvent]:
+    if question:
+        yield events.MessageAppended.of(question)
+    if turn is None:
+        return
+    async with channel.read(turn) as told:
+        while True:
+            event = await told.get()
+            yield event
+            if isinstance(event, events.TurnEnded):
+                return
 
 
 async def change_queued(conversation: Conversation, command: incoming_frames.ChangeQueued) -> None:
     """Change or remove a message that waits; raise Refused once it does not."""
-    async with registry.enter(conversation.pk) as active:
+    async with running_turns.beginning():
         if command.text is None:
             remove = sync_to_async(message_queue.remove_queued)
             await remove(conversation=conversation, nonce=command.nonce)
@@ -60,13 +147,22 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
             await bring(conversation, command.text, strict=not command.literal)
             change = sync_to_async(message_queue.change_queued)
             await change(conversation=conversation, nonce=command.nonce, text=command.text)
-        active.show_queue()
+        channel.tell(hints.QueueChanged(conversation.pk))
 
 
 async def send_queued(conversation: Conversation, command: incoming_frames.SendQueued) -> None:
     """Send a message that waits, once what runs is stopped; raise Refused."""
-    async with registry.enter(conversation.pk) as active:
-        await active.send_queued(conversation, command.nonce)
+    nonce = command.nonce
+    row = await reading(message_queue.find_queued)(conversation, nonce)
+    if row is None:
+        # It was sent already, and may be what runs.
+        channel.tell(hints.QueueChanged(conversation.pk))
+    elif await sync_to_async(message_queue.send_next)(conversation, nonce):
+        await stop(conversation.pk)
+    else:
+        brought = await bring(conversation, row.text, strict=False)
+        await begin(partial(message_queue.start_queued, conversation, nonce, brought))
+        channel.tell(hints.QueueChanged(conversation.pk))
 
 
 async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> None:
@@ -74,16 +170,14 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
     A repeated nonce starts nothing.
     """
-    store = functools.partial(
+    store = partial(
         turns_without_message.take_up,
         conversation=conversation,
         how=command.how,
         nonce=command.nonce,
         seq=command.seq,
     )
-    async with registry.enter(conversation.pk) as active, active.start_lock:
-        if await active.prepare_start(conversation, command.nonce):
-            await active.begin(store)
+    await _begin(conversation, store)
 
 
 async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
@@ -91,60 +185,98 @@ async def condense_now(conversation: Conversation, wish: CondenseRequest) -> Non
 
     A repeated nonce starts nothing.
     """
-    async with registry.enter(conversation.pk) as active, active.start_lock:
-        if active.running and not active.running.run.turn.condenses:
-            await sync_to_async(check_condensing)(conversation, wish.scope)
-        # The turn may have ended meanwhile.
-        if active.running and not active.running.run.turn.condenses:
-            active.running.condense_soon(wish)
-        elif await active.prepare_start(conversation, wish.nonce):
-            await active.begin(functools.partial(start_condensing, conversation, wish))
+    if await sync_to_async(_ask_to_condense)(conversation, wish):
+        kind = TurnRequest.Kind.CONDENSE
+        channel.tell(hints.TurnRequested(conversation.pk, None, kind, wish.nonce))
+    else:
+        await _begin(conversation, partial(start_condensing, conversation, wish))
+
+
+def _ask_to_condense(conversation: Conversation, wish: CondenseRequest) -> bool:
+    """Ask the turn that runs to condense; False where none does, or one that condenses."""
+    turn = conversation.turns.unfinished().answering().first()
+    if turn is None or close_left_over(conversation):
+        return False
+    check_condensing(conversation, wish.scope)
+    return TurnRequest.objects.ask(
+        TurnRequest.Kind.CONDENSE,
+        conversation_id=conversation.pk,
+        turn=turn.pk,
+        nonce=wish.nonce,
+        details=wish.to_json(),
+    )
 
 
 async def put_off_condensing(conversation: Conversation) -> None:
     """Have the next condensation that would begin by itself wait for one turn."""
     await sync_to_async(message_store.put_off)(conversation, True)
-    async with registry.enter(conversation.pk) as active:
-        active.show_change()
+    channel.tell(hints.ConversationChanged(conversation.pk))
 
 
-def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
+async def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Stop a turn, unless it has ended; without a name, whichever runs."""
-    if running := registry.running(conversation_id, turn):
-        running.stop()
+    if task := running_turns.find(conversation_id, turn):
+        task.stop()
+    else:
+        await sync_to_async(stop_elsewhere)(conversation_id, turn)
 
 
-def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
-    """Stop a turn, unless it has ended; callable from any thread, returns at once."""
-    registry.tell(conversation_id, lambda _active: stop(conversation_id, turn))
+def stop_elsewhere(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
+    """Stop a turn of another process, or one that waits for a process; callable from any thread."""
+    if stop_unclaimed(conversation_id, turn):
+        channel.tell(hints.ConversationChanged(conversation_id))
+    else:
+        _ask(TurnRequest.Kind.STOP, conversation_id, turn)
 
 
-def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
+async def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Cancel the condensation that runs; a turn that only waits for it goes on."""
-    if running := registry.running(conversation_id, turn):
-        running.cancel_condensing()
+    if task := running_turns.find(conversation_id, turn):
+        task.cancel_condensing()
+    else:
+        await sync_to_async(_ask)(TurnRequest.Kind.CANCEL_CONDENSING, conversation_id, turn)
 
 
-def close_left_over(conversation: Conversation) -> None:
+def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> None:
+    """Ask something of a turn wherever it runs, also where that can't be put on record."""
+    nonce = uuid.uuid4()
+    try:
+        asking = TurnRequest.objects.ask
+        asking(kind, conversation_id=conversation_id, turn=turn, nonce=nonce)
+    except DatabaseError as error:
+        log.warning("what was asked of a turn could not be stored: %s", error)
+    channel.tell(hints.TurnRequested(conversation_id, turn, kind, nonce))
+
+
+def close_left_over(conversation: Conversation) -> bool:
     """End what is on record as running although nothing runs; callable from any thread.
 
-    That is what a full disk kept from being closed.
+    That is what a full disk kept from being closed. Returns whether there was such a turn.
     """
-    now = timezone.now()
-    active = registry.conversations.get(conversation.pk)
-    # What begins after this look is younger than ``now``.
-    if not (active and (active.running or active.start_lock.locked())):
-        crash_recovery.close_interrupted(registry.observer, conversation, started_before=now)
+    # What begins after this look is younger than ``before``.
+    before = timezone.now()
+    closed = crash_recovery.close_interrupted(
+        running_turns.observer, conversation, running=running_turns, started_before=before
+    )
+    return bool(closed)
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
-    registry.tell(conversation_id, ActiveConversation.show_change)
+    check_drafts([conversation_id])
+    channel.tell(hints.ConversationChanged(conversation_id))
+
+
+def check_drafts(conversations: "Iterable[uuid.UUID] | QuerySet[Any, Any]") -> None:
+    """Have drafts dropped that a change made useless, before they cost more."""
+    found = BackgroundDraft.objects.filter(conversation__in=conversations)
+    for pk in found.values_list("conversation", flat=True):
+        enqueue("check_draft", conversation=str(pk))
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
     """Have the turn that waits look at what a person answered; callable from any thread."""
-    registry.tell(conversation_id, ActiveConversation.wake)
+    channel.tell(hints.Answered(conversation_id))
 
 
 def close_deleted(conversation_id: uuid.UUID) -> None:
@@ -152,29 +284,49 @@ def close_deleted(conversation_id: uuid.UUID) -> None:
 
     Callable from any thread; returns at once.
     """
-    registry.tell(conversation_id, ActiveConversation.close_deleted)
+    stop_elsewhere(conversation_id)
+    check_drafts([conversation_id])
+    channel.tell(hints.ConversationDeleted(conversation_id))
 
 
 def look_again(user_pk: int) -> None:
     """Have each open page of a user's come back, if it still may; callable from any thread."""
-    for conversation_id in registry.conversations_of(user_pk):
-        registry.tell(conversation_id, lambda active: active.watchers.dismiss())
+    channel.tell(hints.SessionsEnded(user_pk))
 
 
 def announce_changes(user_pk: int) -> None:
     """Have all open pages of a user's show what they depend on; callable from any thread."""
-    for conversation_id in registry.conversations_of(user_pk):
-        announce_change(conversation_id)
+    check_drafts(Conversation.objects.filter(owner=user_pk).values("pk"))
+    channel.tell(hints.UserChanged(user_pk))
 
 
 def announce_list(user_pk: int) -> None:
     """Have all open pages of a user's fetch their list of conversations again."""
-    for conversation_id in registry.conversations_of(user_pk):
-        registry.tell(conversation_id, lambda active: active.view.show_list())
+    channel.tell(hints.ListChanged(user_pk))
 
 
 def announce_title(conversation: Conversation) -> None:
     """Have all open pages of its owner's show a conversation's new title."""
     announce_list(conversation.owner_id)
-    frame = outgoing_frames.title_changed()
-    registry.tell(conversation.pk, lambda active: active.watchers.send(frame))
+    channel.tell(hints.TitleChanged(conversation.pk))
+
+
+def newest(conversation_id: uuid.UUID) -> int:
+    """Return the number of the last change that pages of a conversation were told of."""
+    return views.newest(conversation_id)
+
+
+class Front:
+    """What this process says of itself to whoever watches over it."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing begins here any more."""
+        return running_turns.closing
+
+    def load(self) -> Load:
+        """Return how busy it is; callable from any thread but the event loop's."""
+        return Load(len(running_turns.turns), views.watchers, running_turns.lag())
+
+
+front = Front()

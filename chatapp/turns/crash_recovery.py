@@ -1,23 +1,22 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
-import contextlib
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Container
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chatapp.agent.errors import TurnEnded
+from chatapp.condensation.draft_writer import close_attempt
 from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
-from chatapp.models import Condensation, Conversation, ModelCall, Turn, TurnRequest
+from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.database import clock, execute, locking
 from chatapp.models.turns import TurnQuerySet, is_left, this_process
-from chatapp.turns.lifecycle import finish_turn
+from chatapp.telemetry import note_heartbeat
+from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
 from chatapp.turns.observer import Observer
 from chatapp.turns.turn_records import account_for, came_to_its_end
 
@@ -26,7 +25,7 @@ def close_interrupted(
     observer: Observer,
     conversation: Conversation | None = None,
     *,
-    running: Collection[uuid.UUID] = (),
+    running: Container[uuid.UUID] = (),
     started_before: datetime | None = None,
 ) -> set[uuid.UUID]:
     """End turns that nobody works on any more, and return their conversations.
@@ -42,7 +41,10 @@ def close_interrupted(
     if started_before:
         turns = turns.filter(started_at__lt=started_before)
     closed = set()
-    for turn in turns.exclude(pk__in=running).select_related("profile"):
+    for turn in turns.select_related("profile"):
+        # Asked once its row was read: what is on record by then is known here.
+        if turn.pk in running:
+            continue
         is_own = turn.owner == this_process()
         if not (observer.is_gone(turn) or (is_own and conversation)):
             continue
@@ -57,33 +59,49 @@ def close_interrupted(
     return closed
 
 
-def take_over(observer: Observer, *, running: Collection[uuid.UUID] = ()) -> list[TurnContext]:
+def take_over(observer: Observer, *, running: Container[uuid.UUID] = ()) -> list[TurnContext]:
     """Make turns this process's that wait for a person, and whose own is gone; return their runs.
 
     Those that are ``running`` here stay as they are. One that can't go on is interrupted.
     """
     runs = []
-    for waiting in _left_waiting(observer).exclude(pk__in=running):
-        turn = Turn.objects.claim(waiting.pk, waiting.attempt)
-        if turn is None:
+    for waiting in _left_waiting(observer):
+        if waiting.pk in running:
             continue
-        try:
-            runs.append(read_run(turn.conversation, turn=turn, wish=read_request(turn)))
-        except Refused as reason:
-            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
+        if run := claim(waiting.pk, waiting.attempt):
+            runs.append(run)
     return runs
 
 
-def release_waiting(observer: Observer, enqueue: Callable[[Turn], None]) -> None:
-    """Give turns that wait for a person, and whose process is gone, to nobody.
+def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
+    """Make a turn this process's, after so many attempts, and return its run.
 
-    What need not wait any more is handed to ``enqueue``, in the same transaction.
+    None where it is over or taken. One that can't go on is interrupted.
+    """
+    turn = Turn.objects.claim(turn_id, attempt)
+    if turn is None:
+        return None
+    try:
+        return read_run(turn.conversation, turn=turn, wish=read_request(turn))
+    except Refused as reason:
+        finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
+    return None
+
+
+# Seconds after which a turn that no worker has taken is enqueued again: its job may be lost.
+LOST_AFTER = 10.0
+
+
+def enqueue_left(observer: Observer) -> None:
+    """Have workers run turns again that wait for a person, and whose worker is gone.
+
+    So are those whose job was lost with the worker that had just fetched it.
     """
     for turn in _left_waiting(observer).exclude(owner=""):
-        with contextlib.suppress(TurnEnded), transaction.atomic():
-            turn.hand_over()
-            if not Turn.objects.asking().filter(pk=turn.pk).exists():
-                enqueue(turn)
+        hand_over(turn)
+    for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
+        with transaction.atomic():
+            Turn.objects.locked(turn).offer(enqueue_turn)
 
 
 def _left_waiting(observer: Observer) -> TurnQuerySet:
@@ -106,6 +124,7 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
         f"AND finished_at IS NULL{skipping}) RETURNING id, attempt"
     )
     held = {(uuid.UUID(str(pk)), attempt) for pk, attempt in execute(sql, *keys, this_process())}
+    note_heartbeat()
     if len(held) < len(turns):
         own = Turn.objects.unfinished().filter(pk__in=keys, owner=this_process())
         held = {*own.values_list("pk", "attempt")}
@@ -116,9 +135,10 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
 def close_left() -> None:
     """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
     stopped = _("The server stopped meanwhile.")
-    # Nobody can use a draft any more.
+    # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
-    gone = [one for one in drafts if is_left(one.owner, one.started_at)]
+    unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))
+    gone = {one.pk: one for one in unusable if is_left(one.owner, one.started_at)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
     beside = running.filter(title | Q(turn=None)).select_related(
@@ -132,12 +152,14 @@ def close_left() -> None:
         elif call.condensation:
             named = call.conversation.owner.profiles.filter(name=call.profile_name)
             account_for(call, named.first(), error=stopped, draft="")
+            if call.condensation.status == Condensation.Status.UNUSED:
+                gone[call.condensation.pk] = call.condensation
         else:
             # What was only tried is part of no turn and no draft; nobody knows what it cost.
             tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}
             ModelCall.objects.filter(pk=call.pk).update(**tried)
-    for attempt in gone:
-        spent = ModelCall.objects.filter(condensation=attempt).spent()
-        ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
-        unused = Condensation.objects.filter(pk=attempt.pk)
-        unused.change(status=Condensation.Status.UNUSED, error=stopped, **ended)
+    for attempt in gone.values():
+        close_attempt(attempt, stopped)
+    for draft in BackgroundDraft.objects.unwritten():
+        if is_left(draft.owner, draft.heartbeat_at):
+            draft.delete()

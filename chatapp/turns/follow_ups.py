@@ -1,28 +1,32 @@
-"""What follows a turn: a condensation that was asked for, the queue, a title, and a long rest."""
+"""What follows a turn, as background jobs: a condensation that was asked for, the queue, a title.
+
+They are enqueued in the transaction that ends the turn, so none is lost with a process.
+"""
 
 import asyncio
 import logging
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from django.conf import settings
 from django.db import OperationalError
-from django.utils.translation import gettext as _
 
 from chatapp import errors
-from chatapp.condensation import background_drafts
+from chatapp.composer.slash_commands import bring
+from chatapp.condensation import background_drafts, draft_writer
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.turn_context import TurnContext
-from chatapp.live import outgoing_frames
-from chatapp.live.status_panel import Notice
-from chatapp.models import Conversation
+from chatapp.context.turn_context import TurnContext, read_run
+from chatapp.live import hints
+from chatapp.live.channel import channel
+from chatapp.models import Conversation, Turn
+from chatapp.models.database import reading
+from chatapp.turns import message_queue
+from chatapp.turns.running_turns import running_turns
 from chatapp.turns.titles import name_conversation
+from chatapp.turns.turn_queue import begin
 from chatapp.turns.turns_without_message import start_condensing, start_idle
-
-if TYPE_CHECKING:
-    from chatapp.turns.active_conversation import ActiveConversation
 
 log = logging.getLogger(__name__)
 
@@ -30,29 +34,36 @@ log = logging.getLogger(__name__)
 AGAIN = 5.0
 
 
-async def condense(
-    active: "ActiveConversation", conversation: Conversation, wish: CondenseRequest, succeeded: bool
-) -> None:
-    """Condense after a turn during which that was asked for; then what waits goes on."""
-
-    async def begin() -> None:
-        async with active.start_lock:
-            if active.running is None:
-                await active.begin(partial(start_condensing, conversation, wish))
-            elif not active.running.run.turn.condenses:
-                active.running.condense_soon(wish)
-
-    await until_stored(active, begin)
-    if not active.running:
-        active.send_next(conversation, succeeded)
+async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> None:
+    """Condense if that was asked for during a turn, otherwise send the next message that waits."""
+    row = await reading(Turn.objects.select_related("conversation").get)(pk=turn)
+    conversation = row.conversation
+    if wish:
+        asked = CondenseRequest.from_json(uuid.UUID(wish["nonce"]), wish["details"])
+        store = partial(start_condensing, conversation, asked)
+        if await _until_stored(conversation, lambda: begin(store)):
+            return
+    if await _until_stored(conversation, lambda: send_next(conversation, is_done)):
+        channel.tell(hints.QueueChanged(conversation.pk))
 
 
-async def until_stored(active: "ActiveConversation", begin: Callable[[], Awaitable[None]]) -> None:
-    """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
-    failed = False
-    while not active.registry.closing:
+async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | None:
+    """Send the message asked for next or, after a turn that is done, the oldest one that waits."""
+    row = await reading(message_queue.find_next)(conversation, after_failure=not is_done)
+    if row is None:
+        return None
+    brought = await bring(conversation, row.text, strict=False)
+    return await begin(partial(message_queue.start_queued, conversation, row.nonce, brought))
+
+
+async def _until_stored(
+    conversation: Conversation, work: Callable[[], Awaitable[TurnContext | None]]
+) -> TurnContext | None:
+    """Return the turn that follows, None where it is refused; try while it can't be stored."""
+    failed, run = False, None
+    while not running_turns.closing:
         try:
-            await begin()
+            run = await work()
             break
         except errors.Refused as reason:
             log.info("nothing follows a turn: %s", reason)
@@ -60,36 +71,51 @@ async def until_stored(active: "ActiveConversation", begin: Callable[[], Awaitab
         except OperationalError as error:
             log.warning("what follows a turn could not be stored yet: %s", error)
         failed = True
-        words, until = _("The server could not save what comes next."), time.time() + AGAIN
-        await active.view.show_notice(Notice("retry", words, until=until))
+        channel.tell(hints.SavingDelayed(conversation.pk, time.time() + AGAIN))
         await asyncio.sleep(AGAIN)
     if failed:
-        await active.view.show_notice(None)
+        channel.tell(hints.SavingDelayed(conversation.pk))
+    return run
 
 
-async def name(active: "ActiveConversation", run: TurnContext) -> None:
-    """Show everybody the name that a conversation has got after its first answer."""
-    if await name_conversation(run):
-        active.watchers.send(outgoing_frames.title_changed())
-        await active.registry.show_list(run.conversation.owner_id, but=active)
+async def write_draft(conversation: str) -> None:
+    """Have a draft written, and the line at the composer say so."""
+    pk = uuid.UUID(conversation)
+    await draft_writer.write_draft(pk)
+    channel.tell(hints.ContextNews(pk))
 
 
-async def condense_idle(active: "ActiveConversation") -> None:
-    """Condense if nothing is said for long."""
-    await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
-    async with active.start_lock:
-        active.idle_task = None
-        if active.running or active.registry.closing:
-            return
-        try:
-            await active.begin(partial(start_idle, active.conversation_id))
-        except errors.Refused as reason:
-            log.info("nothing was condensed while idle: %s", reason)
-        except Exception:
-            log.exception("nothing could be condensed while idle")
+async def check_draft(conversation: str) -> None:
+    """Drop a draft that a change has made useless, and show that."""
+    pk = uuid.UUID(conversation)
+    await background_drafts.check(pk)
+    channel.tell(hints.ContextNews(pk))
 
 
-async def show_draft(active: "ActiveConversation") -> None:
-    """Have the line at the composer say so as soon as a draft is written."""
-    await background_drafts.settled(active.conversation_id)
-    await active.view.show_panel()
+async def name_after(turn: str) -> None:
+    """Have the model name the conversation whose first turn has ended."""
+    run = await reading(_read_run)(turn)
+    if run and await name_conversation(run):
+        conversation = run.conversation
+        channel.tell(hints.TitleChanged(conversation.pk))
+        channel.tell(hints.ListChanged(conversation.owner_id, but=conversation.pk))
+
+
+def _read_run(turn: str) -> TurnContext | None:
+    row = Turn.objects.select_related("conversation").get(pk=turn)
+    try:
+        return read_run(row.conversation, turn=row)
+    except errors.Refused:
+        return None
+
+
+async def condense_idle(turn: str) -> None:
+    """Condense where nothing was said for long after a turn."""
+    row = await reading(Turn.objects.get)(pk=turn)
+    newest = await reading(Turn.objects.filter(conversation=row.conversation_id).newest)()
+    if newest != row:
+        return
+    try:
+        await begin(partial(start_idle, row.conversation_id))
+    except errors.Refused as reason:
+        log.info("nothing was condensed while idle: %s", reason)

@@ -2,13 +2,16 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp import background_jobs
 from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
 from chatapp.composer.attachments import (
@@ -19,11 +22,12 @@ from chatapp.composer.attachments import (
     take_attachments,
 )
 from chatapp.context import sizes
+from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.recall import recall
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.errors import Refused
-from chatapp.models import Conversation, Turn, message_store
+from chatapp.errors import Busy
+from chatapp.models import Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
@@ -42,7 +46,6 @@ def start_turn(
     brought: Brought = NOTHING,
     surroundings: str = "",
     zone: str = "",
-    claimed: bool = True,
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and its turn; return both, None where this nonce has a turn.
 
@@ -50,7 +53,7 @@ def start_turn(
     message; so do ``attachments``, ``surroundings`` and what is recalled of the hidden messages.
     ``replaces`` is the seq of an earlier message of the user, which is set aside as a version, and
     whose attachments are kept but for the blocks that the edit ``drops``, by their places. The
-    title comes from the first message. ``zone`` and ``claimed`` are as in ``open_turn``.
+    title comes from the first message. ``zone`` is as in ``open_turn``.
     """
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
@@ -64,7 +67,7 @@ def start_turn(
         if replaces is not None:
             set_message_aside(locked, replaces)
         question_seq = locked.last_seq + 1
-        turn = open_turn(locked, nonce, question_seq=question_seq, zone=zone, claimed=claimed)
+        turn = open_turn(locked, nonce, question_seq=question_seq, zone=zone)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         recalled = recall(locked, conversation.owner, text)
@@ -88,11 +91,11 @@ def has_unfinished(conversation_id: uuid.UUID) -> bool:
     return bool(execute(sql, conversation_id))
 
 
-def busy_with(turn: Turn | None) -> Refused:
+def busy_with(turn: Turn | None) -> Busy:
     """Return why nothing else can begin while this turn runs."""
     if turn and turn.condenses:
-        return Refused(_("The context is being condensed. Cancel that first, or wait."))
-    return Refused(_("The previous turn is still running. Stop it first, or wait."))
+        return Busy(_("The context is being condensed. Cancel that first, or wait."))
+    return Busy(_("The previous turn is still running. Stop it first, or wait."))
 
 
 @contextmanager
@@ -118,9 +121,8 @@ def open_turn(
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
     zone: str = "",
-    claimed: bool = True,
 ) -> Turn:
-    """Store a turn, owned by this process unless another is to claim it, and return it.
+    """Store a turn, owned by this process unless a worker is to claim it, and return it.
 
     It answers message ``question_seq`` of somebody in this time ``zone``. Refused at a spending
     limit; condensing may need no model.
@@ -128,8 +130,8 @@ def open_turn(
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
     turn = Turn(
-        owner=this_process() if claimed else "",
-        attempt=1 if claimed else 0,
+        owner="" if settings.CLUSTER else this_process(),
+        attempt=0 if settings.CLUSTER else 1,
         heartbeat_at=now(),
         zone=zone,
         conversation=locked,
@@ -150,12 +152,16 @@ def finish_turn(
     details: str = "",
     profile_at_fault: bool = False,
     was_put_off: bool = False,
+    is_done: bool = False,
+    wish: CondenseRequest | None = None,
 ) -> bool:
     """Close a turn: how it ended, and why if it failed, which the transcript shows.
 
     What it left open is closed with it. One that is over already, or was taken over by another
     process since, stays as it is, and False is returned. A condensation that ``was_put_off`` until
-    the next turn may begin by itself then.
+    the next turn may begin by itself then. With the end, a job is enqueued for what
+    follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
+    turn that ``is_done``.
     """
     with transaction.atomic():
         lock(Conversation, turn.conversation_id)
@@ -171,12 +177,53 @@ def finish_turn(
             message_store.put_off(turn.conversation, False)
         if status != Turn.Status.SUCCEEDED or error:
             message_store.note_record(turn.conversation_id)
+        _let_follow(turn, is_done=is_done, wish=wish)
         transaction.on_commit(partial(tallies.add, "turns", status))
         return True
 
 
-def stop_unclaimed(turn: Turn) -> bool:
-    """Stop a turn that no process works on; False where one does, or it is over."""
+def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> None:
+    ((waits, asked),) = execute(
+        "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
+        "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
+        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL)",
+        turn.conversation_id, is_done, turn.pk, TurnRequest.Kind.CONDENSE,
+    )  # fmt: skip
+    if asked:
+        last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
+        if row := last.last():
+            wish = CondenseRequest.from_json(row.nonce, row.details)
+    if waits or wish:
+        said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
+        background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
+
+
+def enqueue_turn(turn: Turn) -> None:
+    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
+
+    owner = turn.conversation.owner_id
+    own = Turn.objects.unfinished().filter(conversation__owner=owner).count()
+    defer_turn(str(turn.pk), turn.attempt, priority=-own)
+
+
+@transaction.atomic
+def hand_over(turn: Turn) -> None:
+    """Have another worker go on with a turn whose step is stored; one that waits does so alone."""
+    with suppress(TurnEnded):
+        lock(Conversation, turn.conversation_id)
+        turn.hand_over()
+        if not Turn.objects.asking().filter(pk=turn.pk).exists():
+            enqueue_turn(turn)
+
+
+def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
+    """Stop the turn of this id or nonce, or any, that no process works on; False where one does."""
+    found = Turn.objects.unfinished().filter(conversation=conversation_id, owner="")
+    if named:
+        found = found.filter(Q(pk=named) | Q(nonce=named))
+    if (turn := found.first()) is None:
+        return False
     with transaction.atomic():
         now_there = Turn.objects.locked(turn)
         return now_there.is_unclaimed and finish_turn(turn=now_there, status=Turn.Status.STOPPED)

@@ -1,7 +1,6 @@
 """Messages: one begins a turn at once, or waits for what runs, and is sent in its turn."""
 
 import uuid
-from collections.abc import Sequence
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,14 +13,14 @@ from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
 from chatapp.live.incoming_frames import SendMessage
-from chatapp.models import Conversation, QueuedMessage, message_store
-from chatapp.turns.lifecycle import start_turn
+from chatapp.models import Conversation, QueuedMessage, Turn, message_store
+from chatapp.turns.lifecycle import has_unfinished, start_turn
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def start_message(
     conversation: Conversation, command: SendMessage, brought: Brought
 ) -> TurnContext | None:
@@ -39,6 +38,7 @@ def start_message(
         attachments=command.attachments,
         brought=brought,
         surroundings=describe_surroundings(conversation, command.zone),
+        zone=command.zone,
     )
     if started is None:
         return None
@@ -48,11 +48,11 @@ def start_message(
     return read_run(conversation, turn=turn, question=question)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def start_queued(
-    conversation: Conversation, nonce: uuid.UUID | None, brought: Brought, zone: str = ""
+    conversation: Conversation, nonce: uuid.UUID, brought: Brought
 ) -> TurnContext | None:
-    """Open the turn of a message that waits, the next one unless named; None without any.
+    """Open the turn of the message that waits with this nonce; None where it does not any more.
 
     What its text has ``brought`` goes with it, unless the text was changed since. Raises Refused
     where it can't begin.
@@ -63,28 +63,41 @@ def start_queued(
     if brought.text != row.text:
         brought = Brought(row.text, (), COUNTER.count(row.text))
     attached = tuple([uuid.UUID(one) for one in row.attachments])
-    command = SendMessage(row.text, row.nonce, attachments=attached, zone=zone)
+    command = SendMessage(row.text, row.nonce, attachments=attached, zone=row.zone)
     run = start_message(message_store.read_conversation(conversation.pk), command, brought)
     remove_queued(conversation=conversation, nonce=row.nonce)
     return run
 
 
-def queue_message(
-    *,
-    conversation: Conversation,
-    text: str,
-    nonce: uuid.UUID,
-    attachments: Sequence[uuid.UUID] = (),
-) -> None:
-    """Let a message wait for the end of what runs; refused where too many do."""
-    check_message(text, alone=not attachments)
+def queue_message(conversation: Conversation, command: SendMessage) -> bool:
+    """Let a message wait for what runs, or is about to; False where nothing does any more.
+
+    Refused where too many wait.
+    """
+    check_message(command.text, alone=not command.attachments)
     with transaction.atomic():
+        # A turn ends under the same lock, and looks at the queue then.
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        find_attachments(conversation.owner, attachments, conversation.profile)
+        if not (has_unfinished(conversation.pk) or is_going_on(conversation)):
+            return False
+        find_attachments(conversation.owner, command.attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
             raise Refused(_("Too many messages are waiting. Send this one later."))
-        columns = {"text": text, "attachments": [str(one) for one in attachments]}
-        conversation.queued.get_or_create(nonce=nonce, defaults=columns)
+        columns = {
+            "text": command.text,
+            "attachments": [str(one) for one in command.attachments],
+            "zone": command.zone,
+        }
+        conversation.queued.get_or_create(nonce=command.nonce, defaults=columns)
+    return True
+
+
+def is_going_on(conversation: Conversation) -> bool:
+    """Whether the next message that waits is just about to be sent: its turn is not begun yet."""
+    if not conversation.queued.waiting().exists():
+        return False
+    last = conversation.turns.newest()
+    return last is not None and last.status == Turn.Status.SUCCEEDED
 
 
 def was_queued(conversation: Conversation, nonce: uuid.UUID) -> bool:
@@ -106,7 +119,22 @@ def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
     waiting.update(gone_at=timezone.now(), text="")
 
 
-def find_queued(conversation: Conversation, nonce: uuid.UUID | None) -> QueuedMessage | None:
-    """Return a message that waits, the next one unless named; None without any."""
-    found = conversation.queued.waiting()
-    return found.first() if nonce is None else found.filter(nonce=nonce).first()
+def find_queued(conversation: Conversation, nonce: uuid.UUID) -> QueuedMessage | None:
+    """Return the message that waits with this nonce, None where it does not any more."""
+    return conversation.queued.waiting().filter(nonce=nonce).first()
+
+
+def find_next(conversation: Conversation, *, after_failure: bool) -> QueuedMessage | None:
+    """Return the message to send now: the one asked for next or, after no failure, the oldest."""
+    waiting = conversation.queued.waiting().order_by("-is_next", "pk")
+    return (waiting.filter(is_next=True) if after_failure else waiting).first()
+
+
+def send_next(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Have a message that waits be sent next, however what runs ends; False where nothing runs."""
+    with transaction.atomic():
+        Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
+        if not has_unfinished(conversation.pk):
+            return False
+        conversation.queued.waiting().filter(nonce=nonce).update(is_next=True)
+    return True

@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 import condense
@@ -20,15 +22,16 @@ from chatapp.agent.errors import (
     SpendingLimitReached,
     StepLimitReached,
 )
+from chatapp.background_jobs import enqueue
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
-from chatapp.live.live_view import LiveView
-from chatapp.live.status_panel import Notice
-from chatapp.models import Turn
-from chatapp.models.database import reading
+from chatapp.live.channel import channel
+from chatapp.live.hints import ListChanged
+from chatapp.models import Turn, TurnRequest
 from chatapp.models.errors import DecryptionFailed, explain_write_error
-from chatapp.turns.lifecycle import finish_turn
+from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.turns.lifecycle import finish_turn, hand_over
 from chatapp.turns.turn_loop import TurnLoop
 
 log = logging.getLogger(__name__)
@@ -44,6 +47,8 @@ class Ending:
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
+    One that was left at a safe point can be gone on with elsewhere, too.
+
     A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
     to be said at the composer. A turn that ``reached_limit`` has more to do.
     """
@@ -55,15 +60,18 @@ class Ending:
     profile_at_fault: bool = False
     on_record: bool = False
     reached_limit: bool = False
+    at_safe_point: bool = False
 
 
-async def ending_of(work: Awaitable[str | None]) -> Ending:
+async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
         said = await work
     except LeftWaiting:
-        return Ending(Turn.Status.WAITING, _("Waiting for you."))
-    except (asyncio.CancelledError, LeftEarly):
+        return Ending(Turn.Status.WAITING, _("Waiting for you."), at_safe_point=True)
+    except LeftEarly:
+        return Ending(Turn.Status.STOPPED, _("Stopped."), at_safe_point=True)
+    except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
         return _foreseen(error)
@@ -104,29 +112,34 @@ def storage_failed(error: Exception) -> Ending:
     return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
 
 
-# A turn that ended so is shown by its answer, or by the question that it waits for.
-_WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
-
-
 class TurnTask:
     """A run while it goes on; it is stopped, and its condensation cancelled, here alone.
 
-    It is a task of its own, so it goes on when the browser that started it goes away.
+    It is the agent's ``Audience``, and a task of its own: it goes on when the browser that started
+    it goes away.
     """
 
-    def __init__(
-        self, run: TurnContext, announcer: LiveView, on_end: Callable[[bool], None]
-    ) -> None:
-        """Start at once; ``on_end`` is told when nothing runs any more, and whether all is done."""
+    def __init__(self, run: TurnContext, on_end: Callable[[], object]) -> None:
+        """Start at once; ``on_end`` is called when nothing of it runs any more."""
         self.run = run
-        self.announcer = announcer
+        # Since when it waits for a person, by a clock of its own; None where it does not.
+        self.waits_since = time.monotonic() if run.turn.waits else None
+        self._told = channel.open(run.turn.pk, run.turn.attempt)
         self._on_end = on_end
         self._loop: TurnLoop | None = None
         self._reason = ""
-        announcer.begin(run)
         self._work = asyncio.create_task(self._do())
         # Stop cancels the work and never this: however it ends, the next turn may begin.
         self._life = asyncio.create_task(self._live())
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Tell everybody what happened; the owner's lists also say whether it waits."""
+        self._told.publish(event)
+        waits = _WAITS.get(type(event), self.waits_since is not None)
+        if waits != (self.waits_since is not None):
+            self.waits_since = time.monotonic() if waits else None
+            conversation = self.run.conversation
+            channel.tell(ListChanged(conversation.owner_id, but=conversation.pk))
 
     def stop(self) -> None:
         """Stop it; what was written so far is kept."""
@@ -144,16 +157,26 @@ class TurnTask:
         if self._loop:
             self._loop.wake()
 
+    def heed(self, request: TurnRequest) -> None:
+        """Do what a person asked for."""
+        match request.kind:
+            case TurnRequest.Kind.STOP:
+                self.stop()
+            case TurnRequest.Kind.CANCEL_CONDENSING:
+                self.cancel_condensing()
+            case TurnRequest.Kind.CONDENSE:
+                self.condense_soon(CondenseRequest.from_json(request.nonce, request.details))
+
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
         cancelled = self._loop is not None and self._loop.controller.cancel()
         if not cancelled and self.run.wishes.take():
-            self.announcer.publish(events.CondensingAwaited(False))
+            self.publish(events.CondensingAwaited(False))
 
     def condense_soon(self, wish: CondenseRequest) -> None:
         """Condense after the step that runs, because somebody asked for it."""
         if self.run.wishes.ask(wish):
-            self.announcer.publish(events.CondensingAwaited())
+            self.publish(events.CondensingAwaited())
 
     async def ended(self) -> None:
         """Return when nothing of it runs any more."""
@@ -161,7 +184,7 @@ class TurnTask:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        self._loop = loop = await reading(TurnLoop)(self.run, self.announcer)
+        self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self)
         if self._reason:
             loop.leave()
         if not self.run.turn.condenses:
@@ -179,39 +202,69 @@ class TurnTask:
         )
 
     async def _live(self) -> None:
-        """Wait for the work, store and show how it ended, and let what follows begin."""
+        """Wait for the work, store and tell how it ended, and let what follows begin."""
         ending = await ending_of(self._work)
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
-            if ending.turn != Turn.Status.WAITING:
+            if settings.CLUSTER and self._reason and ending.at_safe_point:
+                await sync_to_async(hand_over)(self.run.turn)
+            elif ending.turn != Turn.Status.WAITING:
                 ending = await sync_to_async(self._finish)(ending)
+                self.publish(_event_of(ending))
         finally:
-            notice = None
-            if ending.reason and not ending.on_record:
-                kind = "error" if ending.turn == Turn.Status.FAILED else "info"
-                notice = Notice(kind, ending.reason, ending.details)
-            has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
-            try:
-                await self.announcer.end(ending.status, notice, changed=has_row)
-            finally:
-                # Only then may what waits for it follow.
-                self._on_end(ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit)
+            self._told.close()
+            self._on_end()
 
     def _finish(self, ending: Ending) -> Ending:
         """Close the turn's row, which says from now on how it ended; or return why that failed."""
+        run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
+        puts_off = bool(self._loop and self._loop.controller.puts_off)
         try:
-            puts_off = bool(self._loop and self._loop.controller.puts_off)
-            finished = finish_turn(
-                was_put_off=puts_off,
-                turn=self.run.turn,
-                status=ending.turn,
-                error=ending.reason,
-                details=ending.details,
-                profile_at_fault=ending.profile_at_fault,
-            )
-            self.run.conversation.put_off &= not (finished and puts_off)
+            with transaction.atomic():
+                finished = finish_turn(
+                    turn=run.turn,
+                    status=ending.turn,
+                    error=ending.reason,
+                    details=ending.details,
+                    profile_at_fault=ending.profile_at_fault,
+                    was_put_off=puts_off,
+                    is_done=is_done,
+                    wish=run.wishes.take(),
+                )
+                if finished and is_done:
+                    self._let_follow()
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
+        run.conversation.put_off &= not (finished and puts_off)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.
-        return ending if self.run.turn.condenses else replace(ending, on_record=True)
+        return ending if run.turn.condenses else replace(ending, on_record=True)
+
+    def _let_follow(self) -> None:
+        """Have the conversation named after its first turn, and condensed after a long rest."""
+        run = self.run
+        if run.asks_title:
+            enqueue("name_conversation", turn=str(run.turn.pk))
+        if run.condenses_idle and not run.turn.condenses:
+            rest = settings.CONDENSE_IDLE_AFTER
+            enqueue("condense_idle", after=rest, turn=str(run.turn.pk))
+
+
+# Whether a turn waits for a person after an event.
+_WAITS = {
+    events.PersonAsked: True,
+    events.ReviewAsked: True,
+    events.PersonAnswered: False,
+    events.ReviewAnswered: False,
+    events.CondensingEnded: False,
+    events.TurnEnded: False,
+}
+
+
+def _event_of(ending: Ending) -> events.TurnEnded:
+    """Return what is told of an ending."""
+    kind = "error" if ending.turn == Turn.Status.FAILED else "info"
+    has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
+    if not ending.reason or ending.on_record:
+        return events.TurnEnded(ending.status, has_row=has_row)
+    return events.TurnEnded(ending.status, kind, ending.reason, ending.details, has_row)

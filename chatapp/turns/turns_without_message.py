@@ -20,7 +20,7 @@ from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages,
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def take_up(
     *,
     conversation: Conversation,
@@ -28,14 +28,13 @@ def take_up(
     nonce: uuid.UUID,
     seq: int = 0,
     zone: str = "",
-    claimed: bool = True,
 ) -> TurnContext | None:
     """Open a turn to "retry", "continue" or "regenerate" message ``seq``; None for a known nonce.
 
-    What it begins with is taken off the rows that offered it. ``zone`` and ``claimed`` are as in
-    ``open_turn``.
+    What it begins with is taken off the rows that offered it. ``zone`` is that
+    of whoever asks.
     """
-    opened = partial(open_turn, nonce=nonce, zone=zone, claimed=claimed)
+    opened = partial(open_turn, nonce=nonce, zone=zone)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
@@ -101,15 +100,13 @@ def _is_unanswered(last: Message) -> bool:
     return by_user or last.is_cut or bool(message_store.to_engine(last).tool_uses)
 
 
-@transaction.atomic
-def start_condensing(
-    conversation: Conversation, wish: CondenseRequest, *, claimed: bool = True
-) -> TurnContext | None:
+@transaction.atomic(savepoint=False)
+def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnContext | None:
     """Open the turn of a condensation by hand; None where it was asked for before.
 
-    It is ``claimed`` as in ``open_turn``. Raises Refused where it can't begin.
+    Raises Refused where it can't begin.
     """
-    turn = open_condensing(conversation=conversation, nonce=wish.nonce, claimed=claimed)
+    turn = open_condensing(conversation=conversation, nonce=wish.nonce)
     if turn is None:
         return None
     check_condensing(conversation, wish.scope)
@@ -117,7 +114,7 @@ def start_condensing(
     return read_run(conversation, turn=turn, wish=wish)
 
 
-def start_idle(conversation_id: uuid.UUID, *, claimed: bool = True) -> TurnContext | None:
+def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     """Open the turn of a condensation while nobody says anything, None where that is not cheaper.
 
     Raises Refused where it can't begin.
@@ -126,7 +123,7 @@ def start_idle(conversation_id: uuid.UUID, *, claimed: bool = True) -> TurnConte
     if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
         return None
     wish = CondenseRequest(uuid.uuid4(), while_idle=True)
-    return start_condensing(terms.conversation, wish, claimed=claimed)
+    return start_condensing(terms.conversation, wish)
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
@@ -136,8 +133,9 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
     """
     history = message_store.read_effective(conversation.pk)
     if scope is None:
-        if nothing := forecast(history).nothing:
-            raise Refused(nothing)
+        hides, said_nothing = sizes.hideable(history)
+        if hides is None:
+            raise Refused(forecast(hides, said_nothing=said_nothing).nothing)
         message_store.put_off(conversation, False)
         return
     try:
@@ -146,9 +144,7 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
         raise Refused(str(reason)) from reason
 
 
-def open_condensing(
-    *, conversation: Conversation, nonce: uuid.UUID, claimed: bool = True
-) -> Turn | None:
+def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
     """Open the turn of a condensation by hand; None when this nonce was here before.
 
     Refused while another runs.
@@ -157,4 +153,4 @@ def open_condensing(
         if locked is None:
             return None
         origin = Turn.Origin.CONDENSED
-        return open_turn(locked, nonce, question_seq=0, origin=origin, claimed=claimed)
+        return open_turn(locked, nonce, question_seq=0, origin=origin)

@@ -10,16 +10,14 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.ports import CallOpening, Nobody, ReplyReader
+from chatapp.agent.ports import CallOpening, ReplyReader
 from chatapp.condensation.attempt_log import receipt_of
-from chatapp.condensation.background_drafts import DraftJournal
 from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
+from chatapp.condensation.draft_writer import DraftJournal
 from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import TurnContext, TurnSettings
-from chatapp.models import Turn, message_store
-from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.context.turn_context import TurnSettings
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.what_if.baseline import Baseline, read_written
 
@@ -174,14 +172,7 @@ class TrialJournal(DraftJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
     def __init__(self, terms: TurnSettings) -> None:
-        run = TurnContext(
-            conversation=terms.conversation,
-            profile=terms.profile,
-            preferences=terms.preferences,
-            turn=Turn(),
-        )
-        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-        self.requests.learn(message_store.effective_rows(terms.conversation.pk))
+        super().__init__(terms, Scale(overhead=0))
 
     @override
     def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:

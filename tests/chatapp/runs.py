@@ -8,6 +8,7 @@ from chatapp.live.context_bar import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.turns.running_turns import running_turns
 
 
 def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:
@@ -19,6 +20,18 @@ def run_in(conversation: Conversation, turn: Turn | None = None) -> TurnContext:
     return TurnContext(
         conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn
     )
+
+
+async def ended(conversation: Conversation) -> None:
+    """Return when nothing runs in the conversation any more."""
+    if task := running_turns.find(conversation.pk):
+        await task.ended()
+
+
+async def all_ended() -> None:
+    """Return when nothing runs in this process any more."""
+    for task in [*running_turns.turns.values()]:
+        await task.ended()
 
 
 def journal_of(run: TurnContext, audience: Audience, overhead: int = 0) -> ConversationJournal:

@@ -2,6 +2,8 @@
 
 import uuid
 
+from django.db import transaction
+
 import condense
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.turns import lifecycle, turns_without_message
@@ -49,9 +51,10 @@ def go_on(conversation: Conversation) -> Turn:
 
 def take_up(conversation: Conversation, how: str, *, seq: int = 0) -> Turn:
     """Begin a turn without a new message."""
-    run = turns_without_message.take_up(
-        conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq
-    )
+    with transaction.atomic():
+        run = turns_without_message.take_up(
+            conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq
+        )
     assert run
     return run.turn
 

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 
 from chatapp.asgi import SECOND, application
 from chatapp.environment import BadEnvironment, only_server_in
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.sockets import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +22,9 @@ async def test_a_server_keeps_its_folder_until_it_ends(
     settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one is refused in the meantime, and welcome afterwards; nothing begins any more."""
-    monkeypatch.setattr(registry, "closing", False)
+    monkeypatch.setattr(running_turns, "closing", False)
     # What a start clears up is in a database, and here is none.
-    monkeypatch.setattr(registry, "cleared_up", True)
+    monkeypatch.setattr(running_turns, "cleared_up", True)
     server = ApplicationCommunicator(application, {"type": "lifespan"})
     await server.send_input({"type": "lifespan.startup"})
     assert await server.receive_output(PATIENCE) == {"type": "lifespan.startup.complete"}
@@ -37,7 +37,7 @@ async def test_a_server_keeps_its_folder_until_it_ends(
 
     await server.send_input({"type": "lifespan.shutdown"})
     assert await server.receive_output(PATIENCE) == {"type": "lifespan.shutdown.complete"}
-    assert registry.closing
+    assert running_turns.closing
     with only_server_in("DATA_DIR", Path(settings.DATA_DIR)):
         pass
 

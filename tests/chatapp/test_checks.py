@@ -47,6 +47,7 @@ HERE = Path(__file__)
         ({"HOST": "::", "ALLOWED_HOSTS": ["chat.example.org"]}, None),
         ({"BEHIND_TLS": True}, "W002"),
         ({"CSRF_TRUSTED_ORIGINS": ["https://chat.example.org"]}, "W002"),
+        ({"REDIS_URL": "redis://localhost"}, "E007"),
         ({"BEHIND_TLS": True, "TRUSTED_PROXIES": [ip_network("127.0.0.1")]}, None),
     ],
 )
@@ -57,3 +58,15 @@ def test_what_cannot_work_is_named_before_the_first_message(
     for name, value in changed.items():
         setattr(settings, name, value)
     assert found() == ([f"palimpsest.{expected}"] if expected else [])
+
+
+@pytest.mark.parametrize(("missing", "number"), [("SECRET_KEY", "E008"), ("SEAL_KEY", "E009")])
+def test_processes_on_several_machines_are_given_their_keys(
+    missing: str, number: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each machine would make its own, and one could read nothing of the other's."""
+    for name in ("SECRET_KEY", "SEAL_KEY"):
+        monkeypatch.setenv(name, "" if name == missing else "given")
+    assert found() == []
+    settings.CLUSTER = True
+    assert found() == [f"palimpsest.{number}"]

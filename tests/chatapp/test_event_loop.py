@@ -13,7 +13,7 @@ import os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
 import django
 django.setup()
-import chatapp.turns.active_conversations
+import chatapp.turns.running_turns
 for first in sys.argv[1:]:
     if not os.fork():
         exec(first)

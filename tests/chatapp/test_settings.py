@@ -55,6 +55,7 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
         HOST="::1",
         LOG_LEVEL="debug",
         PORT="9001",
+        SEAL_KEY="given too",
         SECRET_KEY="given",
         SHARED_WORKSPACES="handbook, projects",
         WORKSPACES_ROOT=str(tmp_path / "work"),
@@ -66,6 +67,7 @@ def test_variables_change_settings(load: Load, tmp_path: Path) -> None:
         "DEBUG": True,
         "HOST": "::1",
         "PORT": 9001,
+        "SEAL_KEY": "given too",
         "SECRET_KEY": "given",
         "SHARED_WORKSPACES": ["handbook", "projects"],
         "WORKSPACES_ROOT": tmp_path / "work",
@@ -87,20 +89,71 @@ def test_an_address_names_another_database(load: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://chat:secret@db/talk", "postgresql:///talk?secret=1", "talk"]
+    ("name", "address"),
+    [
+        *(
+            ("DATABASE_URL", address)
+            for address in (
+                "mysql://chat:secret@db/talk",
+                "postgresql:///talk?secret=1",
+                "postgresql://chat:secret@db",
+                "postgresql://chat:secret@db:0/talk",
+                "postgresql://chat:secret@db:54x/talk",
+                "postgresql://chat:sec/ret@db/secret",
+                "postgresql://chat:12/secret@db/talk",
+                "postgresql://chat:%secret@db/talk",
+                "talk",
+            )
+        ),
+        *(
+            ("REDIS_URL", address)
+            for address in (
+                "valkey://:secret@db",
+                "redis://:secret@",
+                "redis://:secret@db:0",
+                "redis://:secret@db:63x",
+                "redis://:secret@db/one",
+                "redis://:secret@db/0/1",
+                "redis://:secret@db/0?secret=1",
+                "redis://:secret@db/0?db=secret",
+                "redis://:sec#ret@db",
+                "redis://:12/secret@db",
+                "redis://a:12/secret@db",
+                "unix://secret",
+                "db",
+            )
+        ),
+    ],
 )
-def test_an_address_of_no_database_is_refused(load: Load, address: str) -> None:
-    """Without a word of it: it may hold a password."""
-    with pytest.raises(ImproperlyConfigured, match=r"^DATABASE_URL must be an address") as refused:
-        load(DATABASE_URL=address)
+def test_an_address_of_nothing_is_refused(load: Load, name: str, address: str) -> None:
+    """Without a word of it: it may be of the password."""
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be an address") as refused:
+        load(**{name: address})
     assert "secret" not in "".join(traceback.format_exception(refused.value))
 
 
-def test_postgresql_costs_nothing_where_it_is_not_used() -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://db",
+        "rediss://user:s%40cret@db.example.org:6380/1",
+        "redis://:secret@[::1]:6379/0?socket_timeout=10",
+        "unix:///run/redis/redis.sock?db=1",
+    ],
+)
+def test_an_address_of_redis_is_taken(load: Load, address: str) -> None:
+    """By itself it makes no cluster: the database has to be one that can be shared."""
+    loaded = load(REDIS_URL=address)
+    assert (loaded["REDIS_URL"], loaded["CLUSTER"]) == (address, False)
+    assert load(REDIS_URL=address, DATABASE_URL="postgresql:///talk")["CLUSTER"] is True
+
+
+def test_postgresql_and_redis_cost_nothing_where_they_are_not_used() -> None:
     """No part of it is imported."""
     code = (
         "import sys, django; django.setup(); from chatapp import asgi; "
-        "sys.exit(bool({'psycopg', 'psycopg_pool', 'chatapp.postgresql'} & {*sys.modules}))"
+        "unused = {'psycopg', 'psycopg_pool', 'redis', 'procrastinate', 'chatapp.postgresql'}; "
+        "sys.exit(bool(unused & {*sys.modules}))"
     )
     own = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
     assert (

@@ -22,8 +22,7 @@ from django.contrib.auth.models import User
 from websockets.sync.client import ClientConnection, connect
 
 from chatapp.models import Message, ModelCall, Turn
-from chatapp.turns import actions
-from chatapp.turns.active_conversations import ActiveConversations
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.test_serve import PATIENCE, serving
@@ -137,17 +136,16 @@ async def test_an_orderly_stop_lets_an_answer_end_or_keeps_what_was_written_of_i
 ) -> None:
     """As long as the operator allows; all that was shown is stored."""
     conversation = await sync_to_async(converse)(alice, standin)
-    settings.SAFE_POINT, gate, stopping = seconds, Gate(), ActiveConversations()
-    monkeypatch.setattr(actions, "registry", stopping)
-    monkeypatch.setattr(actions, "front", stopping)
+    settings.SAFE_POINT, gate = seconds, Gate()
+    monkeypatch.setattr(running_turns, "closing", False)
     standin.then(Reply("One two three four five six.", gate=gate))
     async with open_page(conversation, alice) as page:
         await page.say("Count.")
         shown = await page.until("text.streamed")
         if seconds:
             asyncio.get_running_loop().call_soon(gate.open)
-        await stopping.close()
-    assert stopping.running_turns == []
+        await running_turns.close()
+    assert running_turns.turns == {}
     turn, row = await Turn.objects.aget(), await Message.objects.aget(role="assistant")
     said = row.content[0]["text"]
     words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))

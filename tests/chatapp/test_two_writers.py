@@ -25,8 +25,10 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, Nobody
 from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
+from chatapp.background_jobs import JOBS
 from chatapp.composer import attachments
-from chatapp.condensation import summary_reviews, undo
+from chatapp.condensation import background_drafts, summary_reviews, undo
+from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import Refused
 from chatapp.maintenance import audit_seals
@@ -35,12 +37,14 @@ from chatapp.models import (
     ApiToken,
     Attachment,
     AuditEntry,
+    BackgroundDraft,
     Condensation,
     Conversation,
     Folder,
     Fragment,
     Manifest,
     Message,
+    Preferences,
     Profile,
     Question,
     QueuedMessage,
@@ -58,6 +62,7 @@ from chatapp.models.turns import this_process
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
 from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
+from tests.chatapp.condensation import other_process
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import journal_of, run_in
@@ -305,6 +310,54 @@ def test_a_record_is_changed_by_one_of_two(case: Case) -> None:
     assert beside(change("running"), change("unused")) == (1, 0)
     draft.refresh_from_db()
     assert (draft.status, AuditEntry.objects.count()) == ("running", before + 1)
+
+
+def drafted(case: Case) -> BackgroundDraft:
+    """Return a draft that is written, and waits to be applied."""
+    attempt = put_on_record(case.chat, at_seq=4, status="drafted", trigger="ahead")
+    return BackgroundDraft.objects.create(
+        conversation=case.chat, condensation=attempt, owner="here", written_at=timezone.now()
+    )
+
+
+def test_a_draft_is_taken_over_once(case: Case) -> None:
+    """Or dropped before, or not dropped any more."""
+    run = run_in(case.chat, case.turn(owner="here"))
+    size = condense.TokenCount(900)
+    situation = condense.Situation(effective=(), tokens=size, budget=run.budget())
+
+    def take(draft: BackgroundDraft) -> Callable[[], bool]:
+        log, attempt = AttemptLog(journal_of(run, Nobody())), str(draft.condensation_id)
+        return lambda: async_to_sync(log.take_over)(attempt, situation)
+
+    def drop() -> None:
+        async_to_sync(background_drafts.drop)(case.chat.pk, "It was changed.")
+
+    draft = drafted(case)
+    assert beside(take(draft), take(draft)) == (True, False)
+    assert beside(take(draft := drafted(case)), drop)[0]
+    assert Condensation.objects.get(pk=draft.condensation_id).status == "running"
+    assert not beside(drop, take(draft := drafted(case)))[1]
+    assert Condensation.objects.get(pk=draft.condensation_id).status == "unused"
+
+
+def test_one_of_two_begins_a_draft(
+    case: Case, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The other finds it there."""
+    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    Preferences.objects.update(draft_ahead="always")
+    run = run_in(case.chat, case.turn(owner="here"))
+    seen, budget = message_store.read_effective(case.chat.pk), run.budget()
+    size = condense.TokenCount(int(budget.condenses_at))
+    situation = condense.Situation(effective=seen, tokens=size, budget=budget)
+
+    def begin() -> None:
+        async_to_sync(background_drafts.begin)(run, situation)
+
+    beside(begin, begin)
+    assert BackgroundDraft.objects.count() == 1
+    assert "no draft could be begun" not in caplog.text
 
 
 def test_a_review_is_answered_once(case: Case) -> None:

@@ -47,12 +47,12 @@ def _note_reading() -> None:
 
     keep = partial_replies.keep
 
-    def keep_and_note(number: int, read: Callable[[], Any], *, at_once: bool) -> None:
+    def keep_and_note(number: int, read: Callable[[], Any], **details: Any) -> None:
         def note_and_read() -> Any:
             _read_at.append(time.monotonic())
             return read()
 
-        keep(number, note_and_read, at_once=at_once)
+        keep(number, note_and_read, **details)
 
     partial_replies.keep = keep_and_note  # type: ignore[method-assign] # as above
 

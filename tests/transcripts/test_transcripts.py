@@ -20,9 +20,9 @@ from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import answered_by
 from tests.chatapp.queries import statements
+from tests.chatapp.runs import ended
 from tests.standin.server import Standin
 
 
@@ -37,12 +37,6 @@ def digest(conversation: Conversation) -> str:
     """Return a hash of what the model sees."""
     seen = [message.to_api() for message in message_store.read_effective(conversation.pk)]
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
-
-
-async def ended(conversation: Conversation) -> None:
-    """Return when nothing runs in the conversation any more."""
-    if running := registry.activate(conversation.pk).running:
-        await running.ended()
 
 
 async def condense_now(conversation: Conversation) -> Condensation:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
+from chatapp.errors import NotCopied
 from chatapp.maintenance import backups
 
 
@@ -40,8 +42,9 @@ class Command(BaseCommand):
             raise CommandError(f"{path} is there already.")
         try:
             backup = backups.write_backup(source, path)
-        except (OSError, sqlite3.Error) as error:
-            raise CommandError(f"The backup could not be written: {error}.") from error
+        except (OSError, sqlite3.Error, DatabaseError, NotCopied) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise CommandError(f"The backup could not be written: {reason}.") from error
         for sentence in backup.left_out:
             self.stderr.write(f"Left out: {sentence}")
         self.stdout.write(f"Wrote {path}: {len(backup.files):,} files.")

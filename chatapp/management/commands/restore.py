@@ -1,5 +1,6 @@
 """``manage.py restore``: a server as a backup knew it."""
 
+import shutil
 import tempfile
 from argparse import ArgumentParser
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.utils import timezone
 
 from chatapp.environment import only_server_in
-from chatapp.errors import BadArchive
-from chatapp.maintenance import backups
+from chatapp.errors import BadArchive, NotCopied
+from chatapp.maintenance import backups, moves, row_copy
+from chatapp.models.databases import in_use, name_of, opened
 
 
 class Command(BaseCommand):
@@ -26,26 +29,56 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="move what is there aside, into DATA_DIR/before-restore-<time>",
+            help="move what is there aside, into DATA_DIR/before-restore-<time>; what PostgreSQL "
+            "holds becomes a file there",
         )
 
     @override
     def handle(self, *, file: Path, replace: bool, **_options: Any) -> None:
         with only_server_in("DATA_DIR", settings.DATA_DIR):
             target = backups.stored(with_key=True)
-            if target.database.exists() and not replace:
-                raise CommandError(
-                    f"{target.database} is there already. Say --replace to move it aside."
-                )
             folder = Path(settings.DATA_DIR)
             aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
             try:
+                there = self._find_database(target)
+                if there and not replace:
+                    raise CommandError(f"{there} is there already. Say --replace to move it aside.")
                 with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
                     backup = backups.unpack(file, Path(unpacked))
                     backups.check_database(Path(unpacked) / backups.DATABASE)
-                    backups.put_in_place(Path(unpacked), target, aside)
-            except (BadArchive, OSError) as error:
-                raise CommandError(f"Nothing was changed: {error}") from error
+                    if target.database:
+                        backups.put_in_place(Path(unpacked), target, aside)
+                    else:
+                        self._put_rows_in_place(Path(unpacked), target, aside, replace=bool(there))
+            except (BadArchive, NotCopied, DatabaseError, OSError) as error:
+                reason = str(error).splitlines()[0]
+                raise CommandError(f"Nothing was changed: {reason}") from error
         for sentence in backup.left_out:
             self.stderr.write(f"Left out: {sentence}")
         self.stdout.write(f"Restored {len(backup.files):,} files. What was there is in {aside}.")
+
+    def _find_database(self, target: backups.Source) -> str:
+        """Return what would be replaced, "" where there is nothing."""
+        if target.database:
+            return str(target.database) if target.database.exists() else ""
+        moves.check_unused(connections[DEFAULT_DB_ALIAS])
+        row_copy.migrate()
+        found = row_copy.first_found()
+        return f"What {name_of(connections[DEFAULT_DB_ALIAS])} holds" if found else ""
+
+    def _put_rows_in_place(
+        self, folder: Path, target: backups.Source, aside: Path, *, replace: bool
+    ) -> None:
+        """Fill a database that is no file, in one transaction; its rows become a file aside."""
+        before = folder / "before.sqlite3"
+        if replace:
+            row_copy.write_file(before)
+        with opened({**settings.SQLITE, "NAME": folder / backups.DATABASE}) as source:
+            with in_use(source):
+                row_copy.migrate()
+            with transaction.atomic():
+                database = connections[DEFAULT_DB_ALIAS]
+                moves.move(source, database, self.stdout.write, replace=replace)
+                backups.put_in_place(folder, target, aside)
+                if replace:
+                    shutil.move(before, aside / backups.DATABASE)

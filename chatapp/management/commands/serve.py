@@ -18,15 +18,14 @@ from django.urls import reverse
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
-from chatapp import static_files
+from chatapp import processes, service_checks, static_files
 from chatapp.accounts import accounts, credentials
 from chatapp.context import sizes
-from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
+from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
-from chatapp.turns import crash_recovery
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
 if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
@@ -62,17 +61,17 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
         loop = asyncio.get_running_loop()
-        if registry.running_turns:
+        if running_turns.turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             seconds = settings.SAFE_POINT
             say(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
-        ended = Deferred.fromFuture(loop.create_task(registry.close()))
+        ended = Deferred.fromFuture(loop.create_task(running_turns.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
         """Wait no longer for what runs: somebody wants it to stop now."""
         say("Stopping now: what was written so far is kept.")
-        registry.stop_all()
+        running_turns.stop_all()
 
 
 class Command(BaseCommand):
@@ -87,7 +86,8 @@ class Command(BaseCommand):
         name = str(settings.DATABASES["default"]["NAME"])
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
-        with only_server_in("DATA_DIR", settings.DATA_DIR):
+        service_checks.refuse_unfit()
+        with processes.joined("web"):
             if not settings.DEBUG:
                 static_files.collect()
             self.serve()
@@ -116,12 +116,11 @@ class Command(BaseCommand):
     def prepare(self, server: Server) -> None:
         """Bring the database up to date and print a link that signs its owner in."""
         try:
-            migrate_if_needed()
-            crash_recovery.close_interrupted(registry.observer)
-            crash_recovery.close_left()
+            if not settings.CLUSTER:
+                migrate_if_needed()
             sizes.warm_up()
             # It needs the loop, which runs only after this.
-            asyncio.get_event_loop().call_soon(registry.open)
+            asyncio.get_event_loop().call_soon(running_turns.open)
             start_clearing()
             user = accounts.prepare_owner()
             token = credentials.create_sign_in_token(user=user)

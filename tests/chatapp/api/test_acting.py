@@ -12,8 +12,8 @@ from django.test import AsyncClient
 
 from chatapp.accounts import accounts
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
-from chatapp.turns.active_conversations import registry
 from tests.chatapp.api.programs import LONG, Manager, Sender, act, bearer, read
+from tests.chatapp.runs import ended
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
@@ -81,10 +81,8 @@ async def test_a_condensation_is_begun_once(
     assert (await act(sender, "condense")).status_code == 409
     again = (await act(sender, "condense", nonce=nonce)).json()
     assert again["id"] == turn["id"]
-    running = registry.conversations[conversation.pk].running
-    assert running
     gate.open()
-    await running.ended()
+    await ended(conversation)
     [attempt] = (await act(sender, "condensations", "GET")).json()["items"]
     assert (attempt["status"], attempt["messages_hidden"]) == ("succeeded", 4)
     assert await Condensation.objects.acount() == 1

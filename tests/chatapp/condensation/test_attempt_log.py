@@ -13,11 +13,12 @@ from pytest_django import Settings
 
 import condense
 from chatapp.agent import events
+from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.background_drafts import DraftLog
+from chatapp.condensation.draft_writer import DraftLog, basis_of
 from chatapp.context import sizes
 from chatapp.context.condense_requests import NO_WISH
-from chatapp.models import Conversation, message_store
+from chatapp.models import BackgroundDraft, Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
@@ -43,6 +44,13 @@ def new_log[Log: AttemptLog](made: type[Log], conversation: Conversation, **rest
 
 
 log_in = sync_to_async(new_log)
+
+
+def draft_log(conversation: Conversation) -> DraftLog:
+    """Return the log of a draft that is to be written."""
+    draft = BackgroundDraft.objects.create(conversation=conversation, owner="here")
+    run = run_in(conversation)
+    return DraftLog(journal_of(run, RecordingAudience(), 100), draft, basis_of(run))
 
 
 async def condense_with(
@@ -84,10 +92,9 @@ async def test_attempts_are_counted_as_the_record_names_them(
     """One that fell back too, and a draft once it is dropped; a truncation is no condensation."""
     settings.ALLOW_METRICS = True
     before = await sync_to_async(read_condensations)()
-    draft = await log_in(DraftLog, conversation)
-    await condense_with(draft, "S")
+    await condense_with(await sync_to_async(draft_log)(conversation), "S")
     assert await counted(before) == {}
-    await draft.close("It was changed.")
+    await background_drafts.drop(conversation.pk, "It was changed.")
     ladder = ("fresh_start", "sliding_window")
     log = await log_in(AttemptLog, conversation)
     await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
@@ -115,15 +122,12 @@ def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
         budget = condense.Budget(10_000, max_output=1_000, threshold=40)
         return condense.Situation(effective=effective, tokens=tokens, budget=budget)
 
-    log = new_log(DraftLog, conversation)
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message("user", (condense.TextBlock("It was said."),), tags=tags, tokens=500)
-    log.reduction = reduction_of(summary, tuple(one.id for one in now().effective))
+    drafted = reduction_of(summary, tuple(one.id for one in now().effective))
     say("user", "And south?", tokens=2_000)
-    assert log.refit(now()) == ""
-    made = log.reduction
+    made = background_drafts.refit(drafted, now())
+    assert made
     assert (made.tokens_before.value, made.tokens_after.value) == (12_000, 2_500)
     say("assistant", "Down.", tokens=1_500)
-    assert "Newer messages grew too large" in log.refit(now())
-    log.reduction = None
-    assert "came to nothing" in log.refit(now())
+    assert background_drafts.refit(drafted, now()) is None

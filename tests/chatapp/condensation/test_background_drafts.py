@@ -1,9 +1,13 @@
-"""Summaries drafted in the background: the turn that needs one finds it written."""
+"""Summaries drafted in the background: the turn that needs one finds it written.
+
+Whether this process writes them or another one, of which rows are all that is known here.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 
 import pytest
 import pytest_django
@@ -14,10 +18,16 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 import condense
-from chatapp.condensation import background_drafts
+from chatapp import background_jobs
+from chatapp.background_jobs import JOBS
+from chatapp.condensation import background_drafts, draft_writer
+from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
+from chatapp.live.channel import channel
 from chatapp.models import (
+    BackgroundDraft,
     Condensation,
     Conversation,
     ModelCall,
@@ -29,13 +39,15 @@ from chatapp.models.turns import this_process
 from chatapp.storage.request_reader import find_changed
 from chatapp.toolbox import toolbox
 from chatapp.turns import actions, crash_recovery
-from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
+from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
+from tests.chatapp.condensation import other_process
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.runs import run_in
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.conftest import Say
+from tests.chatapp.runs import journal_of, run_in
+from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.chatapp.test_forms import PROFILE
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
@@ -97,8 +109,20 @@ class Drafting:
 Begin = Callable[[], AbstractAsyncContextManager[Drafting]]
 
 
+@pytest.fixture(params=["here", "elsewhere"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Say where drafts are written; in this process all that happens wakes up who waits for it."""
+    for module in (background_drafts, draft_writer):
+        monkeypatch.setattr(module, "LOOK", 3_600 if request.param == "here" else 0.05)
+    if request.param == "elsewhere":
+        monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.write_draft")
+    return str(request.param)
+
+
 @pytest.fixture
-def begin(conversation: Conversation, alice: User, anthropic_standin: Standin) -> Begin:
+def begin(
+    conversation: Conversation, alice: User, anthropic_standin: Standin, writer: str
+) -> Begin:
     """Return what yields a conversation while its summary is drafted."""
 
     @asynccontextmanager
@@ -111,6 +135,7 @@ def begin(conversation: Conversation, alice: User, anthropic_standin: Standin) -
             finally:
                 await drafting.finish()
                 await background_drafts.drop(conversation.pk, "The test is over.")
+                await background_jobs.close()
 
     return beginning
 
@@ -249,21 +274,57 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
         if written:
             await drafting.finish()
         await change(conversation)
-        actions.announce_change(conversation.pk)
+        await sync_to_async(actions.announce_change)(conversation.pk)
         await drafting.page.until("transcript.changed")
-        await unused()
-    attempt = await Condensation.objects.aget()
-    assert attempt.status == Condensation.Status.UNUSED
-    assert said in attempt.error
-    assert attempt.cost
-    assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
+        await dropped_with_its_cost(said)
+        # The gate is closed still: whoever wrote it has stopped by itself.
+        assert drafting.gate.is_open is written
 
 
-async def unused() -> None:
-    """Return once the draft is on record as one that was not used."""
-    dropped = Condensation.objects.filter(status=Condensation.Status.UNUSED)
-    while not await dropped.aexists():
-        pass
+async def dropped_with_its_cost(said: str) -> None:
+    """Return once a draft was dropped for this reason, and its cost is that of its call."""
+    attempts = Condensation.objects.filter(status="unused", error__contains=said, cost__gt=0)
+    calls = ModelCall.objects.filter(purpose="summary").exclude(status="running")
+    async with asyncio.timeout(PATIENCE):
+        while not await attempts.filter(cost__in=calls.values("cost")).aexists():
+            pass
+    assert await calls.acount() == 1
+    assert not await BackgroundDraft.objects.aexists()
+
+
+async def change_model(conversation: Conversation) -> None:
+    """Have another model answer, of the same profile."""
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(model="claude-haiku-4-5")
+
+
+async def pin_first(conversation: Conversation) -> None:
+    """Pin what the user said first."""
+    await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (change_model, "The profile was changed"),
+        (pin_rule, "Pins were changed"),
+        (pin_first, "The messages it summarised changed"),
+        (change_prompt, "The prompt was changed"),
+    ],
+)
+async def test_the_turn_that_would_apply_a_stale_draft_finds_out_by_itself(
+    begin: Begin, conversation: Conversation, change: Callable[[Conversation], object], said: str
+) -> None:
+    """Though nobody told of the change; another summary is written for it."""
+    async with begin() as drafting:
+        await drafting.finish()
+        await drafting.ask()
+        await change(conversation)
+        drafting.standin.then(Reply(SUMMARY))
+        await drafting.ask()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
+    dropped, made = [one async for one in Condensation.objects.order_by("started_at")]
+    assert (dropped.status, made.status) == ("unused", "succeeded")
+    assert said in dropped.error
 
 
 def save_settings(browser: Client, _conversation: Conversation) -> int:
@@ -294,6 +355,9 @@ class Looking:
         """Nothing is told yet."""
         self.found: list[list[tuple[str, ...]]] = []
 
+    def is_closed(self) -> bool:
+        return False
+
     def call_soon_threadsafe(self, *_told: object, **_context: object) -> None:
         with ThreadPoolExecutor(1) as other:
             self.found.append(other.submit(self.look).result())
@@ -317,9 +381,7 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
 ) -> None:
     """What they look at before the commit is as it was, and nothing tells them again."""
     loop, before = Looking(), Looking.look()
-    monkeypatch.setattr(registry, "loop", loop)
-    active = ActiveConversation(conversation.pk, registry)
-    monkeypatch.setitem(registry.conversations, conversation.pk, active)
+    monkeypatch.setattr(channel, "loop", loop)
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
@@ -349,35 +411,248 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
     assert background_drafts.is_wanted(run_in(conversation)) is drafts
 
 
-async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
-    conversation: Conversation, begin: Begin
-) -> None:
-    """Nobody can use it any more, whether or not it was written; those of others stay."""
+async def test_what_an_ended_process_has_drafted_is_applied_by_another(begin: Begin) -> None:
+    """Rows have all that it takes: its own end, and what the next one clears up, leave them."""
     async with begin() as drafting:
         await drafting.finish()
+        await background_drafts.drop_all("The server was stopped.")
+        await belong_to_ended_process()
         await sync_to_async(crash_recovery.close_left)()
-        assert (await Condensation.objects.aget()).status == "drafted"
-        # Its number has another process now.
-        await Condensation.objects.aupdate(owner=f"{this_process()}0")
+        attempt = await Condensation.objects.aget()
+        assert (attempt.status, attempt.error) == ("drafted", "")
+        await drafting.ask()
+        await drafting.ask()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    await attempt.arefresh_from_db()
+    assert (attempt.status, attempt.trigger) == ("succeeded", "ahead")
+
+
+async def belong_to_ended_process() -> None:
+    """Have all that is drafted be of a process that is gone: its number has another one now."""
+    gone = f"{this_process()}0"
+    await Condensation.objects.aupdate(owner=gone)
+    await BackgroundDraft.objects.aupdate(owner=gone)
+    await ModelCall.objects.filter(purpose="summary").aupdate(owner=gone)
+
+
+async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(begin: Begin) -> None:
+    """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
+    async with begin() as drafting:
         await sync_to_async(crash_recovery.close_left)()
-        await drafting.ask()
-        drafting.standin.then(Reply(SUMMARY))
-        await drafting.ask()
+        assert (await Condensation.objects.aget()).status == "running"
+        await belong_to_ended_process()
+        await sync_to_async(crash_recovery.close_left)()
+        attempt = await Condensation.objects.values().aget()
+        call = await ModelCall.objects.values().aget(purpose="summary")
+        assert (attempt["status"], attempt["error"]) == ("unused", "The server stopped meanwhile.")
+        assert (call["status"], call["cost"]) == ("interrupted", attempt["cost"])
+        assert attempt["cost"]
+        assert not await BackgroundDraft.objects.aexists()
+        await drafting.finish()
+        await background_jobs.close()
+        assert await Condensation.objects.values().aget() == attempt
+        assert await ModelCall.objects.values().aget(purpose="summary") == call
+
+
+async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It condenses itself where its request does not fit."""
+    async with begin() as drafting:
+        monkeypatch.setattr(background_drafts, "LOOK", 3_600)
+        await belong_to_ended_process()
+        drafting.standin.overflow()
+        drafting.standin.then(Reply(SUMMARY), Reply("Yes."))
+        await drafting.page.say("And?")
+        await drafting.page.until_idle()
         assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
     left, made = [one async for one in Condensation.objects.order_by("started_at")]
     assert (left.status, left.error) == ("unused", "The server stopped meanwhile.")
-    assert left.cost
-    assert (made.status, made.trigger) == ("succeeded", "auto")
+    assert (made.status, made.trigger) == ("succeeded", "forced")
 
 
-async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
-    conversation: Conversation,
+async def test_nobody_waits_for_a_draft_whose_writer_gives_no_sign_of_life(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the next start clears up: its call is not taken for one of which nothing is known."""
+    """Though its process may live, on another machine; each looks for itself whether there is."""
+    monkeypatch.setattr(background_drafts, "LOOK", 0)
+    at_work = {"status": "running", "trigger": "ahead", "owner": this_process()}
+    attempt = await sync_to_async(put_on_record)(conversation, at_seq=4, **at_work)
+    await BackgroundDraft.objects.acreate(
+        conversation=conversation, condensation=attempt, owner=this_process()
+    )
+    assert not await background_drafts.settled(conversation.pk)
+    await attempt.arefresh_from_db()
+    assert (attempt.status, attempt.error) == ("unused", "The server stopped meanwhile.")
+
+
+async def test_a_turn_waits_for_no_draft_that_nobody_has_begun(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where all workers are busy; what is late then does nothing."""
+    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    monkeypatch.setattr(background_drafts, "LOOK", 3_600)
+    anthropic_standin.then(Reply(MORE), Reply("Yes."))
+    async with open_page(conversation, alice) as page:
+        await page.ask("And now?")
+        assert await sync_to_async(background_drafts.is_being_written)(conversation.pk)
+        # What fits goes on without a summary.
+        await page.ask(MORE)
+        anthropic_standin.overflow()
+        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+        await page.ask("And?")
+    await draft_writer.write_draft(conversation.pk)
+    made = await Condensation.objects.aget()
+    assert (made.status, made.trigger) == ("succeeded", "forced")
+    assert not await BackgroundDraft.objects.aexists()
+
+
+@pytest.fixture
+async def run(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> TurnContext:
+    """A turn near its threshold, in which no worker is free for background jobs."""
+    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    await Preferences.objects.aupdate(draft_share=60)
+    return await sync_to_async(run_in)(conversation)
+
+
+async def situation_in(run: TurnContext, tokens: int = 11_000) -> condense.Situation:
+    """Return a run's situation with a context of so many tokens."""
+    effective = await sync_to_async(message_store.read_effective)(run.conversation.pk)
+    return condense.Situation(
+        effective=effective, tokens=condense.TokenCount(tokens), budget=run.budget(effective)
+    )
+
+
+async def test_a_conversation_has_one_draft_whoever_begins_one(run: TurnContext) -> None:
+    """Its row stays as it is, and no other is wanted beside it."""
+    situation = await situation_in(run)
+    await background_drafts.begin(run, situation)
+    draft = await BackgroundDraft.objects.values().aget()
+    begin = [background_drafts.begin(run, situation) for _ in range(3)]
+    await asyncio.gather(*begin)
+    assert await BackgroundDraft.objects.values().aget() == draft
+
+
+async def test_no_draft_is_begun_where_no_strategy_has_a_summary_written(run: TurnContext) -> None:
+    """Nor far from the threshold, nor after a summary failed in the same turn."""
+    situation = await situation_in(run)
+    await background_drafts.begin(run, await situation_in(run, tokens=7_000))
+    await background_drafts.begin(run, replace(situation, may_ask=False))
+    run.preferences.strategy = "ledger"
+    await background_drafts.begin(replace(run), situation)
+    assert not await BackgroundDraft.objects.aexists()
+
+
+async def test_a_draft_is_applied_once_whoever_takes_it(
+    run: TurnContext, anthropic_standin: Standin
+) -> None:
+    """Two processes may read it; the row is one's."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY))
+    await draft_writer.write_draft(run.conversation.pk)
+    situation = await situation_in(run, 12_000)
+    found = [await background_drafts.take(run, situation) for _ in range(2)]
+    logs = [AttemptLog(journal_of(run, RecordingAudience())) for _ in found]
+    taken = [
+        await log.take_over(one[0], situation)
+        for log, one in zip(logs, found, strict=True)
+        if one is not None
+    ]
+    assert taken == [True, False]
+    assert await background_drafts.take(run, situation) is None
+    assert (await Condensation.objects.aget()).turn_id == run.turn.pk
+
+
+async def test_a_draft_that_is_not_enough_any_more_is_dropped(
+    run: TurnContext, anthropic_standin: Standin, say: Say
+) -> None:
+    """What came since takes as much as all that it hides."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY))
+    await draft_writer.write_draft(run.conversation.pk)
+    await sync_to_async(say)("user", "And south?", tokens=15_000)
+    assert await background_drafts.take(run, await situation_in(run, 24_000)) is None
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == "unused"
+    assert "Newer messages grew too large" in attempt.error
+
+
+async def test_a_worker_that_is_stopped_closes_the_draft_that_it_writes(
+    run: TurnContext, anthropic_standin: Standin
+) -> None:
+    """Its cost is on record, and another may be begun at once."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY, gate=(gate := Gate())))
+    job = asyncio.create_task(draft_writer.write_draft(run.conversation.pk))
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.error) == ("unused", "The server was stopped.")
+    assert attempt.cost == (await ModelCall.objects.aget()).cost
+    assert attempt.cost
+    assert not await BackgroundDraft.objects.aexists()
+    gate.open()
+
+
+async def test_an_orderly_stop_drops_what_is_being_written_here(
+    run: TurnContext, anthropic_standin: Standin
+) -> None:
+    """Nobody would write the rest of it."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY, gate=(gate := Gate())))
+    job = asyncio.create_task(draft_writer.write_draft(run.conversation.pk))
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    await background_drafts.drop_all("The server was stopped.")
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.error) == ("unused", "The server was stopped.")
+    await job
+    gate.open()
+
+
+async def test_pages_are_told_once_a_draft_is_written(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Whoever looks at the bar then knows that the next condensation takes no time."""
+    anthropic_standin.then(Reply(MORE), Reply(SUMMARY, gate=(gate := Gate())))
+    async with open_page(conversation, alice) as page:
+        await page.ask("And now?")
+        assert "The summary is being drafted." in page.frames[-1]["due"]
+        gate.open()
+        while "The summary is drafted." not in (await page.until("panel.changed"))["due"]:
+            pass
+    await background_jobs.close()
+
+
+async def test_a_draft_is_written_once_however_often_its_job_runs(
+    run: TurnContext, conversation: Conversation, anthropic_standin: Standin
+) -> None:
+    """A queue may hand it out twice."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY), Reply(SUMMARY))
+    write = draft_writer.write_draft
+    await asyncio.gather(write(conversation.pk), write(conversation.pk), write(conversation.pk))
+    assert len(anthropic_standin.requests) == 1
+    assert (await Condensation.objects.aget()).status == "drafted"
+    assert await sync_to_async(background_drafts.is_ready)(conversation.pk)
+
+
+@pytest.mark.parametrize("status", ["running", "drafted"])
+async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
+    conversation: Conversation, status: str
+) -> None:
+    """As the next start clears up: its call is not taken for one of which nothing is known.
+
+    Versions that kept drafts in memory left no row that could be applied.
+    """
 
     def leave() -> Condensation:
         attempt = put_on_record(
-            conversation, at_seq=1, status="running", trigger="ahead", tokens_before=9_000
+            conversation, at_seq=1, status=status, trigger="ahead", tokens_before=9_000
         )
         attempt.enter()
         profile = conversation.profile
@@ -391,8 +666,8 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
         return attempt
 
     attempt = await sync_to_async(leave)()
-    registry.cleared_up = False
-    await registry.clear_up()
+    running_turns.cleared_up = False
+    await running_turns.clear_up()
     await attempt.arefresh_from_db()
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)
@@ -442,7 +717,8 @@ async def test_no_draft_is_begun_once_a_limit_is_reached(
     async with open_page(conversation, alice) as page:
         await page.say("And now?")
         await page.until_idle()
-        await background_drafts.settled(conversation.pk)
+        await background_jobs.close()
     assert len(anthropic_standin.requests) == 1
+    assert not await BackgroundDraft.objects.aexists()
     assert not await Condensation.objects.aexists()
     assert await conversation.turns.filter(status="succeeded").acount() == 3

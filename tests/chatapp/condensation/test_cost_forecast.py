@@ -1,5 +1,6 @@
 """What a condensation is predicted to cost, and what it cost, part by part, as far as known."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
@@ -22,13 +23,17 @@ from chatapp.models import (
     ModelCall,
     Preferences,
     Profile,
+    Turn,
     message_store,
 )
 from chatapp.transcript import condensation_page
+from chatapp.turns import follow_ups
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.providers.doors import DOORS, Door
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import ended, run_in
+from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -246,6 +251,42 @@ async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(
     assert (attempt.trigger, attempt.status) == ("idle", "succeeded")
     calls = [one.purpose async for one in ModelCall.objects.order_by("pk")]
     assert calls == ["chat", "summary"]
+
+
+def answer_another(conversation: Conversation) -> None:
+    """Have somebody say something since, which was answered."""
+    end(ask(conversation), "So.")
+
+
+def close_server(_conversation: Conversation) -> None:
+    """Let nothing begin any more."""
+    running_turns.closing = True
+
+
+def do_nothing(_conversation: Conversation) -> None:
+    """Let all be as it was."""
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "condensed"),
+    [(do_nothing, 1), (ask, 0), (answer_another, 0), (close_server, 0)],
+)
+async def test_a_rest_ends_in_nothing_where_something_was_said_or_the_server_stops(
+    conversation: Conversation,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: Callable[[Conversation], object],
+    condensed: int,
+) -> None:
+    """It looks again when its time is over."""
+    monkeypatch.setattr(running_turns, "closing", False)
+    anthropic_standin.then(Reply(SUMMARY))
+    last = await conversation.turns.alatest("started_at")
+    await sync_to_async(meanwhile)(conversation)
+    await follow_ups.condense_idle(str(last.pk))
+    await ended(conversation)
+    assert await conversation.turns.filter(origin=Turn.Origin.CONDENSED).acount() == condensed
+    assert await Condensation.objects.filter(status="succeeded").acount() == condensed
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ from chatapp.models import (
 )
 from chatapp.toolbox import toolbox
 from chatapp.transcript import condensation_page
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
-from tests.chatapp.runs import journal_of, run_in
+from tests.chatapp.runs import all_ended, journal_of, run_in
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.chatapp.turns.test_approvals import restart
 from tests.standin.behaviours import Reply
@@ -76,12 +76,6 @@ async def go_on(page: Page, standin: Standin) -> Review:
     standin.then(Reply(FIRST), Reply("Done."))
     await page.say("Go on.")
     return await until_shown(page)
-
-
-async def until_nothing_runs() -> None:
-    """Wait for what runs in this process, whoever began it."""
-    for running in registry.running_turns:
-        await running.ended()
 
 
 async def answer(
@@ -390,10 +384,10 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
         review = await go_on(page, standin)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    registry.open()
-    await registry.clear_up()
-    await until_nothing_runs()
-    registry.stop_heartbeat()
+    running_turns.open()
+    await running_turns.clear_up()
+    await all_ended()
+    running_turns.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
@@ -408,7 +402,7 @@ async def test_what_is_answered_in_another_process_is_heard(
         review = await begin(page, standin, FIRST)
         say = sync_to_async(summary_reviews.answer_review)
         await say(review=review, user=alice, decision="accept", summary="Own words.")
-        await registry.take_over()
+        await running_turns.take_over()
         await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
 

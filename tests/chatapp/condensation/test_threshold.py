@@ -11,6 +11,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import turn_context
+from chatapp.context.sizes import figures_of
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
@@ -95,9 +96,9 @@ def test_the_server_may_have_thresholds_of_its_own(
     assert turn_context.budget_for(profile, preferences).threshold == preferences.threshold
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     size = condense.TokenCount(5_000)
-    early = state_of(terms, history, size).condenses_at
-    assert early < state_of(terms, (), size).condenses_at
-    assert state_of(terms, history, size).source == "Adapted"
+    early = state_of(terms, figures_of(terms, history, size)).condenses_at
+    assert early < state_of(terms, figures_of(terms, (), size)).condenses_at
+    assert state_of(terms, figures_of(terms, history, size)).source == "Adapted"
     settings.CONDENSE_CONFIGURATION = f"{__name__}.start_early"
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
-    assert state_of(terms, history, size).source == "Operator"
+    assert state_of(terms, figures_of(terms, history, size)).source == "Operator"

@@ -1,9 +1,11 @@
 """Watchers that are nobody's page."""
 
+import asyncio
 from typing import Any, override
 
 from chatapp.live import outgoing_frames
 from chatapp.live.watchers import Watchers
+from tests.chatapp.sockets import PATIENCE
 
 
 class Heard(Watchers):
@@ -13,6 +15,7 @@ class Heard(Watchers):
         """Hear nothing yet."""
         super().__init__()
         self.frames: list[dict[str, Any]] = []
+        self._news = asyncio.Event()
 
     @override
     def __bool__(self) -> bool:
@@ -21,3 +24,15 @@ class Heard(Watchers):
     @override
     def send(self, frame: outgoing_frames.Frame) -> None:
         self.frames.append(frame)
+        self._news.set()
+
+    async def until_idle(self) -> None:
+        """Wait until nothing runs any more, and for the panel that follows."""
+        async with asyncio.timeout(PATIENCE):
+            while not self._is_idle():
+                self._news.clear()
+                await self._news.wait()
+
+    def _is_idle(self) -> bool:
+        said, last = self.frames[-2:] if len(self.frames) > 1 else ({}, {})
+        return said.get("turn") == "" and last.get("type") == "panel.changed"

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
@@ -20,9 +20,9 @@ from chatapp.conversations.rewind import rewind_conversation
 from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import registry
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness
+from tests.chatapp.runs import ended
 from tests.records import append_many
 from tests.standin.behaviours import OVERFLOW, UNAUTHORIZED, Reply
 from tests.standin.server import Standin
@@ -56,17 +56,15 @@ class Person:
 
     async def wait(self) -> None:
         """Return when nothing runs any more."""
-        active = registry.conversations.get(self.conversation.pk)
-        if active and active.running:
-            await active.running.ended()
+        await ended(self.conversation)
 
-    async def interrupt(self, moment: Moment, how: Callable[[uuid.UUID], None]) -> None:
+    async def interrupt(self, moment: Moment, how: Callable[[uuid.UUID], Awaitable[None]]) -> None:
         """Let what runs go on for a while, then interrupt it."""
         if moment is None:
             return
         for _ in range(moment):
             await asyncio.sleep(0)
-        how(self.conversation.pk)
+        await how(self.conversation.pk)
 
     async def say(self, text: str, moment: Moment = None, replaces: int | None = None) -> None:
         text = WORDS.get(text, text)
@@ -166,7 +164,7 @@ class Person:
         for _ in range(moment or 0):
             await asyncio.sleep(0)
         await sync_to_async(conversations.delete_conversation)(conversation=self.conversation)
-        actions.stop(self.conversation.pk)
+        await actions.stop(self.conversation.pk)
         await self.wait()
         await sync_to_async(conversations.restore_conversation)(conversation=self.conversation)
         await self.conversation.arefresh_from_db()

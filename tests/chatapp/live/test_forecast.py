@@ -1,6 +1,7 @@
 import pytest
 
 import condense
+from chatapp.context.sizes import hideable
 from chatapp.live.context_bar import Forecast, forecast
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 
@@ -31,4 +32,5 @@ def test_what_the_model_has_read_is_counted_as_people_see_it(
     history: list[Message], words: str, nothing: str
 ) -> None:
     """Results of tools are no messages, and what was only just sent stays; or it says why."""
-    assert forecast(history) == Forecast(words, nothing)
+    hides, said_nothing = hideable(history)
+    assert forecast(hides, said_nothing=said_nothing) == Forecast(words, nothing)

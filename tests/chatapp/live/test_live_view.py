@@ -4,21 +4,20 @@ import asyncio
 from typing import override
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.template import Template
 from django.test.signals import template_rendered
 
+from chatapp import consumers
 from chatapp.agent import events
 from chatapp.live import outgoing_frames
+from chatapp.live.channel import Publisher, channel
 from chatapp.live.live_view import LiveView
+from chatapp.live.live_views import WatchedView, views
 from chatapp.live.watchers import Watchers
-from chatapp.models import Conversation
-from chatapp.turns.active_conversation import ActiveConversation
-from chatapp.turns.active_conversations import registry
+from chatapp.models import Conversation, Turn
 from tests.chatapp.live.heard import Heard
-from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,6 +40,15 @@ class Failing(Heard):
         super().send(frame)
 
 
+async def follow_turn(view: LiveView) -> Publisher:
+    """Have a view follow a turn, and return what tells its events as soon as it hears them."""
+    turn = Turn(conversation_id=view.conversation_id)
+    told = channel.open(turn.pk, turn.attempt)
+    view.follow(turn.pk)
+    await view._caught_up.wait()
+    return told
+
+
 @pytest.mark.parametrize("type_", ["text.streamed", "article.upserted", "panel.changed"])
 async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     conversation: Conversation, type_: str
@@ -48,20 +56,20 @@ async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     """What comes after it is shown, the end too."""
     heard = Failing(type_)
     view = LiveView(conversation.pk, heard)
-    run = await sync_to_async(run_in)(conversation)
-    view.begin(run)
-    view.publish(events.TextStreamed("One "))
-    view.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
+    told = await follow_turn(view)
+    told.publish(events.TextStreamed("One "))
+    told.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
     await heard.failed.wait()
-    view.publish(events.TextStreamed("two"))
-    view.publish(events.StreamDiscarded())
-    await view.end("Done.", None)
+    told.publish(events.TextStreamed("two"))
+    told.publish(events.StreamDiscarded())
+    told.publish(events.TurnEnded("Done."))
+    await heard.until_idle()
     last = [frame for frame in heard.frames if frame["type"] == "status.changed"][-1]
     assert (last["text"], last["turn"]) == ("Done.", "")
     assert not view.turn_view.turn
 
 
-class Unshowable(LiveView):
+class Unshowable(WatchedView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
@@ -73,33 +81,32 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     conversation: Conversation, alice: User
 ) -> None:
     """The page comes back for another, instead of waiting for ever."""
-    active = ActiveConversation(conversation.pk, registry)
-    active.view = Unshowable(conversation.pk, active.watchers)
-    registry.conversations[conversation.pk] = active
+    views.views[conversation.pk] = Unshowable(conversation.pk)
     socket = connect(conversation, alice)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
-    assert conversation.pk not in registry.conversations
+    assert (closed["type"], closed["code"]) == ("websocket.close", consumers.TRY_AGAIN_LATER)
+    assert conversation.pk not in views.views
 
 
 async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:
     """Until somebody comes, who gets it all."""
-    watchers = Watchers()
-    view = LiveView(conversation.pk, watchers)
-    view.begin(await sync_to_async(run_in)(conversation))
+    view = LiveView(conversation.pk, Watchers())
     rendered: list[str] = []
 
     def note(template: Template, **_rest: object) -> None:
         rendered.append(str(template.name))
 
     template_rendered.connect(note)
-    view.publish(events.TextStreamed("Unseen words here."))
-    view.publish(events.ToolUseStarted("call_1", "echo"))
-    view.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
-    view.publish(events.CondensingStarted("auto"))
-    view.publish(events.StreamDiscarded())
-    await view.end("Done.", None)
+    told = await follow_turn(view)
+    told.publish(events.TextStreamed("Unseen words here."))
+    told.publish(events.ToolUseStarted("call_1", "echo"))
+    told.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
+    told.publish(events.CondensingStarted("auto"))
+    told.publish(events.StreamDiscarded())
+    told.publish(events.TurnEnded("Done."))
+    assert view._following
+    await view._following
     assert rendered == []
     await view.snapshot(outgoing_frames.Place("a", 0))
     assert "chat/_context_bar.html" in rendered

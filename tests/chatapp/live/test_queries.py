@@ -10,7 +10,7 @@ from django.urls import reverse
 from chatapp import consumers
 from chatapp.models import Conversation
 from chatapp.transcript import row_builder
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
 from tests.chatapp.sockets import Page, open_page
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # One of those to answer is for spending limits, which hold as they are when a call begins.
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
 # and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
-# whether there is an archive.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 12, 15, 8, 19, 1
+# whether there is an archive. One of those to connect finds what runs, perhaps elsewhere.
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 12, 15, 9, 19, 1
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
 WITH_TIME = (
@@ -38,7 +38,7 @@ OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_i
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be looked for because seconds have passed: a test may take longer."""
-    monkeypatch.setattr(registry, "interval", 3_600)
+    monkeypatch.setattr(running_turns, "interval", 3_600)
     monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 

@@ -15,7 +15,7 @@ from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Message, Turn
 from chatapp.turns import actions
-from chatapp.turns.active_conversations import registry
+from tests.chatapp.runs import ended
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -131,13 +131,6 @@ async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
     turn = await Turn.objects.aget()
     assert turn.status == Turn.Status.STOPPED
     assert await Message.objects.filter(stop_reason="stopped").aexists()
-
-
-async def ended(conversation: Conversation) -> None:
-    """Return when nothing runs in the conversation any more."""
-    active = registry.conversations.get(conversation.pk)
-    if active and active.running:
-        await active.running.ended()
 
 
 async def test_a_deleted_conversation_takes_no_message_through_a_socket(

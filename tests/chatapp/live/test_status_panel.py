@@ -4,13 +4,12 @@ import re
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 
 from chatapp.agent import events
 from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation
 from tests.chatapp.live.heard import Heard
-from tests.chatapp.runs import run_in
+from tests.chatapp.live.test_live_view import follow_turn
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Gate, Reply, rate_limited
 from tests.standin.server import Standin
@@ -68,10 +67,10 @@ async def test_the_next_step_takes_away_the_status_of_an_attempt_that_never_ende
 ) -> None:
     """One can be cancelled before its record begins; no spinner sticks."""
     heard = Heard()
-    view = LiveView(conversation.pk, heard)
-    view.begin(await sync_to_async(run_in)(conversation))
-    view.publish(events.CondensingStarted("auto"))
-    view.publish(events.StepStarted(1))
-    await view.end("Done.", None)
+    told = await follow_turn(LiveView(conversation.pk, heard))
+    told.publish(events.CondensingStarted("auto"))
+    told.publish(events.StepStarted(1))
+    told.publish(events.TurnEnded("Done."))
+    await heard.until_idle()
     panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
     assert [bool(panel["condensing"]) for panel in panels] == [True, False, False]

@@ -1,5 +1,6 @@
 """Whoever changes the record is found, and where."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,8 +14,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import Settings
 
 import condense
+from chatapp import background_jobs
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check, audit_seals
@@ -292,6 +295,44 @@ def test_a_seal_commits_to_what_was_said_since_the_last_entry(record: Conversati
     assert (entry.kind, len(json.loads(entry.payload)["digests"])) == ("seal", 1)
     audit_seals.make_seal()
     assert len(entries(record)) == entry.number
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_seal_is_a_background_job_too(record: Conversation) -> None:
+    """Its file lies where that of the command does."""
+    talk(record, "One more.")
+    background_jobs.enqueue("seal_audit")
+    asyncio.run(background_jobs.close())
+    (file,) = (Path(audit_seals.settings.DATA_DIR) / "seals").iterdir()
+    (head,) = audit_seals.read_seal(file.read_text(), audit_seals.public_key())
+    assert head.number == len(entries(record))
+
+
+def test_a_machine_among_several_makes_no_key_of_its_own(
+    record: Conversation, settings: Settings, tmp_path: Path
+) -> None:
+    """It says what to set; and without others there is no worker to write one."""
+    with pytest.raises(CommandError, match="There are no workers"):
+        call_command("seal_audit", "--by-worker")
+    settings.CLUSTER, settings.SEAL_KEY = True, ""
+    with pytest.raises(CommandError, match="SEAL_KEY is not set"):
+        call_command("seal_audit", str(tmp_path / "seal.json"))
+    assert not audit_seals.has_key()
+    assert not (tmp_path / "seal.json").exists()
+
+
+def test_servers_with_the_same_key_seal_alike(
+    record: Conversation, settings: Settings, tmp_path: Path
+) -> None:
+    """Where SEAL_KEY gives it, none is made, and each reads what another has sealed."""
+    settings.SEAL_KEY = "given"
+    seal, key = audit_seals.make_seal(), audit_seals.public_key()
+    assert not (Path(settings.DATA_DIR) / audit_seals.SEAL_KEY).exists()
+    settings.DATA_DIR = tmp_path / "another machine"
+    assert audit_seals.has_key()
+    assert audit_seals.read_seal(seal, audit_seals.public_key())
+    settings.SEAL_KEY = "another"
+    assert audit_seals.public_key() != key
 
 
 def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:

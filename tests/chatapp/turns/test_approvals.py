@@ -21,9 +21,10 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.observers import Trust
+from tests.chatapp.runs import ended
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
@@ -269,13 +270,13 @@ async def test_nobody_else_answers_and_stop_withdraws_the_question(
 
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
-    registry.closing = False
+    running_turns.closing = False
     # Or it would take over what waits, whenever that may be.
-    registry.stop_heartbeat()
-    for running in registry.running_turns:
-        running.leave("The server was stopped.")
-        await running.ended()
-    registry.cleared_up = False
+    running_turns.stop_heartbeat()
+    for task in [*running_turns.turns.values()]:
+        task.leave("The server was stopped.")
+        await task.ended()
+    running_turns.cleared_up = False
     # Its number has another process now.
     await Turn.objects.aupdate(owner=f"{this_process()}0")
 
@@ -328,7 +329,7 @@ async def hand_over() -> None:
 @pytest.fixture
 def _all_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no other process for gone."""
-    monkeypatch.setattr(registry, "observer", Trust())
+    monkeypatch.setattr(running_turns, "observer", Trust())
 
 
 @pytest.mark.usefixtures("_all_alive")
@@ -349,19 +350,25 @@ async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
 
 @pytest.mark.usefixtures("_all_alive")
 async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
-    standin: Standin, monkeypatch: pytest.MonkeyPatch, page: Page
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+    page: Page,
 ) -> None:
-    """As soon as it gives a sign of life; the question stays open."""
+    """As soon as it gives a sign of life; the question stays open, and the page says so."""
     standin.then(Reply(tools=(WRITE,)))
     await page.say("Write it.")
     question = await until_asked(page)
     await hand_over()
-    registry.stop_heartbeat()
+    running_turns.stop_heartbeat()
     await asyncio.sleep(0)
-    monkeypatch.setattr(registry, "interval", 0)
-    registry.start_heartbeat()
-    await page.until_idle()
-    registry.stop_heartbeat()
+    monkeypatch.setattr(running_turns, "interval", 0)
+    running_turns.start_heartbeat()
+    await ended(conversation)
+    running_turns.stop_heartbeat()
+    async with open_page(conversation, alice) as other:
+        assert [one.frames[-1]["waits"] for one in (page, other)] == [True, True]
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING

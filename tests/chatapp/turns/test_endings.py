@@ -40,8 +40,9 @@ DONE, STOPPED, FAILED = Turn.Status.SUCCEEDED, Turn.Status.STOPPED, Turn.Status.
     ("error", "ending"),
     [
         (asyncio.CancelledError(), Ending(STOPPED, "Stopped.")),
-        (LeftEarly(), Ending(STOPPED, "Stopped.")),
-        (LeftWaiting(), Ending(Turn.Status.WAITING, "Waiting for you.")),
+        # Another process can go on from there.
+        (LeftEarly(), Ending(STOPPED, "Stopped.", at_safe_point=True)),
+        (LeftWaiting(), Ending(Turn.Status.WAITING, "Waiting for you.", at_safe_point=True)),
         (
             StepLimitReached(7),
             Ending(DONE, "Stopped.", str(StepLimitReached(7)), reached_limit=True),

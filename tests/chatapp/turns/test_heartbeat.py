@@ -1,21 +1,22 @@
 """A process says that its turns live, and notices those that are not its own any more."""
 
 import asyncio
-import uuid
-from types import SimpleNamespace
-from typing import Any, override
+from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from chatapp.agent.errors import TurnEnded
+from chatapp.live import hints
+from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import ActiveConversations
-from chatapp.turns.runner import TurnTask
+from chatapp.turns.running_turns import RunningTurns
 from tests.chatapp.observers import long_watch
+from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import PATIENCE, Page
+from tests.chatapp.turns.held import Held
 from tests.chatapp.turns.test_interruptions import elsewhere
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -23,77 +24,59 @@ from tests.standin.server import Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-class Heard(ActiveConversations):
-    """A process that works on turns, and what its heartbeat has told."""
+class Process(RunningTurns):
+    """A process that holds its turns, and whose heart beats without a pause."""
 
     interval = 0.0
 
-    def __init__(self, *turns: Turn) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.own: Any = [SimpleNamespace(run=SimpleNamespace(turn=turn)) for turn in turns]
-        self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
-        self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
-        self.looked = asyncio.Event()
+        self.task_of = Held
+        self.cleared_up = True
 
-    @property
-    @override
-    def running_turns(self) -> list[TurnTask]:
-        return self.own
 
-    @override
-    def let_go(self, turn_id: uuid.UUID) -> None:
-        self.lost.put_nowait(turn_id)
+class Stumbling(Process):
+    """One that makes an error the first time."""
 
-    @override
-    def show_change(self, conversation_id: uuid.UUID) -> None:
-        self.closed.put_nowait(conversation_id)
+    def __init__(self) -> None:
+        super().__init__()
+        self.stumbled = asyncio.Event()
 
     @override
     async def clear_up(self) -> None:
-        pass
-
-    @override
-    async def take_over(self) -> None:
-        self.looked.set()
-
-
-class Stumbling(Heard):
-    """One that makes an error the first time."""
-
-    fails = True
-
-    @property
-    @override
-    def running_turns(self) -> list[TurnTask]:
-        if self.fails:
-            self.fails = False
+        if not self.stumbled.is_set():
+            self.stumbled.set()
             raise ZeroDivisionError
-        return self.own
 
 
 async def test_what_another_process_left_is_ended_while_this_one_serves(
-    conversation: Conversation,
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where nobody visits."""
     turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
-    heard = Heard()
-    heard.observer = await sync_to_async(long_watch)()
-    heard.start_heartbeat()
-    assert await heard.closed.get() == conversation.pk
-    heard.stop_heartbeat()
+    told: asyncio.Queue[hints.Hint] = asyncio.Queue()
+    monkeypatch.setattr(channel, "listeners", [told.put_nowait])
+    channel.start()
+    process = Process()
+    process.observer = await sync_to_async(long_watch)()
+    process.start_heartbeat()
+    assert await told.get() == hints.ConversationChanged(conversation.pk)
+    process.stop_heartbeat()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
 
 
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
-    turn = await sync_to_async(ask)(conversation)
-    heard = Stumbling(turn)
-    heard.start_heartbeat()
-    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
+    process = Stumbling()
+    process.start_heartbeat()
+    await process.stumbled.wait()
+    held = process.start(run)
+    await sync_to_async(lifecycle.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
     async with asyncio.timeout(PATIENCE):
-        assert await heard.lost.get() == turn.pk
-    heard.stop_heartbeat()
+        await held.ended()
+    process.stop_heartbeat()
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(

@@ -13,9 +13,12 @@ from django.test import Client
 import condense
 from chatapp import errors
 from chatapp.composer import attachments
+from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.turns import message_queue
+from chatapp.turns import crash_recovery, message_queue
 from chatapp.turns.message_queue import MOST_QUEUED
+from chatapp.turns.running_turns import running_turns
+from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -183,8 +186,9 @@ def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
     conversation: Conversation,
 ) -> None:
     """A message that waits may be changed while its paths are read, which takes its time."""
-    nonce = uuid.uuid4()
-    message_queue.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
+    turn, nonce = ask(conversation), uuid.uuid4()
+    assert message_queue.queue_message(conversation, SendMessage("Read @a.py", nonce))
+    end(turn)
     brought = attachments.Brought("Read @a.py", (condense.TextBlock("print()"),), 9)
     message_queue.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
     begun = message_queue.start_queued(conversation, nonce, brought)
@@ -225,17 +229,28 @@ async def test_what_may_wait_is_sent_at_once_where_nothing_runs(
 
 async def test_what_waits_survives_the_process(conversation: Conversation, alice: User) -> None:
     """A new one shows it, with a button to send it, and sends nothing by itself."""
+    turn = await sync_to_async(ask)(conversation)
     queue_later = sync_to_async(message_queue.queue_message)
-    await queue_later(conversation=conversation, text="Later", nonce=uuid.uuid4())
+    assert await queue_later(conversation, SendMessage("Later", uuid.uuid4()))
+    await sync_to_async(crash_recovery.close_interrupted)(running_turns.observer, conversation)
     async with open_page(conversation, alice) as page:
         await shows(page, "Later")
-    assert not await Turn.objects.aexists()
+    assert await Turn.objects.aget() == turn
 
 
 def test_a_queue_has_an_end(conversation: Conversation) -> None:
     """More than that is refused, with the text kept in the page."""
+    ask(conversation)
     for number in range(MOST_QUEUED):
-        text = f"Message {number}"
-        message_queue.queue_message(conversation=conversation, text=text, nonce=uuid.uuid4())
+        message_queue.queue_message(conversation, SendMessage(f"Message {number}", uuid.uuid4()))
     with pytest.raises(errors.Refused, match="Too many"):
-        message_queue.queue_message(conversation=conversation, text="More", nonce=uuid.uuid4())
+        message_queue.queue_message(conversation, SendMessage("More", uuid.uuid4()))
+
+
+def test_nothing_is_queued_where_nothing_runs(conversation: Conversation) -> None:
+    """Nobody would send it: whoever queues it is told to send it at once."""
+    command = SendMessage("Later", uuid.uuid4())
+    assert not message_queue.queue_message(conversation, command)
+    end(ask(conversation))
+    assert not message_queue.queue_message(conversation, command)
+    assert not QueuedMessage.objects.exists()

@@ -1,0 +1,72 @@
+"""Procrastinate's queues: jobs and turns that any worker on the same database takes.
+
+Imported only where several processes share one. A job is a row, stored through Django's own
+connection with all else that its transaction writes.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, override
+
+from django.db import transaction
+from django.utils.module_loading import import_string
+from procrastinate import BaseRetryStrategy, RetryDecision
+from procrastinate.contrib.django import app
+from procrastinate.exceptions import AlreadyEnqueued, JobAborted
+from procrastinate.jobs import Job
+
+from chatapp.background_jobs.registry import UnknownJob, run
+from chatapp.models import database
+
+BACKGROUND, TURNS = "background", "turns"
+
+# Runs a turn that is enqueued: an ``async def`` of its id, and of the attempt that it is.
+RUN_TURN = "chatapp.turns.running_turns.run_claimed"
+
+# How often a job is run whose workers end before it does.
+MOST_ATTEMPTS = 3
+# How often, and how many seconds later, a worker looks at a job again that only newer ones know.
+MOST_LOOKS, PAUSE = 60, 10
+
+
+class Interrupted(BaseRetryStrategy):
+    """Has another worker run what an orderly stop cut off, or what this one is too old for."""
+
+    @override
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        if isinstance(exception, UnknownJob) and job.attempts < MOST_LOOKS:
+            return RetryDecision(retry_in={"seconds": PAUSE})
+        stopped = isinstance(exception, asyncio.CancelledError | JobAborted)
+        return RetryDecision() if stopped and job.attempts < MOST_ATTEMPTS else None
+
+
+@app.task(name="run_job", queue=BACKGROUND, retry=Interrupted())
+async def run_job(name: str, arguments: dict[str, Any]) -> None:
+    """Run a background job."""
+    await run(name, arguments)
+
+
+@app.task(name="run_turn", queue=TURNS, retry=Interrupted())
+async def run_turn(turn: str, attempt: int) -> None:
+    """Run a turn, unless that attempt was begun before: the turn's row says so."""
+    await import_string(RUN_TURN)(turn, attempt)
+
+
+def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> None:
+    """Store a job, which is due ``after`` seconds by the database's clock."""
+    due = database.now() + timedelta(seconds=after) if after > 0 else None
+    job = run_job.configure(queueing_lock=f"{name}:{key}" if key else None, schedule_at=due)
+    # The transaction goes on where there is one already.
+    with suppress(AlreadyEnqueued), transaction.atomic():
+        job.defer(name=name, arguments=arguments)
+
+
+def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
+    """Store that an attempt of a turn is to be run; those of higher priority come first.
+
+    While it waits in the queue, it is not stored again.
+    """
+    job = run_turn.configure(priority=priority, queueing_lock=f"turn:{turn}:{attempt}")
+    with suppress(AlreadyEnqueued), transaction.atomic():
+        job.defer(turn=turn, attempt=attempt)

@@ -1,0 +1,286 @@
+"""The writer of background drafts: a job that any process does, from what is stored.
+
+It gives a sign of life each second, which finds nothing once the draft was dropped: then it stops,
+and nothing more is spent. All calls stay accounted for.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import override
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError, transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.async_tasks import finish
+from chatapp.agent.errors import AgentError
+from chatapp.agent.ports import Nobody
+from chatapp.condensation.attempt_log import AttemptLog, told_by
+from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
+from chatapp.conversations.locks import with_unpinned
+from chatapp.models import (
+    BackgroundDraft,
+    Condensation,
+    Conversation,
+    ModelCall,
+    Pin,
+    Turn,
+    message_store,
+)
+from chatapp.models.database import lock, reading
+from chatapp.models.turns import this_process
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.telemetry import note_condensation
+from chatapp.toolbox.toolbox import folder_of, toolbox_for
+
+log = logging.getLogger(__name__)
+
+# Seconds from one look at a draft's row to the next.
+LOOK = 1.0
+
+_UNUSED = Condensation.Status.UNUSED
+
+
+def basis_of(terms: TurnSettings) -> Mapping[str, str]:
+    """Return digests of what a draft is made by; where one differs, the draft is of no use."""
+    profile, writer, wanted = terms.profile, terms.writer, terms.preferences
+    pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
+    own = (terms.conversation.system_prompt, profile.system_prompt, terms.configuration.prompt)
+    strategy = (wanted.strategy, wanted.messages_kept, wanted.keep_first)
+    beside = (wanted.attach_ledger, wanted.attach_files, wanted.check_summaries)
+    made_by = {
+        "profile": [(one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)],
+        "prompt": [*own, *strategy, *beside],
+        "pins": [*pins.values_list("pk", flat=True)],
+    }
+    return {name: _digest(values) for name, values in made_by.items()}
+
+
+def seen_in(history: Sequence[condense.Message]) -> str:
+    """Return a digest of what makes a history the same: its messages, their words and pins."""
+    to_api = condense.content_to_api
+    return _digest([(one.id, to_api(one.content), one.tags.pinned) for one in history])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+class DraftDropped(AgentError):
+    """The draft was dropped, or another process writes it: nothing more is stored here."""
+
+
+class DraftJournal(ConversationJournal):
+    """A journal whose calls belong to no turn: one that is stopped does not end them.
+
+    ``effective`` is what the model saw when it was made.
+    """
+
+    in_turn = goes_on = False
+
+    def __init__(self, terms: TurnSettings, scale: Scale) -> None:
+        run = TurnContext(
+            conversation=terms.conversation,
+            profile=terms.profile,
+            preferences=terms.preferences,
+            turn=Turn(),
+        )
+        super().__init__(run, scale, RetriedWrites(Nobody()))
+        rows = message_store.effective_rows(terms.conversation.pk)
+        self.requests.learn(rows)
+        self.effective = condense.effective_history([message_store.to_engine(row) for row in rows])
+
+
+class DraftLog(AttemptLog):
+    """A log that keeps what succeeded in the row of a draft, and does not apply it.
+
+    Each write raises DraftDropped where that row is not there any more, or is another writer's.
+    """
+
+    drafts = True
+
+    def __init__(
+        self, journal: ConversationJournal, draft: BackgroundDraft, basis: Mapping[str, str]
+    ) -> None:
+        super().__init__(journal)
+        self.draft, self.basis = draft, basis
+
+    def _change(self, **columns: object) -> None:
+        """Change the draft's row, as long as it is this writer's."""
+        lock(Conversation, self.draft.conversation_id)
+        own = BackgroundDraft.objects.unwritten().filter(pk=self.draft.pk)
+        if not own.filter(condensation=self.draft.condensation_id).update(**columns):
+            raise DraftDropped(_("The draft was dropped."))
+
+    @override
+    @transaction.atomic
+    def _create(self, attempt: condense.Attempt) -> int:
+        lock(Conversation, self.draft.conversation_id)
+        at_seq = super()._create(attempt)
+        self._change(
+            condensation=attempt.id,
+            owner=this_process(),
+            heartbeat_at=Now(),
+            basis=self.basis,
+            seen=seen_in(attempt.effective),
+            count=len(attempt.effective),
+        )
+        own = partial(setattr, self.draft, "condensation_id", uuid.UUID(attempt.id))
+        transaction.on_commit(own)
+        return at_seq
+
+    @override
+    async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
+        """Keep the reduction, with its record."""
+        await self.saver.save(self._keep, attempt, reduction)
+        self.draft.written_at = timezone.now()
+
+    @transaction.atomic
+    def _keep(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
+        places = {one.id: place for place, one in enumerate(attempt.effective)}
+        count = places[reduction.hidden[-1]] + 1
+        self._change(
+            seen=seen_in(attempt.effective[:count]),
+            count=count,
+            proposal=condense.Proposal(reduction=reduction, by_model=True).to_json(),
+            written_at=timezone.now(),
+        )
+        self._finish(attempt, Condensation.Status.DRAFTED, **told_by(reduction))
+
+    @override
+    @transaction.atomic
+    def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
+        self._change(heartbeat_at=Now())
+        super()._give_up(attempt, status, **columns)
+
+    @override
+    async def cancelled(self, attempt: condense.Attempt) -> None:
+        """Leave the row to whoever cancels it, and says why."""
+
+
+@dataclass(slots=True, eq=False)
+class DraftWriter:
+    """Writes a draft on this event loop; ``reason`` says why it was stopped, if it was."""
+
+    draft: BackgroundDraft
+    reason: str = ""
+    task: asyncio.Task[None] = field(init=False)
+
+    async def run(self) -> None:
+        """Return once the draft is written, came to nothing, or was dropped anywhere."""
+        self.task = asyncio.create_task(self._write())
+        _writers.add(self)
+        try:
+            while not self.task.done():
+                await asyncio.wait({self.task}, timeout=LOOK)
+                if not (self.task.done() or await sync_to_async(self._is_wanted)()):
+                    self.task.cancel()
+        finally:
+            await finish(self.stop(_("The server was stopped.")))
+            _writers.discard(self)
+
+    async def stop(self, reason: str) -> None:
+        """Stop writing, unless it is over; nothing more is stored once this returns."""
+        if not self.task.done():
+            self.reason = reason
+            self.task.cancel()
+            await asyncio.wait({self.task})
+
+    def _is_wanted(self) -> bool:
+        """Give a sign of life; return whether the draft is still there."""
+        try:
+            return bool(BackgroundDraft.objects.filter(pk=self.draft.pk).update(heartbeat_at=Now()))
+        except DatabaseError as error:
+            log.warning("a draft could not be looked at: %s", error)
+            return True
+
+    async def _write(self) -> None:
+        try:
+            try:
+                condenser, situation = await reading(self._prepare)()
+                await condenser.fit(situation)
+            finally:
+                if self.draft.written_at is None:
+                    reason = self.reason or _("The draft came to nothing.")
+                    await finish(RetriedWrites(Nobody()).save(close, self.draft, reason))
+        except (condense.CondenseError, AgentError) as error:
+            log.info("a draft came to nothing: %s", error)
+        except Exception:
+            log.exception("a draft could not be written")
+
+    def _prepare(self) -> tuple[condense.Condenser, condense.Situation]:
+        """Return what writes the draft, and what of: the conversation as it is stored."""
+        pk = self.draft.conversation_id
+        if (terms := read_terms(pk)) is None:
+            raise DraftDropped(_("This conversation has no profile. Choose one in its header."))
+        # Before what it is made of: what is changed meanwhile makes the draft useless.
+        basis = basis_of(terms)
+        conversation, profile = terms.conversation, terms.profile
+        journal = DraftJournal(terms, Scale.read(conversation, profile, terms.system))
+        tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
+        # The environment is told when the draft is applied, as it is then.
+        situation = situation_of(
+            terms,
+            journal.effective,
+            journal.scale.weigh(journal.effective),
+            toolbox_for(folder_of(conversation), conversation, profile),
+            history=with_unpinned(pk, journal.effective),
+            condensed_at=tried or 0,
+        )
+        budget, share = situation.budget, terms.preferences.draft_share / 100
+        early = replace(budget, threshold=budget.percent(int(share * budget.condenses_at)))
+        condenser = condenser_for(journal, DraftLog(journal, self.draft, basis))
+        condenser.strategies = [one for one in condenser.strategies if condense.asks_model(one)]
+        return condenser, replace(situation, budget=early)
+
+
+_writers: set[DraftWriter] = set()
+
+
+def writers_here(conversation_id: uuid.UUID | None = None) -> list[DraftWriter]:
+    """Return who writes drafts on this event loop: of one conversation, or of all."""
+    loop = asyncio.get_running_loop()
+    own = [one for one in _writers if one.task.get_loop() is loop]
+    return [one for one in own if conversation_id in {None, one.draft.conversation_id}]
+
+
+async def write_draft(conversation_id: uuid.UUID) -> None:
+    """Write the draft that a conversation waits for, unless it was dropped."""
+    waiting = BackgroundDraft.objects.filter(conversation=conversation_id, condensation=None)
+    if draft := await reading(waiting.first)():
+        await DraftWriter(draft).run()
+
+
+@transaction.atomic
+def close(draft: BackgroundDraft, reason: str) -> None:
+    """Take a draft away; its record says why it was not used, and what it cost."""
+    lock(Conversation, draft.conversation_id)
+    own = BackgroundDraft.objects.filter(pk=draft.pk, condensation=draft.condensation_id)
+    own.delete()
+    # One that a turn has taken over is the turn's.
+    attempts = Condensation.objects.filter(turn=None, status__in=(*Condensation.OPEN, _UNUSED))
+    for attempt in attempts.filter(pk__in=[draft.condensation_id]):
+        close_attempt(attempt, reason)
+
+
+def close_attempt(attempt: Condensation, reason: str) -> None:
+    """Say why an attempt was not used, unless that was said before, and what it has cost by now."""
+    columns = ModelCall.objects.filter(condensation=attempt).spent()
+    if attempt.status != _UNUSED:
+        ended = attempt.finished_at or timezone.now()
+        columns |= {"status": _UNUSED, "error": reason, "finished_at": ended}
+        note_condensation(attempt.trigger, attempt.kind, _UNUSED)
+    Condensation.objects.filter(pk=attempt.pk).change(**columns)

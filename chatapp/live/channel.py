@@ -1,0 +1,209 @@
+"""The channel: carries a running turn's events to those who watch it, and hints to all processes.
+
+Nothing in it is the truth: that is in the rows. A turn's events are kept only as far as somebody
+who comes late needs them, and may be lost at any moment.
+"""
+
+import asyncio
+import contextvars
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol, cast, override
+
+from django.conf import settings
+
+from chatapp.agent import events
+from chatapp.agent.events import Restarted, TurnEvent
+from chatapp.live.codec import decode, encode
+from chatapp.live.hints import Hint
+
+_WRITTEN = (
+    events.TextStreamed, events.ThinkingStarted, events.ThinkingStreamed, events.ThinkingEnded,
+    events.ToolUseStarted,
+)  # fmt: skip
+_CONDENSING = (
+    events.CondensingStarted, events.CondensingProgressed, events.SummaryStreamed,
+    events.ReviewAsked, events.ReviewAnswered, events.CondensingFellBack,
+)  # fmt: skip
+_TOOLS = (events.ToolStarted, events.ToolProgressed, events.ToolFinished)
+_STEP = (
+    *_WRITTEN, events.StepStarted, events.RetryScheduled, events.StreamDiscarded,
+    events.PersonAsked, events.PersonAnswered,
+)  # fmt: skip
+# What an event makes needless of what was told before it.
+_REPLACES: dict[type, tuple[type, ...]] = {
+    events.StepStarted: _STEP,
+    events.StreamDiscarded: _WRITTEN,
+    events.ContextChanged: (events.ContextChanged,),
+    events.PersonAnswered: (events.PersonAsked,),
+    events.CondensingProgressed: (events.CondensingProgressed,),
+    events.CondensingFellBack: (events.CondensingProgressed, events.SummaryStreamed),
+    events.CondensingEnded: (*_CONDENSING, events.CondensingAwaited, events.CondensingEnded),
+    events.CondensingAwaited: (events.CondensingAwaited,),
+    events.TurnEnded: (*_STEP, *_CONDENSING, events.CondensingAwaited),
+}
+
+
+class EventLog:
+    """What has to be told of a running turn to somebody who comes now, in its order."""
+
+    def __init__(self) -> None:
+        self._told: list[tuple[TurnEvent, bytes]] = []
+
+    def add(self, event: TurnEvent) -> bytes:
+        """Take an event, and return it encoded."""
+        kind, text = type(event), encode(event)
+        needless = _REPLACES.get(kind, ())
+        if isinstance(event, events.MessageAppended):
+            # Results are shown on the cards of the calls before them.
+            stays = event.holds_results
+            needless = _STEP if stays else (*_STEP, *_TOOLS, events.MessageAppended)
+        if needless:
+            self._told = [one for one in self._told if not isinstance(one[0], needless)]
+        elif isinstance(event, events.ToolProgressed | events.ToolFinished):
+            over = events.ToolStarted if kind is events.ToolFinished else events.ToolProgressed
+            self._told = [
+                one
+                for one in self._told
+                if not (isinstance(one[0], over | events.ToolProgressed) and one[0].id == event.id)
+            ]
+        self._told.append((event, text))
+        return text
+
+    def read(self) -> list[bytes]:
+        """Return what there is to tell, encoded; pieces in a row are one."""
+        pieces = (events.TextStreamed, events.ThinkingStreamed)
+        if not any(isinstance(event, pieces) for event, _text in self._told):
+            return [text for _event, text in self._told]
+        told: Any = [event for event, _text in self._told]
+        return [encode(one) for one in cast(Any, events.joined(told))]
+
+
+class Publisher(Protocol):
+    """The writing end of one turn: an ``Audience`` of the agent's."""
+
+    def publish(self, event: TurnEvent) -> None:
+        """Tell whoever watches; returns at once."""
+
+    def close(self) -> None:
+        """Tell nothing more: it ended, or goes on elsewhere."""
+
+
+Events = asyncio.Queue[TurnEvent]
+Listener = Callable[[Hint], None]
+
+# Seconds for which what an ended turn told can still be read.
+KEPT_AFTER_END = 120
+
+
+class Channel(ABC):
+    """Events of turns, and hints. Its methods belong to the event loop, except ``tell``."""
+
+    def __init__(self) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.listeners: list[Listener] = []
+
+    def start(self) -> None:
+        """Work on the running event loop from now on; once is enough."""
+        self.loop = asyncio.get_running_loop()
+
+    async def close(self) -> None:  # noqa: B027 - in memory all is told at once
+        """Tell what is still to be told, and nothing more."""
+
+    def tell(self, hint: Hint) -> None:
+        """Tell every process something, this one first; callable from any thread."""
+        if self.loop and not self.loop.is_closed():
+            # A request's own context ends with it, and takes the threads for its queries along.
+            context = contextvars.Context()
+            self.loop.call_soon_threadsafe(self.deliver, hint, context=context)
+
+    def deliver(self, hint: Hint) -> None:
+        """Pass a hint on to those in this process who listen."""
+        for listener in self.listeners:
+            listener(hint)
+
+    @abstractmethod
+    def open(self, turn: uuid.UUID, attempt: int) -> Publisher:
+        """Return what tells the events of a turn's attempt; those of an earlier one are void."""
+
+    @abstractmethod
+    def read(self, turn: uuid.UUID) -> AbstractAsyncContextManager[Events]:
+        """Give a turn's events meanwhile: how it stands, then all that comes.
+
+        What follows ``Restarted`` takes the place of all before it.
+        """
+
+
+class _TurnInMemory:
+    """What is told of one turn, and who reads it; ``forget`` drops it."""
+
+    def __init__(self, forget: Callable[[], object]) -> None:
+        self._forget = forget
+        self.log = EventLog()
+        self.readers: set[Events] = set()
+        self.is_open = False
+
+    def publish(self, event: TurnEvent) -> None:
+        """Tell all readers, as another process would hear it."""
+        text = self.log.add(event)
+        if self.readers:
+            for heard in decode(b"[%s]" % text):
+                for reader in self.readers:
+                    reader.put_nowait(heard)
+
+    def close(self) -> None:
+        """Tell nothing more; it can be read for a while."""
+        self.is_open = False
+        asyncio.get_running_loop().call_later(KEPT_AFTER_END, self.let_go)
+
+    def let_go(self) -> None:
+        """Forget it, unless it is told or read again."""
+        if not (self.readers or self.is_open):
+            self._forget()
+
+
+class ChannelInMemory(Channel):
+    """The channel of a process that shares its conversations with no other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turns: dict[uuid.UUID, _TurnInMemory] = {}
+
+    def _turn(self, turn: uuid.UUID) -> _TurnInMemory:
+        if turn not in self._turns:
+            self._turns[turn] = _TurnInMemory(lambda: self._turns.pop(turn, None))
+        return self._turns[turn]
+
+    @override
+    def open(self, turn: uuid.UUID, attempt: int) -> Publisher:
+        told = self._turn(turn)
+        told.is_open, told.log = True, EventLog()
+        told.publish(Restarted())
+        return told
+
+    @override
+    @asynccontextmanager
+    async def read(self, turn: uuid.UUID) -> AsyncIterator[Events]:
+        told, heard = self._turn(turn), Events()
+        for event in decode(b"[%s]" % b",".join(told.log.read())):
+            heard.put_nowait(event)
+        told.readers.add(heard)
+        try:
+            yield heard
+        finally:
+            told.readers.discard(heard)
+            told.let_go()
+
+
+def make_channel() -> Channel:
+    """Return the channel of this process, as the settings have it."""
+    if not settings.CLUSTER:
+        return ChannelInMemory()
+    from chatapp.live.redis_channel import RedisChannel  # noqa: PLC0415 - needs the extra "scale"
+
+    return RedisChannel(settings.REDIS_URL)
+
+
+channel = make_channel()

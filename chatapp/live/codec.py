@@ -1,0 +1,69 @@
+"""The encoding of events and hints, for another process that may be older or newer than this one.
+
+Each is a JSON array of its name and its fields. Who does not know a name skips it; a field that
+one side does not know has its default on the other.
+"""
+
+import dataclasses
+import logging
+import types
+import uuid
+from collections.abc import Callable
+from typing import Any, get_args, get_type_hints
+
+import orjson
+
+import condense
+from chatapp.agent.events import TurnEvent
+from chatapp.live.hints import Hint
+
+log = logging.getLogger(__name__)
+
+Told = TurnEvent | Hint
+
+
+def _reader_of(kind: type) -> Callable[[dict[str, Any]], Any]:
+    """Return what makes an object of this class from its fields as JSON has them."""
+    known = {one.name for one in dataclasses.fields(kind)}
+    ids = [name for name, of in get_type_hints(kind).items() if uuid.UUID in (of, *get_args(of))]
+
+    def read(given: dict[str, Any]) -> Any:
+        fields = {name: value for name, value in given.items() if name in known}
+        for name in ids:
+            if fields.get(name):
+                fields[name] = uuid.UUID(fields[name])
+        return kind(**fields)
+
+    return read
+
+
+def _kinds(union: Any) -> list[type]:
+    """Return the classes of a union, which may hold others."""
+    return [one for one in get_args(union) if not isinstance(one, types.UnionType)]
+
+
+_READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kinds(Hint)}
+
+
+def encode(told: Told) -> bytes:
+    """Return an event or a hint as JSON."""
+    name = type(told).__name__
+    try:
+        return orjson.dumps([name, told])
+    except TypeError:
+        # A model may write half a surrogate pair, which UTF-8 can't carry.
+        return orjson.dumps([name, condense.well_formed_json(dataclasses.asdict(told))])
+
+
+def decode(text: bytes | str) -> list[Any]:
+    """Return the events or hints in a JSON array of encoded ones; leave out what is unknown."""
+    found = []
+    for name, fields in orjson.loads(text):
+        if reader := _READERS.get(name):
+            try:
+                found.append(reader(fields))
+            except TypeError:
+                log.warning("a newer process said something that is not understood: %s", name)
+        else:
+            log.warning("a newer process said something that is not known: %s", name)
+    return found

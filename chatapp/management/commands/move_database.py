@@ -1,0 +1,85 @@
+"""``manage.py move_database``: from a file to PostgreSQL, or back, with all that is stored."""
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, override
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+
+from chatapp.environment import database_at, only_server_in
+from chatapp.errors import NotCopied
+from chatapp.maintenance import backups, moves, row_copy
+from chatapp.models.databases import draft_at, name_of, opened
+
+FILE = "sqlite"
+
+
+class Command(BaseCommand):
+    """Copy the database in use into an empty one, compare both, and say how to start with it."""
+
+    help = (
+        "Copies the database in use, which DATABASE_URL names (or DATA_DIR holds), into an empty "
+        "one, and compares both. The one in use stays as it is. Stop all servers and workers first."
+    )
+    requires_system_checks = ()
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--to",
+            required=True,
+            metavar="DATABASE",
+            help="postgresql://user:password@host/database (the password may be in PGPASSWORD or "
+            f"~/.pgpass instead), or {FILE}: a file in DATA_DIR",
+        )
+
+    @override
+    def handle(self, *, to: str, **_options: Any) -> None:
+        with only_server_in("DATA_DIR", settings.DATA_DIR):
+            try:
+                if to == FILE:
+                    self._move_to_file(Path(settings.DATA_DIR) / backups.DATABASE)
+                else:
+                    self._move_to(database_at("--to", to))
+            except (NotCopied, DatabaseError, OSError) as error:
+                reason = str(error).splitlines()[0]
+                raise CommandError(f"Nothing was moved: {reason}") from error
+
+    def _move_to(self, options: dict[str, object]) -> None:
+        self._move(options)
+        self.stdout.write("Start with DATABASE_URL set to the address that --to gave.")
+
+    def _move_to_file(self, path: Path) -> None:
+        """Make a draft first: what has the file's name is whole."""
+        for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+            if one.exists():
+                raise NotCopied(f"{one} is there already. Move it elsewhere.")
+        draft = path.with_name(f"{path.name}.draft")
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600)
+        try:
+            self._move(draft_at(draft))
+            with draft.open("rb") as written:
+                os.fsync(written.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        self.stdout.write(f"Start without DATABASE_URL and REDIS_URL to use {path}.")
+
+    def _move(self, options: Any) -> None:
+        source = connections[DEFAULT_DB_ALIAS]
+        row_copy.check_migrated()
+        moves.check_unused(source)
+        with opened(options) as target:
+            moves.check_unused(target)
+            moves.check_fit(target)
+            moves.move(source, target, self._say)
+        self.stdout.write(f"{name_of(source)} is as it was, and is not used any more.")
+
+    def _say(self, line: str) -> None:
+        """Print a line at once, whoever reads it."""
+        self.stdout.write(line)
+        self.stdout.flush()

@@ -1,0 +1,73 @@
+"""`manage.py work`: a worker, which runs turns and background jobs where several processes do."""
+
+import asyncio
+import functools
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatapp import processes, service_checks
+from chatapp.context import sizes
+from chatapp.maintenance.monitoring_server import serve_monitoring
+from chatapp.tools.shell import hide_environment
+from chatapp.turns import actions
+from chatapp.turns.running_turns import running_turns
+
+# Prints a line at once, whoever reads it.
+say = functools.partial(print, flush=True)
+
+
+class Command(BaseCommand):
+    """Run turns and background jobs until interrupted."""
+
+    help = "Runs turns and background jobs that web processes enqueue, until Ctrl+C."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Let an operator say how much one worker does at once."""
+        parser.add_argument("--turns", type=int, default=100, help="turns at once (100)")
+        parser.add_argument("--jobs", type=int, default=4, help="background jobs at once (4)")
+
+    def handle(self, *_args: Any, turns: int, jobs: int, **_options: Any) -> None:
+        """Work until interrupted; everything that prevents it is a CommandError."""
+        if not settings.CLUSTER:
+            raise CommandError(
+                "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
+                "turns (`manage.py serve`)."
+            )
+        service_checks.refuse_unfit()
+        if settings.ALLOW_COMMANDS:
+            hide_environment()
+        sizes.warm_up()
+        with processes.joined("worker"), asyncio.Runner(loop_factory=_new_loop) as runner:
+            runner.run(_work(turns, jobs))
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+async def _work(turns: int, jobs: int) -> None:
+    from chatapp.background_jobs.workers import work_queues  # noqa: PLC0415 - needs Procrastinate
+
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await running_turns.clear_up()
+    monitoring = await serve_monitoring(actions.front)
+    working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
+    stopping = asyncio.create_task(stop.wait())
+    say("Working.")
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stop.set()
+    # Turns come to a safe point, and their jobs end with them.
+    await running_turns.close()
+    await working
+    if monitoring:
+        monitoring.close()

@@ -1,0 +1,156 @@
+"""Background jobs of several processes on one database, which may each end at any moment."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.chatapp.background_jobs.processes import Start
+from tests.postgres import PrivatePostgres
+
+pytestmark = pytest.mark.postgresql("workers take their jobs from it")
+
+
+def job(name: str, word: str, **how: Any) -> dict[str, Any]:
+    """Return a job as ``enqueue`` takes it."""
+    return {"name": name, "word": word, **how}
+
+
+def test_a_job_is_a_part_of_its_transaction_and_one_waits_of_each_key(start: Start) -> None:
+    """What is rolled back never runs, and what runs leaves nothing."""
+    writer = start()
+    writer.ask({"enqueue": [job("say", "rolled back")], "rollback": True}, "enqueued")
+    keyed = [job("say", "one", key="k"), job("say", "two", key="k"), job("say", "three", key="l")]
+    writer.ask({"enqueue": keyed}, "enqueued")
+    writer.ask({"enqueue": [job("say", "four", key="k"), job("say", "last")]}, "enqueued")
+    writer.ask({"enqueue": [job("say", "in an hour", after=3_600)]}, "enqueued")
+    worker = start(1)
+    assert [worker.hear("said") for _ in range(3)] == ["one", "three", "last"]
+    writer.ask({"enqueue": [job("say", "again", key="k")]}, "enqueued")
+    assert worker.hear("said") == "again"
+    worker.end()
+    assert writer.ask("count", "jobs") == {"todo 0": 1}
+
+
+def test_turns_have_a_queue_of_their_own_and_an_order(start: Start) -> None:
+    """Jobs take no turn's place; of turns those of higher priority come first."""
+    writer = start()
+    writer.ask({"enqueue": [job("hold", "long")]}, "enqueued")
+    worker = start(1)
+    assert worker.hear("began") == "long"
+    writer.ask({"turns": {"first": 0}}, "enqueued")
+    assert worker.hear("turn") == "first"
+    worker.tell("go on")
+    worker.hear("said")
+    worker.end()
+    writer.ask({"turns": {"tenth": -9, "second": 0, "third": -1}}, "enqueued")
+    worker = start(1)
+    assert [worker.hear("turn") for _ in range(3)] == ["second", "third", "tenth"]
+    worker.end()
+    assert writer.ask("count", "jobs") == {}
+
+
+def test_an_older_worker_leaves_a_job_that_it_does_not_know(start: Start) -> None:
+    """Newer ones find it there again in a moment."""
+    writer = start()
+    writer.ask({"enqueue": [job("hold", "new"), job("say", "old")]}, "enqueued")
+    worker = start(1, jobs=("say",))
+    assert worker.hear("said") == "old"
+    worker.end()
+    assert writer.ask("count", "jobs") == {"todo 1": 1}
+
+
+def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
+    start: Start, postgres: PrivatePostgres
+) -> None:
+    """What runs goes on, what waits is run, and who enqueues needs no restart either.
+
+    Nobody is taken for gone who could not give a sign of life meanwhile.
+    """
+    writer, worker, other = start(), start(4), start(1)
+    words = [f"{number}" for number in range(300)]
+    writer.ask({"enqueue": [job("hold", "long"), job("hold", "long")]}, "enqueued")
+    holding = {worker.hear("began"), other.hear("began")}
+    before = sorted(writer.ask("workers", "workers"))
+    writer.ask({"enqueue": [job("say", word) for word in words]}, "enqueued")
+    said = {worker.hear("said")}
+    postgres.stop()
+    worker.read_log("new jobs are not announced for now")
+    other.read_log("abandoned jobs could not be looked for")
+    postgres.start()
+    while said < {*words}:
+        said.add(worker.hear("said"))
+    writer.ask({"enqueue": [job("say", "after")]}, "enqueued")
+    worker.hear_word("after")
+    assert sorted(writer.ask("workers", "workers")) == before
+    for one in (worker, other):
+        one.tell("go on")
+        one.hear_word("long")
+        one.end()
+        assert one.has_said("began") == []
+    assert writer.ask("count", "jobs") == {}
+    assert said == {*words}
+    assert holding == {"long"}
+
+
+def test_a_job_is_run_that_was_handed_to_a_worker_which_never_heard_of_it(
+    start: Start, postgres: PrivatePostgres
+) -> None:
+    """Its connection broke between the commit and the answer, say."""
+    writer, worker = start(), start(1)
+    writer.ask({"enqueue": [job("hold", "first")]}, "enqueued")
+    worker.hear("began")
+    writer.ask({"enqueue": [job("say", "unheard of", after=3_600)]}, "enqueued")
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute(
+            "UPDATE procrastinate_jobs SET status = 'doing', worker_id = doing.worker_id"
+            " FROM procrastinate_jobs AS doing"
+            " WHERE doing.status = 'doing' AND procrastinate_jobs.status = 'todo'"
+        )
+    worker.tell("go on")
+    assert [worker.hear("said"), worker.hear("said")] == ["first", "unheard of"]
+    worker.end()
+    assert writer.ask("count", "jobs") == {}
+
+
+def test_a_job_of_a_killed_worker_is_run_by_another_a_few_times(
+    start: Start, postgres: PrivatePostgres
+) -> None:
+    """Where it has ended each of them, it is given up."""
+    writer = start()
+    writer.ask({"enqueue": [job("hold", "long")]}, "enqueued")
+    worker = start(1)
+    worker.hear("began")
+    worker.kill()
+    worker = start(1)
+    assert worker.hear("began") == "long"
+    worker.tell("go on")
+    assert worker.hear("said") == "long"
+    worker.end()
+    writer.ask({"enqueue": [job("hold", "deadly")]}, "enqueued")
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute("UPDATE procrastinate_jobs SET attempts = 2")
+    worker = start(1)
+    assert worker.hear("began") == "deadly"
+    worker.kill()
+    worker = start(1)
+    worker.read_log("given up")
+    writer.ask({"enqueue": [job("say", "after")]}, "enqueued")
+    assert worker.hear("said") == "after"
+    worker.end()
+    assert writer.ask("count", "jobs") == {"failed 3": 1}
+    assert writer.ask("workers", "workers") == []
+
+
+def test_an_orderly_stop_leaves_what_it_cuts_off_to_another_worker(start: Start) -> None:
+    """At once, as nobody has to find out that the worker is gone."""
+    writer, worker = start(), start(1)
+    writer.ask({"enqueue": [job("hold", "long")]}, "enqueued")
+    worker.hear("began")
+    worker.end()
+    assert writer.ask("count", "jobs") == {"todo 1": 1}
+    worker = start(1)
+    assert worker.hear("began") == "long"
+    worker.tell("go on")
+    worker.hear("said")
+    worker.end()

@@ -1,0 +1,147 @@
+"""Databases beside the tests' own, and one in which everything has happened."""
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F, JSONField, TextField
+from django.db.models.functions import Cast
+from django.test import Client
+from pytest_django import DjangoDbBlocker
+
+import condense
+from chatapp.conversations import conversations
+from chatapp.environment import database_at
+from chatapp.maintenance import row_copy
+from chatapp.models import Conversation, message_store
+from chatapp.models.databases import draft_at, in_use, opened
+from chatapp.models.tables import tables
+from tests import postgresql
+from tests.chatapp.models.test_migrations import fill
+from tests.chatapp.transfer.lives import HUGE, Life
+from tests.conftest import IN_CI
+
+Rows = dict[str, list[tuple[Any, ...]]]
+Make = Callable[[str], BaseDatabaseWrapper]
+KINDS = ("file", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The address of a database on a server of PostgreSQL's."""
+    if not IN_CI and not postgresql.is_installed():
+        pytest.skip("needs Debian's postgresql: apt-get install postgresql")
+    with postgresql.server() as address:
+        yield address
+
+
+@pytest.fixture
+def postgresql_address(postgresql_server: str) -> Iterator[str]:
+    """The address of an empty database of PostgreSQL's."""
+    with postgresql.database(postgresql_server) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def templates(
+    postgresql_server: str,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], str]]:
+    """Return a database with its tables of each kind, made with the first that asks for it."""
+    with ExitStack() as stack:
+
+        @cache
+        def made(kind: str) -> str:
+            if kind == "file":
+                place = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
+                options: Any = draft_at(Path(place))
+            else:
+                place = stack.enter_context(postgresql.database(postgresql_server))
+                options = database_at("--to", place)
+            with django_db_blocker.unblock(), opened(options) as database, in_use(database):
+                row_copy.migrate()
+            return place
+
+        yield made
+
+
+@pytest.fixture
+def make_database(
+    templates: Callable[[str], str], transactional_db: None, tmp_path: Path
+) -> Iterator[Make]:
+    """Open an empty database with its tables: a "file", or one of "postgresql"."""
+    with ExitStack() as stack:
+
+        def make(kind: str) -> BaseDatabaseWrapper:
+            template = templates(kind)
+            if kind == "file":
+                path = tmp_path / f"{uuid.uuid4().hex}.sqlite3"
+                options: Any = draft_at(Path(shutil.copy(template, path)))
+            else:
+                like = template.rpartition("/")[2]
+                address = stack.enter_context(postgresql.database(template, template=like))
+                options = database_at("--to", address)
+            return stack.enter_context(opened(options))
+
+        yield make
+
+
+@pytest.fixture
+def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
+    """A conversation with all that can be on record, and rows in each table, Django's too."""
+    conversation = conversations.start_conversation(owner=alice, title="“Nord” 北 \U0001f9ed")
+    fill(conversation)
+    life = Life(alice)
+    life.say(2)
+    for place, name in enumerate(("talk", "use_huge", "record", "pin", "rewind", "fork", "edit")):
+        life.do(name, place)
+    call = condense.ToolUseBlock("z", "count", {"z": HUGE, "a": 1e-300, "": None, "é": "\u2028"})
+    message_store.append_message(
+        life.conversation.pk, condense.Message("assistant", (call,)), tokens=3
+    )
+    Client().force_login(alice)
+    kind = ContentType.objects.get_for_model(Conversation)
+    allowed, _made = Permission.objects.get_or_create(content_type=kind, codename="read")
+    group = Group.objects.create(name="Readers")
+    group.permissions.add(allowed)
+    alice.groups.add(group)
+    bob.user_permissions.add(allowed)
+    LogEntry.objects.create(
+        user=alice, content_type=kind, object_id=str(conversation.pk), action_flag=CHANGE
+    )
+    assert [one.name for one in tables() if one.is_empty()] == []
+    return conversation
+
+
+def rows_in(database: BaseDatabaseWrapper) -> Rows:
+    """Return all that a database holds, JSON as it is written there."""
+    found = {}
+    with in_use(database):
+        for table in tables():
+            columns = [
+                Cast(F(one.attname), TextField()) if isinstance(one, JSONField) else F(one.attname)
+                for one in table.columns
+            ]
+            rows = table.model._base_manager.order_by("pk").values_list(*columns)
+            found[table.name] = [
+                tuple([bytes(one) if isinstance(one, memoryview) else one for one in row])
+                for row in rows
+            ]
+    return found
+
+
+def own_database() -> BaseDatabaseWrapper:
+    """Return the tests' own."""
+    return connections[DEFAULT_DB_ALIAS]

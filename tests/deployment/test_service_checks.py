@@ -1,0 +1,241 @@
+"""Services that can't be worked with: each is one sentence at a start, with a way out."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.checks import CheckMessage
+from django.db import DEFAULT_DB_ALIAS
+
+from chatapp.environment import read_database
+from chatapp.postgresql.base import DatabaseWrapper
+from chatapp.service_checks import PROBE, check_kind, check_postgresql, check_redis
+from tests.chatapp.test_serve import ROOT, refusal
+from tests.cluster.services import Postgres, Redis, free_port, tied
+from tests.deployment.debian import need, running
+
+KEYS = {"SECRET_KEY": "one", "SEAL_KEY": "another"}
+POOLER = """
+[databases]
+postgres = host=127.0.0.1 port={port} user=palimpsest password={password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {own}
+unix_socket_dir =
+auth_type = any
+pool_mode = {mode}
+ignore_startup_parameters = options, extra_float_digits
+"""
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> "Connect":
+    """Return what makes Django's connection to the database at an address."""
+    return Connect(monkeypatch)
+
+
+class Connect:
+    """Makes connections; none is opened before it is used."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+
+    def __call__(self, url: str, kind: type[DatabaseWrapper] = DatabaseWrapper) -> DatabaseWrapper:
+        """Return a connection to an address."""
+        self._patch.setenv("URL", url)
+        return kind({"TIME_ZONE": None, **read_database("URL", {})}, DEFAULT_DB_ALIAS)
+
+
+def told(found: Iterator[CheckMessage]) -> list[str]:
+    """Return what checks say, each with its way out."""
+    return [f"{one.msg} {one.hint}" for one in found]
+
+
+def test_services_as_they_should_be_raise_no_complaint(
+    postgres: Postgres, redis: Redis, connected: Connect
+) -> None:
+    """What Redis was tried with is gone at once."""
+    assert told(check_postgresql(connected(postgres.url))) == []
+    assert told(check_redis(redis.url)) == []
+    with contextlib.closing(redis.connect()) as client:
+        assert client.ttl(PROBE) <= 1
+
+
+@pytest.mark.parametrize("variable", ["DATABASE_URL", "REDIS_URL"])
+def test_an_address_where_nobody_listens_ends_the_start(
+    variable: str, database_url: str, redis: Redis, tmp_path: Path
+) -> None:
+    """The sentence has the place, and no password."""
+    port = free_port()
+    wrong = {
+        "DATABASE_URL": f"postgresql://chat:secret@127.0.0.1:{port}/talk",
+        "REDIS_URL": f"redis://:secret@127.0.0.1:{port}/0",
+    }
+    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis.url, variable: wrong[variable]}
+    said = refusal(tmp_path, **urls, **KEYS)
+    assert said.startswith(f"{variable} can't be used: ")
+    assert said.endswith(", or correct the address.")
+    assert f"{port}" in said
+    assert "onnection refused" in said
+    assert "secret" not in said
+
+
+def test_a_wrong_password_ends_the_start(
+    postgres: Postgres, redis: Redis, database_url: str, tmp_path: Path
+) -> None:
+    """It is in no sentence, and a password that is not given is told like a wrong one."""
+    wrong = postgres.url.replace(postgres.password.read_text(), "secret")
+    assert refusal(tmp_path, DATABASE_URL=wrong) == (
+        f'DATABASE_URL can\'t be used: connection to server at "127.0.0.1", port {postgres.port} '
+        'failed: FATAL:  password authentication failed for user "palimpsest". '
+        "Start PostgreSQL, or correct the address."
+    )
+    said = (
+        "REDIS_URL can't be used: it wants another user or password. "
+        "Start Redis, or correct the address."
+    )
+    wrong = redis.url.replace(redis.password, "secret")
+    assert refusal(tmp_path, DATABASE_URL=database_url, REDIS_URL=wrong, **KEYS) == said
+    assert told(check_redis(redis.url.replace(f":{redis.password}@", ""))) == [said]
+
+
+def test_a_database_that_is_not_there_ends_the_start(postgres: Postgres, tmp_path: Path) -> None:
+    """Nobody is asked to read a stack."""
+    url = f"{postgres.url}_of_nobody"
+    assert 'database "postgres_of_nobody" does not exist' in refusal(tmp_path, DATABASE_URL=url)
+
+
+def test_a_database_without_its_tables_ends_the_start_of_a_cluster(
+    database_url: str, redis: Redis, tmp_path: Path
+) -> None:
+    """One process makes them, not whoever comes first; the queue's are asked for, too."""
+    said = refusal(tmp_path, DATABASE_URL=database_url, REDIS_URL=redis.url, **KEYS)
+    assert said.startswith("The database lacks ")
+    assert "chatapp, " in said
+    assert "procrastinate, " in said
+    assert said.endswith("). Run `manage.py migrate` once, before processes start.")
+
+
+def test_the_command_that_checks_services_names_all_that_is_wrong(
+    database_url: str, redis: Redis, tmp_path: Path
+) -> None:
+    """Other commands and the plain check do without the network."""
+    own = {
+        "PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "DATABASE_URL": database_url,
+        "REDIS_URL": f"redis://:secret@127.0.0.1:{free_port()}/0", **KEYS,
+    }  # fmt: skip
+
+    def check(*options: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "manage.py", "check", *options]
+        return subprocess.run(
+            command, cwd=ROOT, env=own, capture_output=True, text=True, check=False
+        )
+
+    done = check("--deploy", "--tag", "services")
+    assert done.returncode == 1
+    for number in ("E013", "E015"):
+        assert f"palimpsest.{number}" in done.stderr
+    assert check().returncode == 0
+
+
+def test_an_old_postgresql_is_named(postgres: Postgres, connected: Connect) -> None:
+    """As Django's backend says which is new enough."""
+
+    class Features(DatabaseWrapper.features_class):  # type: ignore[name-defined,misc]
+        minimum_database_version = (999,)
+
+    class Newer(DatabaseWrapper):
+        features_class = Features
+
+    (said,) = told(check_postgresql(connected(postgres.url, Newer)))
+    assert said.startswith("PostgreSQL ")
+    assert said.endswith(" is too old. Use 999 or newer.")
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction"])
+def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres, connected: Connect) -> None:
+    """One that gives each transaction another one loses what a session holds."""
+    pooler, own = need("pgbouncer"), free_port()
+    password = postgres.password.read_text()
+    with tempfile.NamedTemporaryFile("w", suffix=".ini") as file:
+        file.write(POOLER.format(port=postgres.port, password=password, own=own, mode=mode))
+        file.flush()
+        if postgres.user:
+            shutil.chown(file.name, postgres.user)
+        with running(own, *tied("TERM", pooler, "--quiet", file.name, user=postgres.user)):
+            url = f"postgresql://palimpsest@127.0.0.1:{own}/postgres"
+            found = told(check_postgresql(connected(url)))
+    assert len(found) == (mode == "transaction")
+    for said in found:
+        assert said == (
+            "The pooler in front of PostgreSQL gives each transaction another session, which loses "
+            "locks and notes. Have it pool by session, or name PostgreSQL itself in DATABASE_URL."
+        )
+
+
+@contextlib.contextmanager
+def configured(redis: Redis, **options: str) -> Iterator[None]:
+    """Have Redis run with other options for a while."""
+    with contextlib.closing(redis.connect()) as client:
+        names = {name.replace("_", "-"): value for name, value in options.items()}
+        before = {name: client.config_get(name)[name] for name in names}
+        for name, value in names.items():
+            client.config_set(name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                client.config_set(name, value)
+
+
+@pytest.mark.parametrize("policy", ["allkeys-lru", "allkeys-lfu", "allkeys-random"])
+def test_a_redis_that_removes_any_key_is_refused(policy: str, redis: Redis) -> None:
+    """Even where it has room: that ends some day."""
+    with configured(redis, maxmemory_policy=policy):
+        (said,) = told(check_redis(redis.url))
+    assert said == (
+        f"Redis may remove keys that are in use: its maxmemory-policy is {policy}. "
+        "Set it to noeviction, and maxmemory to 256mb or more."
+    )
+    with configured(redis, maxmemory_policy="volatile-ttl"):
+        assert told(check_redis(redis.url)) == []
+
+
+def test_a_redis_that_can_not_be_written_to_is_refused(redis: Redis) -> None:
+    """It is full, or a copy of another one."""
+    with configured(redis, maxmemory="1"):
+        (said,) = told(check_redis(redis.url))
+    assert said == (
+        "Redis takes no write: command not allowed when used memory > 'maxmemory'. "
+        "Name one that is no replica, has memory left, and lets this user write."
+    )
+    with contextlib.closing(redis.connect()) as client:
+        client.replicaof("127.0.0.1", str(free_port()))
+        (said,) = told(check_redis(redis.url))
+        client.replicaof("NO", "ONE")
+    assert "read only replica" in said
+    assert told(check_redis(redis.url)) == []
+
+
+def test_a_redis_whose_keys_are_on_several_machines_is_refused(tmp_path: Path) -> None:
+    """What is read together has to be in one place."""
+    port = free_port()
+    options = ("--bind", "127.0.0.1", "--cluster-enabled", "yes", "--dir", str(tmp_path))
+    with running(port, need("redis-server"), "--port", str(port), "--save", "", *options):
+        (said,) = told(check_redis(f"redis://127.0.0.1:{port}"))
+    assert said.startswith("Redis runs as a cluster, which splits keys that are read together.")
+
+
+@pytest.mark.parametrize(("version", "fits"), [("6.0.20", False), ("6.2.0", True), ("7.2.4", True)])
+def test_a_redis_that_is_too_old_is_named(version: str, *, fits: bool, redis: Redis) -> None:
+    """Debian has no such one: what this one says of itself is changed."""
+    with contextlib.closing(redis.connect()) as client:
+        about = {**client.info(), "redis_version": version}
+    found = told(check_kind(about))
+    assert found == ([] if fits else [f"Redis {version} is too old. Use 6.2 or newer, or Valkey."])
