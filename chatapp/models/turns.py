@@ -84,8 +84,8 @@ def is_left(owner: str | None, begun: datetime) -> bool:
     return not (owner and is_shared()) or has_ended(owner) or begun < now() - LONGEST
 
 
-# How a question or a review stands that nobody has answered.
-_PENDING = "pending"
+# How a question or a review stands that nobody has answered, and what is done before that.
+_PENDING, _AT_ONCE = "pending", ("stop", "cancel_condensing")
 
 # Whose turn it still is.
 _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
@@ -112,12 +112,12 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def asking(self) -> Self:
         """Return turns that wait for a person, and have nothing to do before one answers.
 
-        A summary that applies by itself after a while is something, as is an untaken request.
+        A summary that applies by itself after a while is something, as is a request to stop.
         """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
-        called = Turn.objects.filter(requests__isnull=False, requests__taken_at=None)
+        called = Turn.objects.filter(requests__kind__in=_AT_ONCE, requests__taken_at=None)
         waiting = self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
         return waiting.exclude(pk__in=called.values("pk")).distinct()
 

@@ -208,7 +208,7 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await sync_to_async(hand_over)(self.run.turn)
+                await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
                 ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))

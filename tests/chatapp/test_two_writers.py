@@ -479,7 +479,7 @@ def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
         return Turn.objects.claim(turn.pk, 0)
 
     def stop() -> bool:
-        return lifecycle.stop_unclaimed(turn)
+        return lifecycle.stop_unclaimed(case.chat.pk, turn.pk)
 
     stopped, claimed = beside(stop, claim)
     assert (stopped, claimed, read(turn).status) == (True, None, Turn.Status.STOPPED)

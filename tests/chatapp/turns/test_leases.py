@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
 
 from chatapp.agent.errors import TurnEnded
-from chatapp.models import Conversation, Message, Question, Review, Turn, TurnRequest
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery, lifecycle
 from tests.chatapp.observers import long_watch
@@ -22,14 +24,9 @@ pytestmark = pytest.mark.django_db
 
 def ask_unclaimed(conversation: Conversation) -> Turn:
     """Send a message, whose turn some process is to claim."""
-    started = lifecycle.start_turn(
-        conversation=conversation,
-        text="Why?",
-        tokens=1,
-        nonce=uuid.uuid4(),
-        zone="Asia/Tokyo",
-        claimed=False,
-    )
+    sent = {"text": "Why?", "tokens": 1, "nonce": uuid.uuid4(), "zone": "Asia/Tokyo"}
+    with override_settings(CLUSTER=True):
+        started = lifecycle.start_turn(conversation=conversation, **sent)
     assert started
     turn = started[0]
     turn.refresh_from_db()
@@ -79,15 +76,18 @@ def test_a_turn_that_is_handed_over_waits_for_whoever_claims_it(conversation: Co
 
 
 def test_a_turn_that_nobody_has_claimed_is_stopped_at_once(conversation: Conversation) -> None:
-    """By whoever asks for it; one that a process works on is its own, and one that is over is."""
-    turn = ask_unclaimed(conversation)
-    assert lifecycle.stop_unclaimed(turn)
-    turn.refresh_from_db()
-    assert (turn.status, turn.is_over) == (Turn.Status.STOPPED, True)
-    assert not lifecycle.stop_unclaimed(turn)
+    """By its id, its nonce, or without a name; one that a process works on is that one's."""
+    for name in ("pk", "nonce", None):
+        turn = ask_unclaimed(conversation)
+        assert not lifecycle.stop_unclaimed(conversation.pk, uuid.uuid4())
+        named = getattr(turn, name) if name else None
+        assert lifecycle.stop_unclaimed(conversation.pk, named)
+        turn.refresh_from_db()
+        assert (turn.status, turn.is_over) == (Turn.Status.STOPPED, True)
+        assert not lifecycle.stop_unclaimed(conversation.pk, named)
     turn = ask_unclaimed(conversation)
     assert Turn.objects.claim(turn.pk, 0)
-    assert not lifecycle.stop_unclaimed(turn)
+    assert not lifecycle.stop_unclaimed(conversation.pk, None)
     assert not Turn.objects.get(pk=turn.pk).is_over
 
 
@@ -106,7 +106,7 @@ def test_what_nobody_claims_is_listed_after_a_while(conversation: Conversation) 
     assert unclaimed() == []
     mine.hand_over()
     assert unclaimed() == [turn]
-    lifecycle.stop_unclaimed(turn)
+    lifecycle.stop_unclaimed(conversation.pk, None)
     assert unclaimed() == []
 
 
@@ -188,12 +188,52 @@ def test_what_waits_in_a_process_that_is_gone_is_given_back(waiting: Waiting) ->
     elsewhere(waiting.turn, owner=f"{this_process()}0")
     enqueued = list[Turn]()
     watch = long_watch(has_queue=True)
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [])
     Question.objects.filter(pk=question.pk).change(status=Question.Status.ALLOWED)
     elsewhere(waiting.turn, owner=f"{this_process()}0")
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [waiting.turn])
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert enqueued == [waiting.turn]
-    assert Message.objects.filter(turn=waiting.turn).count() == 1
+
+
+def test_a_job_that_was_lost_is_enqueued_again(conversation: Conversation) -> None:
+    """Once in a while, until somebody claims the turn."""
+    turn, enqueued = ask_unclaimed(conversation), list[Turn]()
+    watch = long_watch(has_queue=True)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    assert enqueued == []
+    long_ago = timezone.now() - timedelta(seconds=crash_recovery.LOST_AFTER)
+    Turn.objects.update(heartbeat_at=long_ago)
+    for _ in range(2):
+        crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+        assert [(one.pk, one.attempt) for one in enqueued] == [(turn.pk, 0)]
+
+
+def test_a_wish_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting) -> None:
+    """Whoever claims it next condenses after the step, as was asked for; one that stays has it."""
+    wish = CondenseRequest(uuid.uuid4())
+    TurnRequest.objects.ask(
+        TurnRequest.Kind.CONDENSE,
+        conversation_id=waiting.turn.conversation_id,
+        nonce=wish.nonce,
+        details=wish.to_json(),
+    )
+    TurnRequest.objects.take([*TurnRequest.objects.all()])
+    assert not lifecycle.release(waiting.turn, wish)
+    assert not TurnRequest.objects.untaken([waiting.turn.pk])
+    waiting.ask()
+    assert lifecycle.release(waiting.turn, wish)
+    assert TurnRequest.objects.untaken([waiting.turn.pk])
+    assert unclaimed() == []
+    assert not lifecycle.release(waiting.turn, wish)
+    mine = Turn.objects.claim(waiting.turn.pk, 1)
+    assert mine
+    mine.go_on(Turn.Doing.CALLING)
+    TurnRequest.objects.take([*TurnRequest.objects.all()])
+    enqueued = list[Turn]()
+    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    assert TurnRequest.objects.untaken([mine.pk])
+    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    assert enqueued == [mine]

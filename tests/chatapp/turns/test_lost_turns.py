@@ -32,7 +32,7 @@ from chatapp.models import (
 from chatapp.storage.journal import ConversationJournal
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.observers import Trust
 from tests.chatapp.runs import journal_of, run_in
@@ -147,7 +147,10 @@ def worker(conversation: Conversation, say: Say) -> Worker:
     for number in range(12):
         say("user" if number % 2 == 0 else "assistant", f"No. {number}")
     turn = ask(conversation)
-    journal = journal_of(run_in(conversation, turn), Nobody())
+    run = run_in(conversation, turn)
+    # As in a turn: what belongs to its tools is read once.
+    assert not run.profile.mcp_servers
+    journal = journal_of(run, Nobody())
     return Worker(turn, journal, AttemptLog(journal))
 
 
@@ -370,7 +373,7 @@ async def test_a_stream_of_a_turn_that_was_lost_stores_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No word that came since, and no answer; its call stays as it was."""
-    monkeypatch.setattr(registry, "observer", Trust())
+    monkeypatch.setattr(running_turns, "observer", Trust())
     gate = Gate()
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
     await page.begin("Count.")
