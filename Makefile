@@ -15,6 +15,11 @@ run: ## Start Palimpsest and print the address to open
 	@.ci/install app
 	@$(PYTHON_IN)/python manage.py serve
 
+.PHONY: cluster
+cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web processes and two workers
+	@CI=true .ci/services
+	@$(PYTHON_IN)/python -m tests.cluster $(FOLDER)
+
 .PHONY: .venv
 .venv: ## Install everything for development into .venv
 	@.ci/install dev
@@ -22,6 +27,7 @@ run: ## Start Palimpsest and print the address to open
 .PHONY: test
 test: lint ## Run every check and every test
 	@.ci/browser
+	@.ci/services
 	$(PYTEST) -n 3 --dist worksteal $(ARGS)
 
 .PHONY: test-postgres
@@ -49,12 +55,18 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 .PHONY: soak
 soak: .venv ## Run the tests that take long: hundreds of faults and kills
 	@.ci/browser
+	@.ci/services
 	@.ci/real
 	$(PYTEST) -n 2 --dist worksteal --soak -o faulthandler_timeout=3600 $(ARGS)
 
 .PHONY: bench
 bench: .venv ## Measure speed and memory, and compare them with the bounds
 	$(PYTHON_IN)/python -m tests.bench
+
+.PHONY: cluster-bench
+cluster-bench: .venv ## Measure a cluster beside one process
+	@CI=true .ci/services
+	$(PYTHON_IN)/python -m tests.bench.cluster
 
 .PHONY: coverage
 coverage: .venv ## Test the engine, and that the tests reach 95 % of it

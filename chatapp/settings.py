@@ -48,6 +48,9 @@ LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_number("PORT", 8000, most=65_535)
 
+# Where a worker tells whether it is ready, and its metrics; 0 is nowhere.
+WORKER_PORT = read_number("WORKER_PORT", 0, most=65_535)
+
 # Seconds of rest after which a conversation may be condensed; providers forget it after 300.
 CONDENSE_IDLE_AFTER = read_number("CONDENSE_IDLE_AFTER", 270)
 

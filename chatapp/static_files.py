@@ -4,6 +4,7 @@ Where they were collected, a file's name carries a hash, so that a browser keeps
 asks for it once. In development, and wherever files changed since, they are served as they lie.
 """
 
+import fcntl
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -143,9 +144,15 @@ def _as_function(name: str, text: str) -> str:
 
 
 def collect() -> None:
-    """Collect the files, which costs next to nothing where none has changed."""
-    if not is_collected():
-        call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    """Collect the files, which costs next to nothing where none has changed.
+
+    Several processes do so one after the other, and leave those files that older ones serve.
+    """
+    with (Path(settings.DATA_DIR) / "static.lock").open("a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_collected():
+            clear = not settings.CLUSTER
+            call_command("collectstatic", interactive=False, clear=clear, verbosity=0)
 
 
 def is_collected() -> bool:

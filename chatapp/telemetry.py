@@ -1,6 +1,7 @@
 """Counters of this process since its start; they name nobody and no conversation."""
 
 import threading
+import time
 from collections import defaultdict
 from decimal import Decimal
 
@@ -43,3 +44,16 @@ def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal |
     for kind in ("input", "output", "cache_read", "cache_write"):
         tallies.add("tokens", kind, by=getattr(usage, kind))
     tallies.add("unpriced" if cost is None else "cost", by=1 if cost is None else cost)
+
+
+_heartbeats: list[float] = []
+
+
+def note_heartbeat() -> None:
+    """Note that this process has just given a sign of life."""
+    _heartbeats[:] = [time.time()]
+
+
+def heartbeat() -> float | None:
+    """Return when this process gave its last sign of life, in seconds since 1970; or None."""
+    return _heartbeats[0] if _heartbeats else None

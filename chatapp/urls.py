@@ -144,8 +144,8 @@ urlpatterns = [
         TemplateView.as_view(template_name=MANIFEST, content_type="application/manifest+json"),
         name="manifest",
     ),
-    path("healthz", monitoring.show_alive, name="healthz"),
-    path("readyz", monitoring.show_ready, name="readyz"),
-    path("metrics", monitoring.show_metrics, name="metrics"),
+    path("healthz", monitoring.tell, name="healthz"),
+    path("readyz", monitoring.tell, name="readyz"),
+    path("metrics", monitoring.tell, name="metrics"),
     path("admin/", admin.site.urls),
 ]

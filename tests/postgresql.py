@@ -37,7 +37,7 @@ def server() -> Iterator[str]:
         assert process.stdout
         yield next(line for line in process.stdout if line.startswith("postgresql://")).strip()
         # The command that it is made for ends with its input.
-        process.stdin.close()
+        process.communicate()
 
 
 @contextmanager

@@ -165,15 +165,17 @@ class MessageAppended:
 class ContextChanged:
     """What the model sees now, in figures; sizes in tokens.
 
-    A request takes ``tokens``. Before calibration its messages were thought to take ``estimated``,
-    of which ``summaries`` are. The budget is that of :class:`condense.Budget`. A condensation may
-    hide what ``hides`` counts, or nothing: because the model has ``said_nothing`` yet, or because
-    nothing came since the last one.
+    A request takes ``tokens``. Before calibration its parts were thought to take as many as
+    ``system``, ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
+    :class:`condense.Budget`. A condensation may hide what ``hides`` counts, or nothing: because the
+    model has ``said_nothing`` yet, or because nothing came since the last one.
     """
 
     tokens: int
     measured: bool
-    estimated: int
+    system: int
+    tools: int
+    messages: int
     summaries: int
     window: int
     max_output: int | None

@@ -35,6 +35,7 @@ from chatapp.models import (
 from chatapp.models.database import reading
 from chatapp.transcript.message_parts import result_text
 from chatapp.turns import actions
+from chatapp.turns.lifecycle import enqueue_turn
 
 # Seconds without news after which a line without meaning keeps proxies from hanging up.
 SILENCE = 15
@@ -201,7 +202,9 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
-    approvals.answer_question(question=question, decision=said.decision, words=said.words)
+    approvals.answer_question(
+        question=question, decision=said.decision, words=said.words, enqueue=enqueue_turn
+    )
     actions.announce_answer(pk)
     question.refresh_from_db()
     return question
@@ -229,6 +232,7 @@ def answer_review(request: Call, pk: Pk, review_pk: int, said: schemas.ReviewAns
         decision=said.decision,
         summary=review.shown if said.summary is None else said.summary,
         focus=said.focus,
+        enqueue=enqueue_turn,
     )
     actions.announce_answer(pk)
     review.refresh_from_db()

@@ -8,7 +8,9 @@ JOBS: dict[str, str] = {
     "check_draft": "chatapp.turns.follow_ups.check_draft",
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
+    "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",
+    "seal_audit": "chatapp.maintenance.audit_seals.seal_audit",
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 

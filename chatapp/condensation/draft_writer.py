@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import override
 
 from asgiref.sync import sync_to_async
@@ -125,15 +126,6 @@ class DraftLog(AttemptLog):
             raise DraftDropped(_("The draft was dropped."))
 
     @override
-    async def started(self, attempt: condense.Attempt) -> None:
-        """Write the attempt's row before anything is done."""
-        await finish(self._start(attempt))
-
-    async def _start(self, attempt: condense.Attempt) -> None:
-        await super().started(attempt)
-        self.draft.condensation_id = uuid.UUID(attempt.id)
-
-    @override
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         lock(Conversation, self.draft.conversation_id)
@@ -146,6 +138,8 @@ class DraftLog(AttemptLog):
             seen=seen_in(attempt.effective),
             count=len(attempt.effective),
         )
+        own = partial(setattr, self.draft, "condensation_id", uuid.UUID(attempt.id))
+        transaction.on_commit(own)
         return at_seq
 
     @override

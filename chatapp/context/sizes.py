@@ -130,10 +130,13 @@ def figures_of(
 ) -> ContextChanged:
     """Return a context that is known, as figures; it takes ``size``."""
     budget, (hides, said_nothing) = terms.budget(history), hideable(history)
+    system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
     return ContextChanged(
         tokens=size.value,
         measured=size.measured,
-        estimated=sum_tokens(history),
+        system=system,
+        tools=tools,
+        messages=sum_tokens(history),
         summaries=sum_tokens([one for one in history if one.is_summary]),
         window=budget.window,
         max_output=budget.max_output,

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from chatapp.transfer import Piece
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import read_chats
+from chatapp.transfer.import_jobs import run_import
 from chatapp.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN = gettext_lazy("This file's format is not known here.")
@@ -45,6 +46,11 @@ def read_file(form: str, path: Path) -> Iterator[Piece]:
     if hasattr(found, "read_chat"):
         return read_chats(path, found.read_chat)
     return cast(Iterator[Piece], found.read_transcript(path))
+
+
+async def import_files(run: str) -> None:
+    """Import what was sent for an ``ImportRun``, as a background job."""
+    await run_import(run, read_file)
 
 
 def recognise(path: Path) -> str | None:

@@ -122,7 +122,7 @@ def state_of(
         condenses_at_percent=starts.percent,
         reason=str(starts),
         source=source_label(budget.threshold_source) if starts.automatic else "",
-        segments=_segments(terms, figures),
+        segments=_segments(figures),
         warn=warn,
         forecast=hides,
         due=_due(terms, starts, used) if warn and not hides.nothing else None,
@@ -159,15 +159,14 @@ def with_draft(state: ContextState) -> ContextState:
     return replace(state, due=Due(words, may_wait=True))
 
 
-def _segments(terms: TurnSettings, figures: ContextChanged) -> tuple[Segment, ...]:
+def _segments(figures: ContextChanged) -> tuple[Segment, ...]:
     """Split what is used by kind, in proportion to the estimates of each."""
-    system, tools = sizes.overhead_of(terms.conversation, terms.profile, terms.system)
     used, window = figures.tokens, figures.window
     estimates = {
-        "system": (_("System prompt"), system),
-        "tools": (_("Tools"), tools),
+        "system": (_("System prompt"), figures.system),
+        "tools": (_("Tools"), figures.tools),
         "summary": (_("Summary"), figures.summaries),
-        "messages": (_("Messages"), figures.estimated - figures.summaries),
+        "messages": (_("Messages"), figures.messages - figures.summaries),
     }
     scale = used / (sum([tokens for _label, tokens in estimates.values()]) or 1)
     segments = [

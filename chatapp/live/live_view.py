@@ -88,7 +88,9 @@ class LiveView:
             self.followed = None
 
     async def _end_unheard(self, turn: uuid.UUID) -> None:
-        """Show that a turn is over whose end was not heard."""
+        """Show that a turn is over whose end was not heard, nor is a moment later."""
+        if self._following:
+            await asyncio.wait({self._following}, timeout=LONGEST_CATCHING_UP)
         row = await reading(Turn.objects.filter(pk=turn).first)()
         if self.followed != turn:
             return

@@ -31,7 +31,8 @@ class WatchedView(LiveView):
 
     owner = 0
     holders = 0
-    revision: int | None = None
+    # The revision of the conversation, and how many frames were sent, at the last look.
+    looked_at: tuple[int, int] | None = None
 
 
 class LiveViews:
@@ -173,11 +174,11 @@ class LiveViews:
         for pk, revision, turn in await reading(_states)([*self.views]):
             if (view := self.views.get(pk)) is None:
                 continue
-            unheard = view.revision not in {None, revision} and view.followed is None
-            view.revision = revision
+            before, view.looked_at = view.looked_at, (revision, view.watchers.change)
             if turn != view.followed:
                 await view.catch_up()
-            if unheard:
+            elif before and before[0] != revision and before[1] == view.watchers.change:
+                # It was changed, and nothing was told.
                 await view.show_change()
 
 

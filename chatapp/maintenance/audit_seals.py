@@ -3,6 +3,7 @@
 A chain that was cut or written anew as a whole fits itself; it does not fit an older seal.
 """
 
+import asyncio
 import hashlib
 import json
 import uuid
@@ -14,12 +15,12 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, transaction
 from django.utils import timezone
 
 from chatapp.environment import read_or_create_secret
 from chatapp.errors import BadSeal
-from chatapp.maintenance.backups import SEAL_KEY
+from chatapp.maintenance.backups import SEAL_KEY, dated_file
 from chatapp.models import AuditEntry, Conversation, audit
 
 FORMAT = "palimpsest seal 1"
@@ -54,7 +55,12 @@ def _key() -> Ed25519PrivateKey:
 
 
 def make_seal() -> str:
-    """Return a seal of every chain, as JSON; what was said since the last entry gets one first."""
+    """Return a seal of every chain, as JSON; what was said since the last entry gets one first.
+
+    Raises BadSeal where other machines would make another key for theirs.
+    """
+    if settings.CLUSTER and not settings.SEAL_KEY:
+        raise BadSeal("SEAL_KEY is not set: each machine would seal with a key of its own.")
     heads: dict[str, dict[str, object]] = {}
     # What is being imported may yet be refused.
     there = Conversation.objects.exclude(source__importer__gt="")
@@ -75,6 +81,26 @@ def make_seal() -> str:
     }
     signature = _key().sign(audit.written(seal).encode()).hex()
     return json.dumps({**seal, "signature": signature}, indent=1)
+
+
+def write_seal(path: Path) -> None:
+    """Write a seal into a new file."""
+    seal = make_seal()
+    with path.open("x", encoding="utf-8") as file:
+        file.write(seal)
+
+
+async def seal_audit() -> None:
+    """Write a seal into DATA_DIR/seals, as a background job."""
+
+    def seal() -> None:
+        try:
+            write_seal(dated_file("seals", ".json"))
+        finally:
+            connections.close_all()
+
+    # Not in the thread where each write of this process waits for those before it.
+    await asyncio.to_thread(seal)
 
 
 def read_seal(text: str, key: str) -> list[Head]:

@@ -6,6 +6,7 @@ from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation, Folder
+from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.messages import Message
 from chatapp.models.origins import Fork, Source

@@ -141,6 +141,11 @@ def now() -> datetime:
     return cast(datetime, moment)
 
 
+def clock() -> str:
+    """Return what stands for ``now`` in a statement that has values."""
+    return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
+
+
 def insert[M: models.Model](row: M) -> M:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row))

@@ -10,6 +10,7 @@ from django.utils import timezone
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
+from chatapp.models.import_runs import ImportRun
 
 
 class ForkQuerySet(RecordedQuerySet["Fork"]):
@@ -50,7 +51,8 @@ class Source(models.Model):
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
     its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
     ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
-    process that does so (see ``turns.this_process``), and the conversation counts as deleted.
+    process that does so (see ``turns.this_process``), and the conversation counts as deleted. Of
+    what one ``run`` imports, it is the conversation at this ``place``.
     """
 
     conversation = models.OneToOneField(
@@ -64,6 +66,8 @@ class Source(models.Model):
     unused = models.PositiveIntegerField(default=0)
     messages = models.PositiveIntegerField(null=True)
     importer = models.CharField(max_length=120, blank=True)
+    run = models.ForeignKey(ImportRun, models.SET_NULL, null=True, related_name="sources")
+    place = models.PositiveIntegerField(null=True)
     imported_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

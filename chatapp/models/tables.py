@@ -93,7 +93,11 @@ def tables() -> list[Table]:
     """Return the table of each model that we make it of, after those that its rows name."""
     own = [Table(one) for one in apps.get_models(include_auto_created=True)]
     named = {
-        one.model: {column.related_model for column in one.columns} - {None, one.model}
+        one.model: [
+            column.related_model
+            for column in one.columns
+            if column.related_model not in {None, one.model}
+        ]
         for one in own
         if one.is_ours
     }

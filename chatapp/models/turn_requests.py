@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.database import execute, locking
+from chatapp.models.database import clock, execute, locking
 from chatapp.models.turns import Turn, this_process
 
 
@@ -50,15 +50,19 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         """Return those that are this process's to fulfil, from now on: each is returned once."""
         if not requests:
             return []
-        places = ", ".join(["%s"] * len(requests))
+        keys, turns = [one.pk for one in requests], {one.turn_id for one in requests}
         sql = (
-            "UPDATE chatapp_turnrequest SET taken_at = CURRENT_TIMESTAMP WHERE taken_at IS NULL "  # noqa: S608 - conditions of our own
-            f"AND id IN ({places}) AND turn_id IN (SELECT id FROM chatapp_turn WHERE owner = %s "
-            f"AND finished_at IS NULL{locking()}) RETURNING id"
+            f"UPDATE chatapp_turnrequest SET taken_at = {clock()} WHERE taken_at IS NULL "  # noqa: S608 - conditions of our own
+            f"AND id IN ({_places(keys)}) AND turn_id IN (SELECT id FROM chatapp_turn "
+            f"WHERE id IN ({_places(turns)}) AND owner = %s AND finished_at IS NULL{locking()}) "
+            "RETURNING id"
         )
-        keys = [request.pk for request in requests]
-        taken = {pk for (pk,) in execute(sql, *keys, this_process())}
+        taken = {pk for (pk,) in execute(sql, *keys, *turns, this_process())}
         return [request for request in requests if request.pk in taken]
+
+
+def _places(values: Collection[object]) -> str:
+    return ", ".join(["%s"] * len(values))
 
 
 class TurnRequest(models.Model):

@@ -20,7 +20,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared, lock, locking, now
+from chatapp.models.database import clock, execute, is_shared, lock, locking, now
 from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")
@@ -110,14 +110,16 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.unfinished().exclude(status=Turn.Status.WAITING)
 
     def asking(self) -> Self:
-        """Return turns that wait for a person, and go on with that person's answer only.
+        """Return turns that wait for a person, and have nothing to do before one answers.
 
-        One whose summary applies by itself after a while is none of them.
+        A summary that applies by itself after a while is something, as is an untaken request.
         """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
-        return self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING).distinct()
+        called = Turn.objects.filter(requests__isnull=False, requests__taken_at=None)
+        waiting = self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
+        return waiting.exclude(pk__in=called.values("pk")).distinct()
 
     def unclaimed(self, older_than: float) -> Self:
         """Return turns that have had work, but no process, for so many seconds."""
@@ -281,12 +283,12 @@ class Turn(models.Model):
     def release(self) -> bool:
         """Give it to nobody until a person answers; False where it has to go on here.
 
-        That is so where somebody has answered, and where a summary applies by itself after a while.
+        That is so where somebody has answered, and where it is not ``asking`` for another reason.
         Raises TurnEnded as ``hold`` does.
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
-        return asks and self._change("owner = '', heartbeat_at = %s", now())
+        return asks and self._change(f"owner = '', heartbeat_at = {clock()}")
 
     def hand_over(self) -> None:
         """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
@@ -294,7 +296,8 @@ class Turn(models.Model):
         All that it was to store is stored. One that waits for a person waits on.
         """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
-        if not self._change(f"owner = '', doing = '', status = {status}, heartbeat_at = %s", now()):
+        change = f"owner = '', doing = '', status = {status}, heartbeat_at = {clock()}"
+        if not self._change(change):
             raise _ended()
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:

@@ -1,101 +1,110 @@
 """Imports: they run beside everything else, each in its owner's name, and say how far they are."""
 
+import asyncio
 import logging
 import shutil
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from chatapp import errors
-from chatapp.models import Source
+from chatapp.agent.async_tasks import finish
+from chatapp.background_jobs import enqueue
+from chatapp.models import ImportRun, Source
+from chatapp.models.database import now
+from chatapp.models.import_runs import TakenOver
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
+from chatapp.transfer.transcript_files import digest_of
 
 log = logging.getLogger(__name__)
 
-# Of those that are over, so many are remembered: for whoever still looks.
-REMEMBERED = 50
+# Seconds between two signs of life, which say how far an import is.
+PROGRESS = 1.0
+# So long it is known what became of an import: for whoever still looks.
+REMEMBERED = timedelta(days=7)
+# Reasons told of each conversation that can't be imported, beside the first.
+FEW = 3
 
-Read = Callable[[Path], Iterable[Piece]]
-
-
-@dataclass(slots=True)
-class Job:
-    """One import: ``messages`` are read so far, and these conversations are ``imported``.
-
-    What became of those that can't be is kept of the first, and ``unused`` counts them. A
-    ``refusal`` says why it ended early, or why nothing was imported.
-    """
-
-    owner: User
-    source: Source
-    messages: int = 0
-    imported: list[uuid.UUID] = field(default_factory=list)
-    left_out: list[Outcome] = field(default_factory=list)
-    unused: int = 0
-    refusal: str = ""
-    is_over: bool = False
-    pk: uuid.UUID = field(default_factory=uuid.uuid4)
-
-
-_JOBS: dict[uuid.UUID, Job] = {}
-# Where this process keeps what was sent.
-_FOLDERS: set[Path] = set()
-_LOCK = threading.Lock()
 # One at a time: a large file takes as much as a machine has.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="import")
 
+# Reads a path of a format.
+Read = Callable[[str, Path], Iterable[Piece]]
 
-def start_import(*, owner: User, path: Path, source: Source, read: Read) -> Job:
-    """Begin to import what ``read`` makes of the path, which is removed then, with its folder.
 
-    Refused while another import of this user runs.
+def begin_import(*, owner: User) -> ImportRun:
+    """Return a new import with an empty folder for its files.
+
+    Refused while another one of this user is not over.
     """
-    job = Job(owner, source)
-    with _LOCK:
-        if find_running(owner):
-            raise errors.Refused(_("Another file of yours is being imported. Wait for its end."))
-        for pk in [one.pk for one in _JOBS.values() if one.is_over][:-REMEMBERED]:
-            del _JOBS[pk]
-        _JOBS[job.pk] = job
-        _THREAD.submit(_run, job, path, read, translation.get_language())
-    return job
+    close_left(owner)
+    with errors.saving():
+        try:
+            with transaction.atomic():
+                run = ImportRun.objects.begin(owner, translation.get_language() or "")
+        except IntegrityError as error:
+            text = _("Another file of yours is being imported. Wait for its end.")
+            raise errors.Refused(text) from error
+    run.folder.mkdir(parents=True)
+    return run
 
 
-def find_import(pk: uuid.UUID, owner: User) -> Job | None:
-    """Return a user's import, None where the server knows of none: nothing of it was stored."""
-    job = _JOBS.get(pk)
-    return job if job and job.owner == owner else None
+def start_import(run: ImportRun, *, form: str, name: str) -> None:
+    """Have what lies in an import's folder imported, by a background job."""
+    run.form, run.name, run.digest = form, name, digest_of(run.path)
+    if settings.CLUSTER:
+        run.worker = ""
+    with errors.saving(), transaction.atomic():
+        if not run.start():
+            raise errors.Refused(_interrupted())
+        enqueue("import_files", run=str(run.pk))
 
 
-def find_running(owner: User) -> Job | None:
+def drop(run: ImportRun) -> None:
+    """Forget an import that did not start, with its files."""
+    remove_files(run)
+    run.delete()
+
+
+def find_import(pk: uuid.UUID, owner: User) -> ImportRun | None:
+    """Return a user's import as it stands, None where none is known any more."""
+    close_left(owner)
+    return ImportRun.objects.filter(pk=pk, owner=owner).first()
+
+
+def find_running(owner: User) -> ImportRun | None:
     """Return the import of a user that is not over yet, None where there is none."""
-    running = (one for one in [*_JOBS.values()] if one.owner == owner and not one.is_over)
-    return next(running, None)
+    close_left(owner)
+    return ImportRun.objects.unfinished().filter(owner=owner).exclude(form="").first()
 
 
-def make_folder() -> Path:
-    """Return a new folder for what is sent."""
-    folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
-    _FOLDERS.add(folder)
-    folder.mkdir(parents=True)
-    return folder
+def close_left(*owners: User) -> None:
+    """End imports, of these owners or all, that no process works on any more."""
+    runs = ImportRun.objects.unfinished()
+    for run in runs.filter(owner__in=owners) if owners else runs:
+        if run.is_left:
+            with translation.override(run.language or None):
+                run.finish(_interrupted())
 
 
-def remove(path: Path) -> None:
-    """Remove a folder, or a file with the folder that it is in."""
-    folder = path if path.is_dir() else path.parent
-    shutil.rmtree(folder, ignore_errors=True)
-    _FOLDERS.discard(folder)
+def _interrupted() -> str:
+    return _("The import was interrupted: the server was stopped meanwhile.")
+
+
+def remove_files(run: ImportRun) -> None:
+    """Remove what was sent for an import."""
+    shutil.rmtree(run.folder, ignore_errors=True)
 
 
 def start_clearing() -> None:
@@ -113,43 +122,114 @@ def start_clearing() -> None:
 
 
 def remove_left() -> None:
-    """Remove what imports have left whose process has ended: files, and parts of conversations.
-
-    No other server works in this one's DATA_DIR.
-    """
-    for folder in (Path(settings.DATA_DIR) / "imports").glob("*"):
-        if folder not in _FOLDERS:
+    """Remove what is left of imports that are over: files, and parts of conversations."""
+    # An import has its row before it has its folder.
+    folders = [*(Path(settings.DATA_DIR) / "imports").glob("*")]
+    close_left()
+    ImportRun.objects.filter(finished_at__lt=now() - REMEMBERED).delete()
+    there = {pk.hex for pk in ImportRun.objects.unfinished().values_list("pk", flat=True)}
+    for folder in folders:
+        if folder.name not in there:
             shutil.rmtree(folder, ignore_errors=True)
     record_import.remove_parts()
 
 
-def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
-    with translation.override(language):
+async def run_import(pk: str, read: Read) -> None:
+    """Import what ``read`` makes of the files, unless the import is over."""
+    if run := await _insist(partial(ImportRun.objects.claim, uuid.UUID(pk))):
+        await _Attempt(run, read).live()
+
+
+class _Attempt:
+    """One process' work on an import: a thread reads and stores, and the event loop says how far.
+
+    Conversations that an earlier attempt has imported stay as they are.
+    """
+
+    def __init__(self, run: ImportRun, read: Read) -> None:
+        self._run = run
+        self._read = read
+        self._stopped = False
+
+    async def live(self) -> None:
+        """Work to the end, or until this process stops or another one has taken over."""
+        run = self._run
+        work = asyncio.ensure_future(
+            sync_to_async(self._work, thread_sensitive=False, executor=_THREAD)()
+        )
         try:
-            remove_left()
-            pieces = _counted(read(path), job)
-            with errors.saving():
-                for one in load_conversations(pieces, owner=job.owner, source=job.source):
-                    job.imported += [] if one.refusal else [one.source.conversation_id]
-                    job.unused += bool(one.refusal)
-                    if one.refusal and job.unused <= PROBLEMS_KEPT:
-                        job.left_out.append(one)
-            if not job.imported:
-                nothing = _("The file holds nothing that can be used.")
-                job.refusal = job.left_out[0].refusal if job.unused == 1 else nothing
-        except errors.Refused as error:
-            job.refusal = str(error)
-        except Exception:
-            log.exception("an import failed")
-            job.refusal = _("The import failed.")
+            while not (await asyncio.wait({work}, timeout=PROGRESS))[0]:
+                if not await _insist(run.keep_alive):
+                    self._stopped = True
+            if not self._stopped and await _insist(partial(run.finish, work.result())):
+                await asyncio.to_thread(remove_files, run)
         finally:
-            remove(path)
-            job.is_over = True
-            connections.close_all()
+            self._stopped = True
+            await finish(work)
+
+    def _work(self) -> str:
+        """Import all that was sent; return why it ended early, or why nothing was imported."""
+        with translation.override(self._run.language or None):
+            try:
+                return self._import()
+            except errors.Refused as error:
+                return str(error)
+            except TakenOver:
+                return ""
+            except Exception:
+                log.exception("an import failed")
+                return _("The import failed.")
+            finally:
+                connections.close_all()
+
+    def _import(self) -> str:
+        run = self._run
+        remove_left()
+        record_import.remove_parts(run)
+        if not run.folder.is_dir():
+            raise errors.Refused(_("The server can't find the file any more. Import it again."))
+        source = Source(form=run.form, name=run.name, digest=run.digest, run=run)
+        with errors.saving():
+            pieces = self._counted(self._read(run.form, run.path))
+            for one in load_conversations(pieces, owner=run.owner, source=source):
+                if one.refusal:
+                    self._leave_out(one)
+        if run.imported:
+            return ""
+        nothing = _("The file holds nothing that can be used.")
+        return run.left_out[0]["refusal"] if run.unused == 1 else nothing
+
+    def _leave_out(self, one: Outcome) -> None:
+        """Note why a conversation is not imported: all of it for the first one."""
+        run, source = self._run, one.source
+        if run.unused < PROBLEMS_KEPT:
+            told = source.problems[: FEW if run.unused else None]
+            run.left_out.append(
+                {
+                    "title": one.title or source.name,
+                    "refusal": one.refusal,
+                    "problems": told,
+                    "left_out": source.unused - len(told),
+                }
+            )
+        run.unused += 1
+
+    def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """Yield the pieces, and note how many messages there are."""
+        for piece in pieces:
+            if self._stopped:
+                raise TakenOver
+            self._run.messages += isinstance(piece, dict)
+            yield piece
 
 
-def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
-    """Yield the pieces, and note how many messages there are."""
-    for piece in pieces:
-        job.messages += isinstance(piece, dict)
-        yield piece
+async def _insist[T](call: Callable[[], T]) -> T:
+    """Call again and again while the database can't be written: else a row would stay as it is."""
+    while True:
+        try:
+            return await sync_to_async(call)()
+        except DatabaseError as error:
+            if not errors.is_unwritable(error):
+                raise
+            log.warning("how far an import is could not be stored yet: %s", error)
+        await asyncio.sleep(PROGRESS)

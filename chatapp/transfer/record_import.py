@@ -19,6 +19,7 @@ from chatapp.models import (
     AuditEntry,
     Condensation,
     Conversation,
+    ImportRun,
     Message,
     ModelCall,
     Review,
@@ -27,6 +28,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.database import now
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
@@ -83,7 +85,11 @@ class Outcome(NamedTuple):
 def load_conversations(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
 ) -> Iterator[Outcome]:
-    """Store each conversation of a file by itself, and yield what became of it."""
+    """Store each conversation of a file by itself, and yield what became of it.
+
+    Those that the source's run has imported already are left as they are.
+    """
+    done = {one.place: one for one in source.run.sources.filter(importer="")} if source.run else {}
     place = (0, "")
 
     def place_of(one: Piece) -> tuple[int, str]:
@@ -92,8 +98,12 @@ def load_conversations(
             place = (place[0] + 1, one.title)
         return place
 
-    for (_number, called), part in itertools.groupby(pieces, place_of):
+    for (number, called), part in itertools.groupby(pieces, place_of):
+        if number in done:
+            yield Outcome(called, done[number], "")
+            continue
         own, refusal = Source(form=source.form, name=source.name, digest=source.digest), ""
+        own.run, own.place = source.run, number
         try:
             load_conversation(part, owner=owner, source=own, title=title)
         except errors.Refused as error:
@@ -125,6 +135,8 @@ def _note(source: Source, problem: Problem) -> None:
 def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
     """Return a conversation that is not there for anybody yet."""
     with transaction.atomic():
+        if source.run:
+            source.run.hold()
         conversation = conversations.start_conversation(owner=owner)
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
@@ -280,10 +292,15 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
 
 
-def remove_parts() -> None:
-    """Delete what a process has stored of a file that ended before the last piece."""
-    for source in Source.objects.exclude(importer="").select_related("conversation"):
-        if has_ended(source.importer) or source.imported_at < timezone.now() - LONGEST:
+def remove_parts(of: ImportRun | None = None) -> None:
+    """Delete what a process has stored of a file that ended before the last piece.
+
+    So is what is there ``of`` a run that is begun anew, whichever process has stored it.
+    """
+    for source in Source.objects.exclude(importer="").select_related("conversation", "run"):
+        run = source.run
+        is_over = run is not None and (run == of or run.finished_at is not None)
+        if is_over or has_ended(source.importer) or source.imported_at < now() - LONGEST:
             _erase(source.conversation)
 
 

@@ -92,11 +92,13 @@ TABLES = (
         models.Condensation,
         order=("started_at", "pk"),
         references={"turn": "turns", "message": MESSAGES, "rewind_parent": "rewinds"},
+        left_out=frozenset({"owner"}),
     ),
     Table(
         "calls",
         models.ModelCall,
         references={"turn": "turns", "message": MESSAGES, "condensation": "condensations"},
+        left_out=frozenset({"owner"}),
     ),
     Table("tool_runs", models.ToolRun, within="turn__conversation", references={"turn": "turns"}),
     Table("questions", models.Question, within="turn__conversation", references={"turn": "turns"}),

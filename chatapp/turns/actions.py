@@ -6,7 +6,7 @@ What is asked for is stored first, and told then: a turn may run in another proc
 import logging
 import uuid
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,9 +25,10 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
+from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
-from chatapp.turns import crash_recovery, message_queue, turns_without_message
+from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
 from chatapp.turns.lifecycle import has_unfinished, is_known, stop_unclaimed
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.turn_queue import Store, begin
@@ -71,11 +72,9 @@ async def _send(
 
 async def _queue(conversation: Conversation, command: incoming_frames.SendMessage) -> bool:
     """Queue the message while a turn runs; True where it is in the queue, or was sent before."""
-    match await reading(_state)(conversation, command.nonce):
-        case "known":
-            return True
-        case "idle":
-            return False
+    state = await reading(_state)(conversation, command.nonce)
+    if state in {"known", "idle"}:
+        return state == "known"
     # An unclear command is refused now, while its sender is there.
     await bring(conversation, command.text, strict=not command.literal)
     if await sync_to_async(close_left_over)(conversation):
@@ -83,14 +82,19 @@ async def _queue(conversation: Conversation, command: incoming_frames.SendMessag
     queued = await sync_to_async(message_queue.queue_message)(conversation, command)
     if queued:
         channel.tell(hints.QueueChanged(conversation.pk))
+    if queued and state == "going on":
+        with suppress(Busy):
+            await follow_ups.send_next(conversation, is_done=True)
     return queued
 
 
 def _state(conversation: Conversation, nonce: uuid.UUID) -> str:
-    """Say whether a message is "known", and otherwise whether something runs: "busy" or "idle"."""
+    """Say whether a message is "known", and otherwise what runs: "busy", "going on" or "idle"."""
     if message_queue.was_queued(conversation, nonce) or is_known(conversation.pk, nonce):
         return "known"
-    return "busy" if has_unfinished(conversation.pk) else "idle"
+    if has_unfinished(conversation.pk):
+        return "busy"
+    return "going on" if message_queue.is_going_on(conversation) else "idle"
 
 
 async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:
@@ -312,20 +316,17 @@ def newest(conversation_id: uuid.UUID) -> int:
     return views.newest(conversation_id)
 
 
-def is_closing() -> bool:
-    """Whether this process lets nothing begin any more."""
-    return running_turns.closing
+class Front:
+    """What this process says of itself to whoever watches over it."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing begins here any more."""
+        return running_turns.closing
+
+    def load(self) -> Load:
+        """Return how busy it is; callable from any thread but the event loop's."""
+        return Load(len(running_turns.turns), views.watchers, running_turns.lag())
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Turns that run, pages that watch, and the event loop's lag in seconds, None without one."""
-
-    turns: int
-    watchers: int
-    lag: float | None
-
-
-def load() -> Load:
-    """Return how busy this process is; callable from any thread but the event loop's."""
-    return Load(len(running_turns.turns), views.watchers, running_turns.lag())
+front = Front()

@@ -13,8 +13,9 @@ from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
-from chatapp.models.database import execute, locking
+from chatapp.models.database import clock, execute, locking
 from chatapp.models.turns import TurnQuerySet, is_left, this_process
+from chatapp.telemetry import note_heartbeat
 from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
 from chatapp.turns.observer import Observer
 from chatapp.turns.turn_records import account_for, came_to_its_end
@@ -118,11 +119,12 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
     skipping = f"{locking()} SKIP LOCKED" if locking() else ""
     places, keys = ", ".join(["%s"] * len(turns)), [turn.pk for turn in turns]
     sql = (
-        "UPDATE chatapp_turn SET heartbeat_at = CURRENT_TIMESTAMP WHERE id IN ("  # noqa: S608 - conditions of our own
+        f"UPDATE chatapp_turn SET heartbeat_at = {clock()} WHERE id IN ("  # noqa: S608 - conditions of our own
         f"SELECT id FROM chatapp_turn WHERE id IN ({places}) AND owner = %s "
         f"AND finished_at IS NULL{skipping}) RETURNING id, attempt"
     )
     held = {(uuid.UUID(str(pk)), attempt) for pk, attempt in execute(sql, *keys, this_process())}
+    note_heartbeat()
     if len(held) < len(turns):
         own = Turn.objects.unfinished().filter(pk__in=keys, owner=this_process())
         held = {*own.values_list("pk", "attempt")}

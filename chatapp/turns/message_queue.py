@@ -13,7 +13,7 @@ from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
 from chatapp.live.incoming_frames import SendMessage
-from chatapp.models import Conversation, QueuedMessage, message_store
+from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.turns.lifecycle import has_unfinished, start_turn
 
 # More than anybody types while an answer is written.
@@ -70,7 +70,7 @@ def start_queued(
 
 
 def queue_message(conversation: Conversation, command: SendMessage) -> bool:
-    """Let a message wait for the end of what runs; False where nothing does any more.
+    """Let a message wait for what runs, or is about to; False where nothing does any more.
 
     Refused where too many wait.
     """
@@ -78,7 +78,7 @@ def queue_message(conversation: Conversation, command: SendMessage) -> bool:
     with transaction.atomic():
         # A turn ends under the same lock, and looks at the queue then.
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        if not has_unfinished(conversation.pk):
+        if not (has_unfinished(conversation.pk) or is_going_on(conversation)):
             return False
         find_attachments(conversation.owner, command.attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
@@ -90,6 +90,14 @@ def queue_message(conversation: Conversation, command: SendMessage) -> bool:
         }
         conversation.queued.get_or_create(nonce=command.nonce, defaults=columns)
     return True
+
+
+def is_going_on(conversation: Conversation) -> bool:
+    """Whether the next message that waits is just about to be sent: its turn is not begun yet."""
+    if not conversation.queued.waiting().exists():
+        return False
+    last = conversation.turns.newest()
+    return last is not None and last.status == Turn.Status.SUCCEEDED
 
 
 def was_queued(conversation: Conversation, nonce: uuid.UUID) -> bool:

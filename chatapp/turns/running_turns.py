@@ -213,7 +213,8 @@ class RunningTurns:
         failed, the next call does it again.
         """
         channel.start()
-        self.loop = asyncio.get_running_loop()
+        if self.loop is None or not self.loop.is_running():
+            self.loop = asyncio.get_running_loop()
         async with self._clearing:
             if self.cleared_up:
                 return

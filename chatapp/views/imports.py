@@ -2,7 +2,6 @@
 
 import uuid
 import zipfile
-from functools import partial
 from pathlib import Path
 
 from django.contrib import messages
@@ -15,11 +14,10 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
 from chatapp.composer import attachments
-from chatapp.models import Conversation, Source
+from chatapp.models import Conversation, ImportRun, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
 from chatapp.transfer import import_jobs
-from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
 # Files of a task's folder, and bytes of all that is sent.
@@ -50,29 +48,25 @@ def import_conversation(request: Request) -> HttpResponse:
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
-def _begin(request: Request) -> import_jobs.Job:
+def _begin(request: Request) -> ImportRun:
     sent = request.FILES.getlist("files")
     if not sent:
         raise errors.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
         raise errors.Refused(_too_much())
     names = [attachments.clean_name(file.name or "") for file in sent]
-    folder = import_jobs.make_folder()
+    run = import_jobs.begin_import(owner=request.user)
     try:
         # Two of the same name are no files of one folder, and both are kept apart to say so.
-        kept = [
-            FileSystemStorage(folder).save(name[-LONGEST_NAME:].lstrip(".") or "file", file)
-            for name, file in zip(names, sent, strict=True)
-        ]
-        path = folder if len(kept) > 1 else folder / kept[0]
-        if (form := importers.recognise(path)) is None:
-            raise errors.Refused(_why_unknown(path))
-        source = Source(form=form, name=names[0], digest=digest_of(path))
-        read = partial(importers.read_file, form)
-        return import_jobs.start_import(owner=request.user, path=path, source=source, read=read)
+        for name, file in zip(names, sent, strict=True):
+            FileSystemStorage(run.folder).save(name[-LONGEST_NAME:].lstrip(".") or "file", file)
+        if (form := importers.recognise(run.path)) is None:
+            raise errors.Refused(_why_unknown(run.path))
+        import_jobs.start_import(run, form=form, name=names[0])
     except BaseException:
-        import_jobs.remove(folder)
+        import_jobs.drop(run)
         raise
+    return run
 
 
 def _why_unknown(path: Path) -> str:
@@ -86,21 +80,23 @@ def _why_unknown(path: Path) -> str:
 @signed_in("GET")
 def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     """Show how far an import has come; when it is over, go where it led."""
-    job = import_jobs.find_import(job_pk, request.user)
+    run = import_jobs.find_import(job_pk, request.user)
     whole = wants_page(request)
+    imported = run.imported if run else 0
     found, earlier = Source.objects.none(), 0
-    if job and job.is_over:
+    if run and run.finished_at:
         mine = Source.objects.filter(conversation__owner=request.user)
-        there = mine.filter(conversation__deleted_at=None, digest=job.source.digest)
-        found = there.filter(pk__in=job.imported).select_related("conversation")
+        there = mine.filter(conversation__deleted_at=None, digest=run.digest)
+        found = there.filter(run=run).select_related("conversation")
         earlier = there.count() - found.count()
-        if len(job.imported) == 1 and not job.unused and (source := found.first()):
+        whole_file = imported == 1 and not (run.unused or run.refusal)
+        if whole_file and (source := found.first()):
             place = _open(request, source, earlier)
             return place if whole else HttpResponseClientRedirect(place.url)
     template = "imports/job.html" if whole else "imports/_progress.html"
     sources = found.order_by("-conversation__updated_at")
-    context = {"job": job, "job_pk": job_pk, "sources": sources, "earlier": earlier}
-    return render(request, template, context)
+    context = {"job": run, "job_pk": job_pk, "imported": imported}
+    return render(request, template, {**context, "sources": sources, "earlier": earlier})
 
 
 def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirect:

@@ -18,6 +18,7 @@ from chatapp.models import Conversation, Question, Review
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
+from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.views.common import REFUSED, Request, done, in_conversation
 
 
@@ -30,6 +31,7 @@ def answer_question(request: Request, own: Conversation, question_pk: int) -> Ht
         question=get_object_or_404(questions, pk=question_pk, turn__conversation=own),
         decision=approvals.ANSWER if suggestion else request.POST.get("decision", ""),
         words=suggestion or request.POST.get("words", ""),
+        enqueue=enqueue_turn,
     )
     actions.announce_answer(own.pk)
     return done(request, event="question-answered", to=reverse("chat", args=[own.pk]))
@@ -44,6 +46,7 @@ def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpRe
         decision=request.POST.get("decision", ""),
         summary=request.POST.get("summary", ""),
         focus=request.POST.get("focus", ""),
+        enqueue=enqueue_turn,
     )
     actions.announce_answer(own.pk)
     return done(request, event="review-answered", to=reverse("chat", args=[own.pk]))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
@@ -20,10 +21,14 @@ from django.utils import timezone
 import condense
 from chatapp import approvals
 from chatapp.accounts import accounts, credentials, new_profiles
+from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, Nobody
 from chatapp.agent.provider_port import Purpose
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.background_jobs import JOBS
 from chatapp.composer import attachments
-from chatapp.condensation import summary_reviews, undo
+from chatapp.condensation import background_drafts, summary_reviews, undo
+from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import Refused
 from chatapp.maintenance import audit_seals
@@ -32,25 +37,32 @@ from chatapp.models import (
     ApiToken,
     Attachment,
     AuditEntry,
+    BackgroundDraft,
     Condensation,
     Conversation,
     Folder,
     Fragment,
     Manifest,
     Message,
+    Preferences,
     Profile,
     Question,
     QueuedMessage,
     Review,
     Rewind,
     SignInToken,
+    ToolRun,
     Turn,
+    TurnRequest,
     audit,
     message_store,
 )
 from chatapp.models.database import execute
+from chatapp.models.turns import this_process
 from chatapp.providers import request_bytes
+from chatapp.storage.journal import ConversationJournal
 from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
+from tests.chatapp.condensation import other_process
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import journal_of, run_in
@@ -300,6 +312,54 @@ def test_a_record_is_changed_by_one_of_two(case: Case) -> None:
     assert (draft.status, AuditEntry.objects.count()) == ("running", before + 1)
 
 
+def drafted(case: Case) -> BackgroundDraft:
+    """Return a draft that is written, and waits to be applied."""
+    attempt = put_on_record(case.chat, at_seq=4, status="drafted", trigger="ahead")
+    return BackgroundDraft.objects.create(
+        conversation=case.chat, condensation=attempt, owner="here", written_at=timezone.now()
+    )
+
+
+def test_a_draft_is_taken_over_once(case: Case) -> None:
+    """Or dropped before, or not dropped any more."""
+    run = run_in(case.chat, case.turn(owner="here"))
+    size = condense.TokenCount(900)
+    situation = condense.Situation(effective=(), tokens=size, budget=run.budget())
+
+    def take(draft: BackgroundDraft) -> Callable[[], bool]:
+        log, attempt = AttemptLog(journal_of(run, Nobody())), str(draft.condensation_id)
+        return lambda: async_to_sync(log.take_over)(attempt, situation)
+
+    def drop() -> None:
+        async_to_sync(background_drafts.drop)(case.chat.pk, "It was changed.")
+
+    draft = drafted(case)
+    assert beside(take(draft), take(draft)) == (True, False)
+    assert beside(take(draft := drafted(case)), drop)[0]
+    assert Condensation.objects.get(pk=draft.condensation_id).status == "running"
+    assert not beside(drop, take(draft := drafted(case)))[1]
+    assert Condensation.objects.get(pk=draft.condensation_id).status == "unused"
+
+
+def test_one_of_two_begins_a_draft(
+    case: Case, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The other finds it there."""
+    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    Preferences.objects.update(draft_ahead="always")
+    run = run_in(case.chat, case.turn(owner="here"))
+    seen, budget = message_store.read_effective(case.chat.pk), run.budget()
+    size = condense.TokenCount(int(budget.condenses_at))
+    situation = condense.Situation(effective=seen, tokens=size, budget=budget)
+
+    def begin() -> None:
+        async_to_sync(background_drafts.begin)(run, situation)
+
+    beside(begin, begin)
+    assert BackgroundDraft.objects.count() == 1
+    assert "no draft could be begun" not in caplog.text
+
+
 def test_a_review_is_answered_once(case: Case) -> None:
     """The same answer of two tabs is one."""
     turn = case.turn(status="waiting", owner="here")
@@ -381,6 +441,204 @@ def test_one_process_takes_a_waiting_turn_over(case: Case) -> None:
         return crash_recovery.take_over(long_watch())
 
     assert [len(runs) for runs in beside(take, take)] == [1, 0]
+
+
+def lost(do: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the error of who lost its turn in place of what it would return."""
+
+    def attempt() -> Any:
+        try:
+            return do()
+        except TurnEnded as ended:
+            return ended
+
+    return attempt
+
+
+def read(turn: Turn) -> Turn:
+    """Return a turn as it is now, as another process has it."""
+    return Turn.objects.get(pk=turn.pk)
+
+
+def test_one_process_claims_a_turn(case: Case) -> None:
+    """The other gets none."""
+    turn = case.turn(attempt=0, owner="")
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 0)
+
+    one, other = beside(claim, claim)
+    assert (one.attempt, other) == (1, None)
+
+
+def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
+    """Whoever comes first; a stop that comes second goes to the process that has it."""
+    turn = case.turn(attempt=0, owner="")
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 0)
+
+    def stop() -> bool:
+        return lifecycle.stop_unclaimed(turn)
+
+    stopped, claimed = beside(stop, claim)
+    assert (stopped, claimed, read(turn).status) == (True, None, Turn.Status.STOPPED)
+    turn = case.turn(attempt=0, owner="")
+    claimed, stopped = beside(claim, stop)
+    assert (claimed.pk, stopped, read(turn).is_over) == (turn.pk, False, False)
+
+
+@pytest.mark.parametrize("kind", ["question", "review"])
+@pytest.mark.parametrize("answers_first", [True, False])
+def test_an_answer_is_heard_by_one_of_two(case: Case, kind: str, answers_first: bool) -> None:
+    """The process that waits for it goes on, or has let go of the turn, and it is enqueued."""
+    turn = case.turn(status="waiting", owner=this_process())
+    enqueued = list[Turn]()
+    question = case.question(turn)
+
+    def answer() -> None:
+        approvals.answer_question(question=question, decision="once", enqueue=enqueued.append)
+
+    if kind == "review":
+        question.delete()
+        attempt = put_on_record(case.chat, at_seq=4, status="running", turn=turn)
+        review = Review.objects.create(condensation=attempt, ordinal=1)
+
+        def answer() -> None:
+            summary_reviews.answer_review(
+                review=review, user=case.alice, decision="discard", enqueue=enqueued.append
+            )
+
+    if answers_first:
+        _said, released = beside(answer, turn.release)
+    else:
+        released, _said = beside(turn.release, answer)
+    assert (released, enqueued) == ((False, []) if answers_first else (True, [turn]))
+    assert read(turn).owner == ("" if released else this_process())
+    answer()
+    assert len(enqueued) == released
+
+
+def test_what_ends_a_turn_and_what_it_writes_come_one_after_the_other(case: Case) -> None:
+    """The message is part of what was ended, or it is not stored."""
+    for ends_first in (True, False):
+        turn = case.turn(owner=this_process())
+        journal = journal_of(run_in(case.chat, turn), Nobody())
+        before = Message.objects.count()
+
+        def write(journal: ConversationJournal = journal) -> Any:
+            said = condense.Message("assistant", (condense.TextBlock("So."),))
+            return async_to_sync(journal.append)(said)
+
+        def end(turn: Turn = turn) -> bool:
+            reason = {"status": Turn.Status.INTERRUPTED, "error": "Silent."}
+            return lifecycle.finish_turn(turn=read(turn), **reason)
+
+        if ends_first:
+            ended, written = beside(end, lost(write))
+            assert isinstance(written, TurnEnded)
+        else:
+            written, ended = beside(lost(write), end)
+            assert read(turn).last_seq == written.seq
+        assert ended
+        assert Message.objects.count() == before + (not ends_first)
+
+
+def test_what_a_tool_returned_is_in_the_message_or_not_stored(case: Case) -> None:
+    """Where its turn is ended meanwhile: no result is left over that nothing shows."""
+    turn = case.turn(owner=this_process())
+    journal = journal_of(run_in(case.chat, turn), Nobody())
+    call = condense.ToolUseBlock("c", "read_file", {})
+    async_to_sync(journal.append)(condense.Message("assistant", (call,)))
+    number = async_to_sync(journal.open_tool)(call)
+
+    def close() -> None:
+        async_to_sync(journal.close_tool)(number, ToolOutcome("42"))
+
+    def end() -> bool:
+        return lifecycle.finish_turn(turn=read(turn), status=Turn.Status.INTERRUPTED)
+
+    ended, closed = beside(end, lost(close))
+    assert (ended, type(closed)) == (True, TurnEnded)
+    assert ToolRun.objects.get().text == ""
+
+
+def test_two_observers_end_a_turn_once(case: Case) -> None:
+    """The other finds it over, and tells nobody of it."""
+    turn = case.turn(owner="gone")
+    watches = [long_watch(), long_watch()]
+
+    def close() -> Any:
+        return crash_recovery.close_interrupted(watches.pop())
+
+    assert beside(close, close) == ({case.chat.pk}, set())
+    assert read(turn).status == Turn.Status.INTERRUPTED
+
+
+def test_a_turn_is_ended_or_claimed_again(case: Case) -> None:
+    """Never both: who was taken for gone may have been replaced already."""
+    turn = case.turn(owner="gone")
+    watch = long_watch()
+
+    def close() -> Any:
+        return crash_recovery.close_interrupted(watch)
+
+    def claim() -> Turn | None:
+        return Turn.objects.claim(turn.pk, 1)
+
+    claimed, closed = beside(claim, close)
+    assert (claimed.attempt, closed, read(turn).is_over) == (2, set(), False)
+
+
+def test_a_request_stands_or_comes_too_late(case: Case) -> None:
+    """What is asked of a turn that is ending is there for what ends it, or is refused."""
+    for ends_first in (True, False):
+        turn = case.turn(owner=this_process())
+
+        def end(turn: Turn = turn) -> list[TurnRequest]:
+            lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
+            return [*TurnRequest.objects.untaken([turn.pk])]
+
+        def request() -> bool:
+            return TurnRequest.objects.ask(TurnRequest.Kind.STOP, conversation_id=case.chat.pk)
+
+        if ends_first:
+            untaken, stands = beside(end, request)
+        else:
+            stands, untaken = beside(request, end)
+        assert (stands, len(untaken)) == (not ends_first, int(not ends_first))
+
+
+def test_a_request_is_taken_once(case: Case) -> None:
+    """As by a hint and a sign of life at once; sent twice it is one."""
+    case.turn(owner=this_process())
+    nonce, stop = uuid.uuid4(), TurnRequest.Kind.STOP
+
+    def request() -> bool:
+        return TurnRequest.objects.ask(stop, conversation_id=case.chat.pk, nonce=nonce)
+
+    assert beside(request, request) == (True, True)
+    (asked,) = TurnRequest.objects.all()
+
+    def take() -> list[TurnRequest]:
+        return TurnRequest.objects.take([asked])
+
+    assert beside(take, take) == ([asked], [])
+
+
+def test_a_sign_of_life_waits_for_no_turn(case: Case) -> None:
+    """Or one long transaction would make all turns of a process silent."""
+    turn = case.turn(owner=this_process())
+    other = Turn.objects.create(
+        conversation=conversations.start_conversation(owner=case.alice), owner=this_process()
+    )
+
+    def give() -> Any:
+        return crash_recovery.keep_alive([turn, other])
+
+    _held, signs = beside(turn.hold, give)
+    assert signs == ([], [])
+    assert (read(turn).heartbeat_at, read(other).heartbeat_at is None) == (None, False)
 
 
 def test_an_answer_is_tried_again_once(case: Case) -> None:

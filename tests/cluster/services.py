@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import redis
 # The user whom Debian has for it: PostgreSQL refuses to run as root.
 OTHER_USER = "postgres"
 OLDEST = 15
-PATIENCE = 90  # seconds; a busy machine takes its time
+PATIENCE = int(os.environ.get("PAT", "90"))  # seconds; a busy machine takes its time
 LAST_LINES = 12
 
 
@@ -103,6 +103,15 @@ class Service:
         self.stop()
         self.start()
 
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Go on without it for a while."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
     def _launch(self, log: Any) -> subprocess.Popen[bytes]:
         raise NotImplementedError
 
@@ -123,6 +132,7 @@ class Postgres(Service):
         self.user = OTHER_USER if os.geteuid() == 0 else ""
         self.data = self._place(folder)
         self.password = folder.with_suffix(".password")
+        self._connection: psycopg.Connection | None = None
 
     @property
     def url(self) -> str:
@@ -154,10 +164,17 @@ class Postgres(Service):
         super().start()
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement, made in a connection of its own."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            cursor = connection.execute(sql, values or None)  # type: ignore[arg-type] # of our own
-            return cursor.fetchall() if cursor.description else []
+        """Return the rows of a statement."""
+        named = values[0] if values and isinstance(values[0], dict) else values
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self.url, autocommit=True)
+        try:
+            cursor = self._connection.execute(sql, named or None)
+        except psycopg.OperationalError:
+            # It was restarted since.
+            self._connection.close()
+            return self.ask(sql, *values)
+        return cursor.fetchall() if cursor.description else []
 
     def _place(self, folder: Path) -> Path:
         """Return a folder that its user can enter and owns."""
@@ -174,6 +191,12 @@ class Postgres(Service):
         shutil.chown(folder, self.user)
         folder.chmod(0o700)
         return folder
+
+    def stop(self) -> None:
+        """End it in order, if it runs."""
+        if self._connection:
+            self._connection.close()
+        super().stop()
 
     def remove(self) -> None:
         """Remove its data."""

@@ -1,4 +1,4 @@
-""".ci/install installs once, and .ci/browser says what is missing."""
+""".ci/install installs once; .ci/browser and .ci/services say what is missing."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / ".ci" / "requirements").mkdir(parents=True)
     for script in ("python", "install"):
         shutil.copy(ROOT / ".ci" / script, tmp_path / ".ci" / script)
-    for lock in ("app", "dev"):
+    for lock in ("app", "scale", "dev"):
         (tmp_path / ".ci" / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")
     python = tmp_path / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -44,10 +44,17 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
     [
         (("app", "app"), 1),
         (("app", "a newer lock", "app"), 2),
-        (("dev", "app"), 1),
+        (("dev", "app", "scale"), 1),
+        (("app", "scale", "app"), 2),
         (("a broken pip", "app"), 2),
     ],
-    ids=["a second start", "a changed lock", "dev contains app", "a failure leaves no stamp"],
+    ids=[
+        "a second start",
+        "a changed lock",
+        "dev contains all",
+        "scale adds to app",
+        "a failure leaves no stamp",
+    ],
 )
 def test_what_is_installed_is_installed_once(
     checkout: Path, starts: tuple[str, ...], calls: int
@@ -68,17 +75,17 @@ def test_what_is_installed_is_installed_once(
 def test_the_lock_files_have_hashes_and_agree() -> None:
     """They name no address, and whatever the application runs with is what its tests run with."""
     pins = {}
-    for lock in ("app", "dev"):
+    for lock in ("app", "scale", "dev"):
         text = (ROOT / ".ci" / "requirements" / f"{lock}.txt").read_text()
         assert "://" not in text
         assert text.count("==") <= text.count("--hash=sha256:")
         pins[lock] = {line.split()[0] for line in text.splitlines() if "==" in line}
-    assert pins["app"] <= pins["dev"]
+    assert pins["app"] < pins["scale"] < pins["dev"]
 
 
 @pytest.fixture
-def no_browser(tmp_path: Path) -> Path:
-    """A PATH folder of a person without root and without a browser."""
+def nothing_there(tmp_path: Path) -> Path:
+    """A PATH folder of a person without root, and without a browser or a server."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "id").write_text("#!/bin/sh\necho 1000\n")
@@ -87,14 +94,25 @@ def no_browser(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
-def test_a_missing_browser_fails_only_in_ci(no_browser: Path, ci: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("script", "remedy"),
+    [
+        ("browser", "apt-get install chromium"),
+        ("services", "apt-get install postgresql redis-server"),
+        ("services redis-server", "apt-get install redis-server"),
+    ],
+)
+def test_what_is_missing_fails_only_in_ci(
+    nothing_there: Path, script: str, remedy: str, ci: str, code: int
+) -> None:
     """Elsewhere the reason and the remedy are printed, and the other tests run."""
+    name, *wanted = script.split()
     done = subprocess.run(
-        ["/bin/sh", str(ROOT / ".ci" / "browser")],
-        env={"PATH": str(no_browser), "CI": ci},
+        ["/bin/sh", str(ROOT / ".ci" / name), *wanted],
+        env={"PATH": str(nothing_there), "CI": ci},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == code
-    assert "apt-get install chromium" in done.stderr
+    assert remedy in done.stderr

@@ -76,5 +76,10 @@ class Command(BaseCommand):
         with opened(options) as target:
             moves.check_unused(target)
             moves.check_fit(target)
-            moves.move(source, target, self.stdout.write)
+            moves.move(source, target, self._say)
         self.stdout.write(f"{name_of(source)} is as it was, and is not used any more.")
+
+    def _say(self, line: str) -> None:
+        """Print a line at once, whoever reads it."""
+        self.stdout.write(line)
+        self.stdout.flush()

@@ -4,8 +4,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, override
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from chatapp.background_jobs import enqueue
+from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_seals
 from chatapp.maintenance.backups import dated_file
 
@@ -21,17 +24,31 @@ class Command(BaseCommand):
         parser.add_argument(
             "file", type=Path, nargs="?", help="default: DATA_DIR/seals/<time>.json"
         )
+        parser.add_argument(
+            "--by-worker",
+            action="store_true",
+            help="have a worker write it, where that has its own",
+        )
 
     @override
-    def handle(self, *, file: Path | None, **_options: Any) -> None:
+    def handle(self, *, file: Path | None, by_worker: bool, **_options: Any) -> None:
+        if by_worker:
+            self._enqueue()
+            return
         path = file or dated_file("seals", ".json")
-        seal = audit_seals.make_seal()
         try:
-            with path.open("x", encoding="utf-8") as written:
-                written.write(seal)
+            audit_seals.write_seal(path)
         except FileExistsError as error:
             raise CommandError(f"{path} is there already.") from error
-        except OSError as error:
-            raise CommandError(f"The seal could not be written: {error}.") from error
+        except (BadSeal, OSError) as error:
+            reason = str(error).rstrip(".")
+            raise CommandError(f"The seal could not be written: {reason}.") from error
         self.stdout.write(f"Wrote {path}. Keep a copy where nobody on this server can change it.")
         self.stdout.write(f"Public key: {audit_seals.public_key()}")
+
+    def _enqueue(self) -> None:
+        if not settings.CLUSTER:
+            raise CommandError("There are no workers without DATABASE_URL and REDIS_URL.")
+        # One that waits seals what is said until then.
+        enqueue("seal_audit", key="all")
+        self.stdout.write("A worker writes a seal into DATA_DIR/seals as soon as one is free.")

@@ -25,7 +25,6 @@ from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
-from chatapp.turns import crash_recovery
 from chatapp.turns.running_turns import running_turns
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
@@ -119,8 +118,6 @@ class Command(BaseCommand):
         try:
             if not settings.CLUSTER:
                 migrate_if_needed()
-            crash_recovery.close_interrupted(running_turns.observer)
-            crash_recovery.close_left()
             sizes.warm_up()
             # It needs the loop, which runs only after this.
             asyncio.get_event_loop().call_soon(running_turns.open)

@@ -1,12 +1,21 @@
 """What background jobs of these tests are, whoever runs them."""
 
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from chatapp.background_jobs import JOBS
 from tests.chatapp.background_jobs import played_jobs
+from tests.chatapp.background_jobs.processes import JOBS as NAMES
+from tests.chatapp.background_jobs.processes import Process, Start, environment
+from tests.postgres import PrivatePostgres, private_postgres
+from tests.processes import ROOT
 
 
 @pytest.fixture
@@ -18,3 +27,28 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[deque[str]]:
     played_jobs.said.clear()
     played_jobs.begun.clear()
     played_jobs.go_on.clear()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivatePostgres]:
+    """A server which workers take jobs from, and which a test may stop."""
+    with private_postgres() as server:
+        migrate = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
+        there = environment(server, tmp_path_factory.mktemp("data"))
+        subprocess.run(migrate, cwd=ROOT, env=there, check=True)
+        yield server
+
+
+@pytest.fixture
+def start(postgres: PrivatePostgres, tmp_path: Path) -> Iterator[Start]:
+    """Start a process: ``start()`` only enqueues, ``start(2)`` works on two jobs at once too."""
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")
+    with ExitStack() as stack:
+
+        def start(concurrency: int = 0, jobs: tuple[str, ...] = NAMES) -> Process:
+            process = Process(environment(postgres, tmp_path), concurrency, jobs)
+            stack.callback(process.close)
+            return process
+
+        yield start

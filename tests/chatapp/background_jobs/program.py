@@ -9,6 +9,8 @@ import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import django
@@ -16,13 +18,17 @@ import django
 os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
 django.setup()
 
-from django.db import transaction  # noqa: E402 - needs a set-up Django
+from django.contrib.auth.models import User  # noqa: E402 - needs a set-up Django
+from django.db import transaction  # noqa: E402 - the same
 from procrastinate.contrib.django.models import (  # noqa: E402 - the same
     ProcrastinateJob,
     ProcrastinateWorker,
 )
 
+from chatapp import importers  # noqa: E402 - the same
 from chatapp.background_jobs import JOBS, enqueue, queues, workers  # noqa: E402 - the same
+from chatapp.models import Conversation, ImportRun  # noqa: E402 - the same
+from chatapp.transfer import Begin, Piece, import_jobs  # noqa: E402 - the same
 
 # Short, so that a test hears soon of a worker that is gone.
 INTERVAL = 0.3
@@ -52,6 +58,19 @@ async def turn(turn: str, attempt: int) -> None:
     tell(turn=turn, attempt=attempt)
 
 
+async def import_files(run: str) -> None:
+    """Import a file as far as its second conversation, and wait there for ever."""
+
+    def read(form: str, path: Path) -> Iterator[Piece]:
+        for piece in importers.read_file(form, path):
+            yield piece
+            if isinstance(piece, Begin) and piece.title == "second":
+                tell(began=piece.title)
+                threading.Event().wait()
+
+    await import_jobs.run_import(run, read)
+
+
 def obey(line: str) -> None:
     """Do one thing."""
     match json.loads(line):
@@ -65,6 +84,18 @@ def obey(line: str) -> None:
             for name, priority in priorities.items():
                 queues.defer_turn(name, 1, priority=priority)
             tell(enqueued=len(priorities))
+        case {"send": [*chats]}:
+            owner, _made = User.objects.get_or_create(username="alice")
+            run = import_jobs.begin_import(owner=owner)
+            (run.folder / "conversations.json").write_text(json.dumps(chats))
+            import_jobs.start_import(run, form="chatgpt", name="conversations.json")
+            tell(sent=str(run.folder))
+        case "imports":
+            shown = Conversation.objects.present().order_by("title")
+            run = ImportRun.objects.get()
+            tell(
+                imports=[run.attempt, bool(run.finished_at), *shown.values_list("title", flat=True)]
+            )
         case "count":
             jobs = ProcrastinateJob.objects.values_list("status", "attempts")
             tell(jobs=Counter(f"{status} {attempts}" for status, attempts in jobs))

@@ -45,8 +45,9 @@ from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation import other_process
 from tests.chatapp.condensation.conftest import talk_long
+from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.chatapp.test_forms import PROFILE
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
@@ -110,7 +111,9 @@ Begin = Callable[[], AbstractAsyncContextManager[Drafting]]
 
 @pytest.fixture(params=["here", "elsewhere"])
 def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Say where drafts are written."""
+    """Say where drafts are written; in this process all that happens wakes up who waits for it."""
+    for module in (background_drafts, draft_writer):
+        monkeypatch.setattr(module, "LOOK", 3_600 if request.param == "here" else 0.05)
     if request.param == "elsewhere":
         monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.write_draft")
     return str(request.param)
@@ -282,8 +285,9 @@ async def dropped_with_its_cost(said: str) -> None:
     """Return once a draft was dropped for this reason, and its cost is that of its call."""
     attempts = Condensation.objects.filter(status="unused", error__contains=said, cost__gt=0)
     calls = ModelCall.objects.filter(purpose="summary").exclude(status="running")
-    while not await attempts.filter(cost__in=calls.values("cost")).aexists():
-        pass
+    async with asyncio.timeout(PATIENCE):
+        while not await attempts.filter(cost__in=calls.values("cost")).aexists():
+            pass
     assert await calls.acount() == 1
     assert not await BackgroundDraft.objects.aexists()
 
@@ -443,15 +447,19 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(begin:
         assert (attempt["status"], attempt["error"]) == ("unused", "The server stopped meanwhile.")
         assert (call["status"], call["cost"]) == ("interrupted", attempt["cost"])
         assert attempt["cost"]
+        assert not await BackgroundDraft.objects.aexists()
         await drafting.finish()
         await background_jobs.close()
         assert await Condensation.objects.values().aget() == attempt
         assert await ModelCall.objects.values().aget(purpose="summary") == call
 
 
-async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(begin: Begin) -> None:
+async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It condenses itself where its request does not fit."""
     async with begin() as drafting:
+        monkeypatch.setattr(background_drafts, "LOOK", 3_600)
         await belong_to_ended_process()
         drafting.standin.overflow()
         drafting.standin.then(Reply(SUMMARY), Reply("Yes."))
@@ -486,6 +494,7 @@ async def test_a_turn_waits_for_no_draft_that_nobody_has_begun(
 ) -> None:
     """As where all workers are busy; what is late then does nothing."""
     monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    monkeypatch.setattr(background_drafts, "LOOK", 3_600)
     anthropic_standin.then(Reply(MORE), Reply("Yes."))
     async with open_page(conversation, alice) as page:
         await page.ask("And now?")
@@ -557,6 +566,20 @@ async def test_a_draft_is_applied_once_whoever_takes_it(
     assert (await Condensation.objects.aget()).turn_id == run.turn.pk
 
 
+async def test_a_draft_that_is_not_enough_any_more_is_dropped(
+    run: TurnContext, anthropic_standin: Standin, say: Say
+) -> None:
+    """What came since takes as much as all that it hides."""
+    await background_drafts.begin(run, await situation_in(run))
+    anthropic_standin.then(Reply(SUMMARY))
+    await draft_writer.write_draft(run.conversation.pk)
+    await sync_to_async(say)("user", "And south?", tokens=15_000)
+    assert await background_drafts.take(run, await situation_in(run, 24_000)) is None
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == "unused"
+    assert "Newer messages grew too large" in attempt.error
+
+
 async def test_a_worker_that_is_stopped_closes_the_draft_that_it_writes(
     run: TurnContext, anthropic_standin: Standin
 ) -> None:
@@ -618,14 +641,18 @@ async def test_a_draft_is_written_once_however_often_its_job_runs(
     assert await sync_to_async(background_drafts.is_ready)(conversation.pk)
 
 
+@pytest.mark.parametrize("status", ["running", "drafted"])
 async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
-    conversation: Conversation,
+    conversation: Conversation, status: str
 ) -> None:
-    """As the next start clears up: its call is not taken for one of which nothing is known."""
+    """As the next start clears up: its call is not taken for one of which nothing is known.
+
+    Versions that kept drafts in memory left no row that could be applied.
+    """
 
     def leave() -> Condensation:
         attempt = put_on_record(
-            conversation, at_seq=1, status="running", trigger="ahead", tokens_before=9_000
+            conversation, at_seq=1, status=status, trigger="ahead", tokens_before=9_000
         )
         attempt.enter()
         profile = conversation.profile

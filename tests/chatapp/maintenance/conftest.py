@@ -54,7 +54,7 @@ def postgresql_address(postgresql_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def templates(
-    request: pytest.FixtureRequest,
+    postgresql_server: str,
     django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
@@ -68,8 +68,7 @@ def templates(
                 place = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
                 options: Any = draft_at(Path(place))
             else:
-                server = request.getfixturevalue("postgresql_server")
-                place = stack.enter_context(postgresql.database(server))
+                place = stack.enter_context(postgresql.database(postgresql_server))
                 options = database_at("--to", place)
             with django_db_blocker.unblock(), opened(options) as database, in_use(database):
                 row_copy.migrate()

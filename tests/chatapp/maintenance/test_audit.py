@@ -1,5 +1,6 @@
 """Whoever changes the record is found, and where."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 import condense
+from chatapp import background_jobs
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check, audit_seals
@@ -293,6 +295,30 @@ def test_a_seal_commits_to_what_was_said_since_the_last_entry(record: Conversati
     assert (entry.kind, len(json.loads(entry.payload)["digests"])) == ("seal", 1)
     audit_seals.make_seal()
     assert len(entries(record)) == entry.number
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_seal_is_a_background_job_too(record: Conversation) -> None:
+    """Its file lies where that of the command does."""
+    talk(record, "One more.")
+    background_jobs.enqueue("seal_audit")
+    asyncio.run(background_jobs.close())
+    (file,) = (Path(audit_seals.settings.DATA_DIR) / "seals").iterdir()
+    (head,) = audit_seals.read_seal(file.read_text(), audit_seals.public_key())
+    assert head.number == len(entries(record))
+
+
+def test_a_machine_among_several_makes_no_key_of_its_own(
+    record: Conversation, settings: Settings, tmp_path: Path
+) -> None:
+    """It says what to set; and without others there is no worker to write one."""
+    with pytest.raises(CommandError, match="There are no workers"):
+        call_command("seal_audit", "--by-worker")
+    settings.CLUSTER, settings.SEAL_KEY = True, ""
+    with pytest.raises(CommandError, match="SEAL_KEY is not set"):
+        call_command("seal_audit", str(tmp_path / "seal.json"))
+    assert not audit_seals.has_key()
+    assert not (tmp_path / "seal.json").exists()
 
 
 def test_servers_with_the_same_key_seal_alike(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.core.management.base import CommandError
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
@@ -18,6 +19,7 @@ import condense
 from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import ToolError
 from chatapp.conversations import pins
+from chatapp.maintenance import moves
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
     Condensation,
@@ -30,9 +32,11 @@ from chatapp.models import (
     Turn,
 )
 from chatapp.models.database import execute
+from chatapp.models.databases import in_use
 from chatapp.toolbox import history_search
 from tests.chatapp.audited import raw
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.maintenance.conftest import Make
 from tests.records import put_on_record
 
 
@@ -158,6 +162,8 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
     if connection.vendor == "postgresql":
         execute("DELETE FROM chatapp_message_index WHERE rowid >= %s", rows[0].pk)
     assert problems() == [f"Search does not know message {row.pk}." for row in rows[:2]]
+    call_command("rebuild_search", stdout=io.StringIO())
+    assert problems() == []
 
 
 def test_costs_are_added_up_to_the_last_place_and_a_record_that_disagrees_is_found(
@@ -263,3 +269,35 @@ def test_a_database_of_another_version_is_found(talk: Conversation) -> None:
     assert problems() == [
         "The database is from an older version: `manage.py migrate` brings it up to date."
     ]
+
+
+# What somebody may have done to PostgreSQL's rows, the command that finds it, and what it says.
+DONE = (
+    ("DELETE FROM chatapp_message_index", "check_integrity", "Search does not know message"),
+    ("UPDATE chatapp_message SET hidden = NOT hidden", "check_integrity", "and nothing says why"),
+    ("DELETE FROM django_migrations WHERE app = 'chatapp'", "check_integrity", "older version"),
+    ("UPDATE chatapp_fragment SET data = digest", "check_requests", "can't be shown as they were"),
+    ("UPDATE chatapp_auditentry SET payload = '{}'", "verify_audit", "its hash does not fit"),
+    ("UPDATE chatapp_message SET role = 'user'", "verify_audit", "is not what entry"),
+    ("DROP TABLE chatapp_pin", "check_integrity", "could not be read to its end"),
+)
+
+
+def test_planted_damage_is_found_on_postgresql(lived: Conversation, make_database: Make) -> None:
+    """By the command that looks for it, in a sentence; without damage, each says that all is."""
+    there = make_database("postgresql")
+    moves.move(connections[DEFAULT_DB_ALIAS], there, lambda _line: None)
+    with in_use(there):
+        for command in ("check_integrity", "check_requests", "verify_audit", "rebuild_search"):
+            call_command(command, stdout=io.StringIO())
+        for statement, command, sentence in DONE:
+            said = io.StringIO()
+            with transaction.atomic():
+                execute(statement)
+                with pytest.raises(CommandError) as refusal:
+                    call_command(command, stdout=said, stderr=said)
+                transaction.set_rollback(True)
+            assert sentence in f"{said.getvalue()} {refusal.value}"
+        execute("DELETE FROM chatapp_message_index")
+        call_command("rebuild_search", stdout=io.StringIO())
+        assert problems() == []

@@ -24,9 +24,11 @@ from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
+    BackgroundDraft,
     Checkpoint,
     CondensingPrompt,
     Conversation,
+    ImportRun,
     McpServer,
     Message,
     QueuedMessage,
@@ -66,7 +68,9 @@ def fill(conversation: Conversation) -> None:
     CondensingPrompt.objects.create(owner=owner, name="Code", text="Name every file.")
     SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
-    Source.objects.create(conversation=conversation, form="palimpsest")
+    run = ImportRun.objects.begin(owner, "")
+    Source.objects.create(conversation=conversation, form="palimpsest", run=run)
+    BackgroundDraft.objects.create(conversation=conversation, owner="here")
 
 
 def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:

@@ -147,12 +147,12 @@ def test_what_a_killed_import_has_left_is_removed(
     Source.objects.filter(conversation=there).update(importer=this_process())
     (left := settings.DATA_DIR / "imports" / "left").mkdir(parents=True)
     (left / "talk.json").write_text("[]")
-    folder = import_jobs.make_folder()
+    run = import_jobs.begin_import(owner=alice)
     import_jobs.remove_left()
     assert Conversation.objects.get() == there
     assert Message.objects.count() == MESSAGES + 1
-    assert [*left.parent.iterdir()] == [folder]
-    import_jobs.remove(folder)
+    assert [*left.parent.iterdir()] == [run.folder]
+    import_jobs.drop(run)
     assert [*left.parent.iterdir()] == []
 
 

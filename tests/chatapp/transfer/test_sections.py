@@ -6,19 +6,21 @@ from chatapp.models import Conversation
 from chatapp.transfer.record_tables import TABLES
 
 # Chains, where they came from, and requests have sections of their own; snapshots of files, what
-# waits to be sent, what is asked of a turn that runs, and links to read are this server's.
+# waits to be sent or applied, what is asked of a turn, and links to read are this server's.
 LEFT_OUT = {
     *("AuditEntry", "Source", "Fragment", "Manifest", "Checkpoint", "QueuedMessage", "Share"),
-    *("Conversation", "TurnRequest"),
+    *("Conversation", "TurnRequest", "BackgroundDraft"),
 }
 
 
-# Columns of records that are: what follows from others, where a turn runs, snapshots of files, what
+# Columns of records that are: what follows from others, where it runs, snapshots of files, what
 # the engine goes on with, and whether somebody here has said that a file's rules are theirs.
 COLUMNS_LEFT_OUT = {
     "messages": {"results", "holds_results", "claimed"},
     "turns": {"nonce", "owner", "attempt", "heartbeat_at", "doing", "zone"},
     "rewinds": {"files_before"},
+    "condensations": {"owner"},
+    "calls": {"owner"},
     "reviews": {"proposal", "typed"},
 }
 

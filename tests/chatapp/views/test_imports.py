@@ -1,5 +1,6 @@
 """Importing a conversation from the page."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from hashlib import sha256
@@ -15,9 +16,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from chatapp import background_jobs
 from chatapp.agent.annotated_blocks import is_claimed
 from chatapp.conversations import conversations, pins
-from chatapp.models import AuditEntry, Conversation, Source, message_store
+from chatapp.models import AuditEntry, Conversation, ImportRun, Source, message_store
 from chatapp.transfer import Piece, import_jobs
 from chatapp.transfer.record_export import write_record
 
@@ -38,8 +40,8 @@ def send(browser: Client, *files: tuple[str, Any]) -> Any:
 
 
 def wait_for_imports() -> None:
-    """Wait for the end of all imports: one thread takes one after the other."""
-    import_jobs._THREAD.submit(int).result()
+    """Wait for the end of all background jobs."""
+    asyncio.run(background_jobs.close())
 
 
 def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
@@ -77,16 +79,16 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     browser: Client, alice: User
 ) -> None:
     """The fragment asks to be asked for anew; at the end it leads to what was made."""
-    job = import_jobs.Job(alice, None, messages=1_234)  # type: ignore[arg-type]
-    import_jobs._JOBS[job.pk] = job
-    address = reverse("import_job", args=[job.pk])
+    run = import_jobs.begin_import(owner=alice)
+    ImportRun.objects.update(form="messages", messages=1_234)
+    address = reverse("import_job", args=[run.pk])
     fragment = browser.get(address, headers={"HX-Request": "true"}).text
     assert "1,234 messages read…" in fragment
     assert f'hx-get="{address}"' in fragment
     # One that asked at intervals would begin to go there again before it has arrived.
     assert 'hx-trigger="load delay:400ms' in fragment
     assert browser.get(reverse("import"))["Location"] == address
-    del import_jobs._JOBS[job.pk]
+    import_jobs.drop(run)
     assert "not known any more" in browser.get(address).text
     answer = send(browser, ("語" * 100 + ".json", TALK))
     over = browser.get(answer["Location"], headers={"HX-Request": "true"})
@@ -139,26 +141,28 @@ def test_what_can_t_be_imported_is_refused_in_words(
     assert not folder.exists() or not [*folder.iterdir()]
 
 
-def test_an_import_that_breaks_off_is_over(browser: Client, alice: User, tmp_path: Path) -> None:
+def broken(_form: str, _path: Path) -> Iterator[Piece]:
+    """Read a file as an importer does that has a mistake."""
+    yield TALK[0]
+    raise MemoryError
+
+
+async def import_broken(run: str) -> None:
+    """Import what can't be read to its end."""
+    await import_jobs.run_import(run, broken)
+
+
+def test_an_import_that_breaks_off_is_over(
+    browser: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The page says so, and does not look again for ever; nothing is left of the file."""
-
-    def read(_path: Path) -> Iterator[Piece]:
-        yield TALK[0]
-        raise MemoryError
-
-    folder = tmp_path / "sent"
-    folder.mkdir()
-    source = Source(form="messages", name="talk.json")
-    job = import_jobs.start_import(owner=alice, path=folder, source=source, read=read)
-    wait_for_imports()
-    assert job.is_over
-    address = reverse("import_job", args=[job.pk])
+    monkeypatch.setitem(background_jobs.JOBS, "import_files", f"{__name__}.import_broken")
+    answer = send(browser, ("talk.json", TALK))
     for headers in ({}, {"HX-Request": "true"}):
-        page = browser.get(address, headers=headers).text
+        page = browser.get(answer["Location"], headers=headers).text
         assert "The import failed." in page
-        assert f'hx-get="{address}"' not in page
-    del import_jobs._JOBS[job.pk]
-    assert not folder.exists()
+        assert f'hx-get="{answer["Location"]}"' not in page
+    assert not [*(settings.DATA_DIR / "imports").iterdir()]
     assert not Conversation.objects.exists()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
@@ -51,7 +51,15 @@ def read() -> Numbers:
     }
 
 
-read_later = sync_to_async(read, thread_sensitive=False)
+def read_apart() -> Numbers:
+    """Return the numbers, as a thread reads them that ends."""
+    try:
+        return read()
+    finally:
+        connections.close_all()
+
+
+read_later = sync_to_async(read_apart, thread_sensitive=False)
 
 
 def test_a_token_lets_in_whoever_has_it(settings: Settings, browser: Client) -> None:
@@ -124,14 +132,18 @@ def answer(address: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("address", ["/healthz", "/readyz"])
 def test_without_its_database_it_is_neither(db: None, address: str) -> None:
-    """Without a trace, which would tell strangers where it lies; with it, it says "ok"."""
+    """Without a trace, which would tell strangers where it lies; with it, it says "ok".
+
+    A new start brings back no server of databases: while that is away, a process lives.
+    """
     assert answer(address) == (200, "ok")
 
     def fail(*_args: Any) -> Any:
         raise OperationalError("disk I/O error")
 
+    lives = address == "/healthz" and connection.vendor == "postgresql"
     with connection.execute_wrapper(fail):
-        assert answer(address) == (503, "The database can't be read.")
+        assert answer(address) == ((200, "ok") if lives else (503, "The database can't be read."))
 
 
 def test_where_no_turn_can_begin_it_is_alive_and_not_ready(

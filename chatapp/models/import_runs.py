@@ -1,0 +1,136 @@
+"""Imports of files: which wait, run or are over, whichever process works on them."""
+
+import uuid
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.db.models import F, Q
+
+from chatapp.models import fields
+from chatapp.models.database import lock, now
+from chatapp.models.turns import LONGEST, is_left, this_process
+
+# So long may a process say nothing that works on an import, where another one may go on with it.
+SILENCE = timedelta(minutes=10)
+
+
+class TakenOver(Exception):
+    """Another attempt goes on with an import, or may; this one leaves it as it is."""
+
+
+class ImportRunQuerySet(models.QuerySet["ImportRun"]):
+    """Imports by where they stand."""
+
+    def unfinished(self) -> Self:
+        """Return imports that are not over; a user has one at most."""
+        return self.filter(finished_at=None)
+
+    def begin(self, owner: User, language: str) -> "ImportRun":
+        """Make an import whose files this process is about to store.
+
+        Raises IntegrityError where another one of this user is not over.
+        """
+        mine = {"worker": this_process(), "heartbeat_at": now()}
+        return self.create(owner=owner, language=language, **mine)
+
+    def claim(self, pk: uuid.UUID) -> "ImportRun | None":
+        """Take an import over for this process, None where it is over."""
+        mine = {"worker": this_process(), "heartbeat_at": now(), "messages": 0}
+        with transaction.atomic():
+            taken = self.unfinished().filter(pk=pk).update(**mine, attempt=F("attempt") + 1)
+            return self.select_related("owner").get(pk=pk) if taken else None
+
+
+class ImportRun(models.Model):
+    """Files that are imported in their owner's name, or were a while ago.
+
+    They are of this ``form``, and lie in ``folder`` until the import is over; ``name`` is that of
+    the first, ``digest`` the SHA-256 of all. ``messages`` are read so far. Conversations that were
+    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out``
+    tells of the first ones. A ``refusal`` says why it ended early, or why nothing was imported.
+    Sentences are in its owner's ``language``.
+
+    The process that works on it is ``worker``, "" while any may take it, and this is its
+    ``attempt``; ``heartbeat_at`` is its last sign of life.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="imports")
+    form = models.CharField(max_length=40, blank=True)
+    name = fields.CharField(max_length=200, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    language = models.CharField(max_length=20, blank=True)
+    messages = models.PositiveIntegerField(default=0)
+    left_out = fields.JSONField(default=list)
+    unused = models.PositiveIntegerField(default=0)
+    refusal = fields.TextField(blank=True)
+    worker = models.CharField(max_length=120, blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    heartbeat_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    objects = ImportRunQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("owner",), condition=Q(finished_at=None), name="one_unfinished_import"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name or str(self.pk)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie."""
+        return Path(settings.DATA_DIR) / "imports" / self.pk.hex
+
+    @property
+    def path(self) -> Path:
+        """What is imported: the folder, or the only file in it."""
+        files = [*self.folder.iterdir()]
+        return files[0] if len(files) == 1 else self.folder
+
+    @property
+    def imported(self) -> int:
+        """How many conversations were made of it so far."""
+        return self.sources.filter(importer="").count()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether no process goes on with it: in a cluster another one does so for a while."""
+        if not settings.CLUSTER:
+            return is_left(self.worker, self.heartbeat_at)
+        return self.heartbeat_at < now() - (SILENCE if self.worker else LONGEST)
+
+    def start(self) -> bool:
+        """Store of what it is, now that its files are there; False where it is over already."""
+        names = ("form", "name", "digest", "worker")
+        return self._change(**{name: getattr(self, name) for name in names}, heartbeat_at=now())
+
+    def keep_alive(self) -> bool:
+        """Give a sign of life, and say how many messages are read; False where it isn't ours."""
+        return self._change(messages=self.messages, heartbeat_at=now())
+
+    def hold(self) -> None:
+        """Have whoever takes it over wait for the commit; raises TakenOver where one has."""
+        lock(ImportRun, self.pk)
+        if not self._mine.exists():
+            raise TakenOver
+
+    def finish(self, refusal: str) -> bool:
+        """Store how it ended; False where it isn't ours, and nothing is changed."""
+        told = {name: getattr(self, name) for name in ("messages", "left_out", "unused")}
+        return self._change(**told, refusal=refusal, finished_at=now())
+
+    @property
+    def _mine(self) -> ImportRunQuerySet:
+        return ImportRun.objects.unfinished().filter(pk=self.pk, attempt=self.attempt)
+
+    def _change(self, **columns: Any) -> bool:
+        return bool(self._mine.update(**columns))

@@ -1,0 +1,34 @@
+"""An import is sent to one process, worked on by another one, and outlasts that."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chatapp.background_jobs.processes import Start
+
+pytestmark = pytest.mark.postgresql("workers take their jobs from it")
+
+
+def chat(title: str) -> dict[str, Any]:
+    """Return a conversation of an export of ChatGPT."""
+    content = {"content_type": "text", "parts": [title]}
+    message = {"author": {"role": "user"}, "content": content}
+    node = {"id": "a", "parent": None, "children": [], "message": message}
+    return {"title": title, "mapping": {"a": node}}
+
+
+def test_an_import_of_a_killed_worker_is_gone_on_with_by_another(start: Start) -> None:
+    """What was imported stays, the rest comes once, and no file is left."""
+    writer, worker = start(), start(1, jobs=("import_files",))
+    folder = writer.ask({"send": [chat("first"), chat("second")]}, "sent")
+    assert worker.hear("began") == "second"
+    worker.kill()
+    assert writer.ask("imports", "imports") == [1, False, "first"]
+    worker = start(1)
+    while not (found := writer.ask("imports", "imports"))[1]:
+        pass
+    assert found == [2, True, "first", "second"]
+    worker.end()
+    assert not Path(folder).exists()
+    assert writer.ask("count", "jobs") == {}

@@ -1,0 +1,152 @@
+"""What people ask of a turn is a row: heard once, by whichever process the turn is in."""
+
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.context.condense_requests import (
+    NO_WISH,
+    CondenseRequest,
+    Scope,
+    read_request,
+)
+from chatapp.models import Conversation, Turn, TurnRequest
+from chatapp.turns import crash_recovery, lifecycle, turns_without_message
+from tests.chatapp.conftest import Say
+from tests.chatapp.observers import long_watch
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.turns.test_interruptions import elsewhere
+
+pytestmark = pytest.mark.django_db
+
+Kind = TurnRequest.Kind
+
+
+def request(asked: Turn, kind: TurnRequest.Kind = Kind.STOP, **rest: Any) -> bool:
+    """Ask for something."""
+    return TurnRequest.objects.ask(kind, conversation_id=asked.conversation_id, **rest)
+
+
+def test_a_request_stands_while_its_turn_is_not_over(conversation: Conversation) -> None:
+    """By the turn's id or nonce, or of whichever is not over; never of another."""
+    turn = ask(conversation)
+    assert [request(turn, turn=one) for one in (turn.pk, turn.nonce, None)] == [True] * 3
+    assert not request(turn, turn=uuid.uuid4())
+    assert TurnRequest.objects.filter(turn=turn).count() == 3
+    end(turn)
+    later = ask(conversation)
+    assert not request(turn, turn=turn.pk)
+    assert request(later)
+    assert TurnRequest.objects.filter(turn=turn).count() == 3
+
+
+def test_a_conversation_without_a_turn_is_asked_nothing(conversation: Conversation) -> None:
+    """There is nothing that could hear it."""
+    assert not TurnRequest.objects.ask(Kind.STOP, conversation_id=conversation.pk)
+
+
+def test_the_same_request_again_is_the_same(conversation: Conversation) -> None:
+    """It stands as it was, also once it was taken."""
+    turn, nonce = ask(conversation), uuid.uuid4()
+    assert request(turn, Kind.CONDENSE, nonce=nonce, details={"focus": "ships"})
+    assert TurnRequest.objects.take([*TurnRequest.objects.all()])
+    assert request(turn, Kind.CONDENSE, nonce=nonce, details={"focus": "birds"})
+    row = TurnRequest.objects.get()
+    assert (row.details, row.taken_at is None) == ({"focus": "ships"}, False)
+    assert row.created_at <= row.taken_at
+
+
+def test_a_sign_of_life_brings_what_is_asked(conversation: Conversation) -> None:
+    """In the order in which it was asked, until it is taken; once."""
+    turn = ask(conversation)
+    request(turn, Kind.CONDENSE)
+    request(turn, Kind.CANCEL_CONDENSING)
+    lost, asked = crash_recovery.keep_alive([turn])
+    assert (lost, [one.kind for one in asked]) == ([], [Kind.CONDENSE, Kind.CANCEL_CONDENSING])
+    assert TurnRequest.objects.take(asked[:1]) == asked[:1]
+    assert TurnRequest.objects.take(asked) == asked[1:]
+    assert TurnRequest.objects.take(asked) == TurnRequest.objects.take([]) == []
+    assert crash_recovery.keep_alive([turn]) == ([], [])
+
+
+def test_a_process_hears_nothing_of_turns_that_are_not_its_own(conversation: Conversation) -> None:
+    """Nor does it take what is asked of them."""
+    turn = ask(conversation)
+    request(turn)
+    asked = [*TurnRequest.objects.untaken([turn.pk])]
+    elsewhere(turn)
+    assert crash_recovery.keep_alive([turn]) == ([turn], [])
+    assert TurnRequest.objects.take(asked) == []
+    Turn.objects.update(owner=turn.owner, attempt=2)
+    assert crash_recovery.keep_alive([turn])[0] == [turn]
+    end(Turn.objects.get())
+    assert crash_recovery.keep_alive([turn]) == ([turn], [])
+    assert TurnRequest.objects.take(asked) == []
+    assert TurnRequest.objects.get().taken_at is None
+
+
+def test_each_turn_hears_its_own_requests(conversation: Conversation) -> None:
+    """And no other is heard where nothing is listened for."""
+    turn = ask(conversation)
+    request(turn)
+    assert [*TurnRequest.objects.untaken([])] == []
+    assert [*TurnRequest.objects.untaken([uuid.uuid4()])] == []
+    assert [one.turn for one in TurnRequest.objects.untaken([turn.pk])] == [turn]
+
+
+SCOPES = (
+    st.none()
+    | st.builds(Scope, st.integers(1), st.integers(1))
+    | st.builds(Scope, st.integers(1), call=st.text(min_size=1))
+    | st.builds(Scope, st.integers(1), again=st.just(True))
+)
+
+
+@given(wish=st.builds(CondenseRequest, st.uuids(), st.text(), st.booleans(), SCOPES, st.booleans()))
+def test_a_request_to_condense_is_read_as_it_was_stored(wish: CondenseRequest) -> None:
+    """Whatever is to be condensed, and how."""
+    assert CondenseRequest.from_json(wish.nonce, wish.to_json()) == wish
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_whoever_claims_a_condensation_knows_what_it_is_of(
+    conversation: Conversation, say: Say, claimed: bool
+) -> None:
+    """And nobody else is told of it: it is what the turn was opened for."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", f"No. {number}")
+    wish = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=Scope(1, 2))
+    run = turns_without_message.start_condensing(conversation, wish, claimed=claimed)
+    assert run
+    assert (run.turn.owner == "", run.turn.attempt) == (not claimed, int(claimed))
+    turn = Turn.objects.claim(run.turn.pk, int(claimed))
+    assert turn
+    assert read_request(turn) == wish
+    assert crash_recovery.keep_alive([turn]) == ([], [])
+    assert Turn.objects.asking().count() == 0
+    turn.wait()
+    elsewhere(turn)
+    (taken,) = crash_recovery.take_over(long_watch())
+    assert taken.wish == wish
+
+
+def test_what_is_refused_leaves_no_request(conversation: Conversation) -> None:
+    """As of a conversation in which there is nothing to condense."""
+    wish = CondenseRequest(uuid.uuid4())
+    with pytest.raises(turns_without_message.Refused):
+        turns_without_message.start_condensing(conversation, wish)
+    assert (Turn.objects.count(), TurnRequest.objects.count()) == (0, 0)
+
+
+def test_only_a_condensation_was_opened_for_a_request(conversation: Conversation) -> None:
+    """A turn that answers may be asked by the same nonce; nothing is known of older ones."""
+    turn = ask(conversation)
+    request(turn, Kind.CONDENSE, nonce=turn.nonce, details=CondenseRequest(turn.nonce).to_json())
+    assert read_request(turn) is NO_WISH
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
+    older = turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
+    assert older
+    assert read_request(older) is NO_WISH

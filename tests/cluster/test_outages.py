@@ -1,0 +1,163 @@
+"""What all processes share goes away for a while: no turn is handed over, and nothing is lost."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.cluster.narrator import Story, story
+from tests.cluster.pages import Page
+from tests.cluster.services import Redis
+from tests.cluster.stage import Stage, in_cluster
+
+Told = list[tuple[Page, Story]]
+
+
+@pytest.fixture
+def told(stage: Stage) -> Told:
+    """Stories that are being told in all processes, and the pages that watch."""
+    return stage.begin_together(*(story(150) for _ in range(4)))
+
+
+def pids(stage: Stage) -> list[int]:
+    """Return the ids of all processes, of which none may have been started again."""
+    assert all(node.is_alive for node in stage.cluster.nodes)
+    return [node.pid for node in stage.cluster.nodes]
+
+
+def owners(stage: Stage, told: Told) -> list[list[tuple[str, str]]]:
+    """Return whose the turns are."""
+    return [[("", owner) for _, owner in stage.turns(page.conversation)] for page, _one in told]
+
+
+def check_all(stage: Stage, told: Told) -> None:
+    """Every story is told to its end, in the turn that began it."""
+    for page, one in told:
+        page.wait(lambda page=page, one=one: page.words == [*one.words] and not page.turn)
+        stage.check(page, one)
+        assert [status for status, _ in stage.turns(page.conversation)] == ["succeeded"]
+
+
+def restart(stage: Stage, _told: Told) -> None:
+    """End it and start it again at once."""
+    stage.cluster.postgres.restart()
+
+
+def stop_while_words_are_shown(stage: Stage, told: Told) -> None:
+    """Leave it away for as long as fifty words take: pages hear of them all the same."""
+    places = [one.words.index(page.words[-1]) for page, one in told]
+    with stage.cluster.postgres.away():
+        for (page, one), place in zip(told, places, strict=True):
+            page.until_words(one, place + 50)
+
+
+@pytest.mark.parametrize("outage", [restart, stop_while_words_are_shown])
+def test_a_restart_of_postgresql_hands_over_no_turn(
+    stage: Stage, told: Told, outage: Callable[[Stage, Told], None]
+) -> None:
+    """Each goes on in its process, which mends its connections; pages show every word."""
+    before = (pids(stage), owners(stage, told))
+    outage(stage, told)
+    check_all(stage, told)
+    assert (pids(stage), owners(stage, told)) == before
+    page = stage.begin(one := story(9), web=2)
+    page.until_words(one, 9)
+
+
+@pytest.mark.soak
+def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(stage: Stage) -> None:
+    """Nobody takes the others for dead because nobody could be heard."""
+    told = stage.begin_together(*(story(450, 0.1) for _ in range(4)))
+    before = (pids(stage), owners(stage, told))
+    with stage.cluster.postgres.away():
+        for page, one in told:
+            # Twelve seconds.
+            page.until_words(one, 370)
+    check_all(stage, told)
+    assert (pids(stage), owners(stage, told)) == before
+
+
+def redis_of(stage: Stage) -> Redis:
+    """Return its Redis."""
+    assert stage.cluster.redis
+    return stage.cluster.redis
+
+
+def restart_empty(stage: Stage, _told: Told) -> None:
+    """End it, and start it with nothing in it."""
+    redis_of(stage).restart()
+
+
+def pause(stage: Stage, _told: Told) -> None:
+    """End it, and start it with what it held."""
+    redis_of(stage).stop_and_keep()
+    redis_of(stage).start()
+
+
+def flush(stage: Stage, _told: Told) -> None:
+    """Empty it while it runs."""
+    with redis_of(stage).connect() as client:
+        client.flushall()
+
+
+def stop_until_more_is_stored(stage: Stage, told: Told) -> None:
+    """Leave it away until the drafts have grown: the workers go on."""
+    places = [one.words.index(page.words[-1]) for page, one in told]
+    with redis_of(stage).away():
+        for (page, one), place in zip(told, places, strict=True):
+            until_stored(stage, page, f"%{one.words[place + 30]}%")
+
+
+def stop_until_all_is_told(stage: Stage, told: Told) -> None:
+    """Leave it away until the turns have ended."""
+    with redis_of(stage).away():
+        for page, one in told:
+            until_stored(stage, page, f"%{one.words[-1]}%")
+
+
+def until_stored(stage: Stage, page: Page, pattern: str) -> None:
+    """Return once a draft or a message of a conversation has a word."""
+    until = time.monotonic() + 60
+    sql = (
+        "SELECT count(*) FROM chatapp_modelcall c LEFT JOIN chatapp_message m "
+        "ON m.conversation_id = c.conversation_id WHERE c.conversation_id = %s "
+        "AND (c.draft LIKE %s OR m.content::text LIKE %s)"
+    )
+    while not stage.cluster.value(sql, page.conversation, pattern, pattern):
+        assert time.monotonic() < until, f"{pattern} was never stored"
+        time.sleep(0.1)
+
+
+REDIS_OUTAGES = (
+    restart_empty, pause, flush, stop_until_more_is_stored, stop_until_all_is_told,
+)  # fmt: skip
+
+
+@in_cluster
+@pytest.mark.parametrize("outage", REDIS_OUTAGES)
+def test_without_redis_turns_go_on_and_pages_catch_up(
+    stage: Stage, told: Told, outage: Callable[[Stage, Told], None]
+) -> None:
+    """No turn is handed over, no process starts again, and no page ever shows a gap."""
+    before = (pids(stage), owners(stage, told))
+    outage(stage, told)
+    check_all(stage, told)
+    assert (pids(stage), owners(stage, told)) == before
+    page = stage.begin(one := story(9), web=2, also=1)
+    page.until_words(one, 9)
+
+
+@in_cluster
+def test_without_redis_a_message_is_answered_and_stop_is_heard(stage: Stage) -> None:
+    """Rows tell the worker what is asked of it, and later the page what came of that."""
+    with redis_of(stage).away():
+        short = stage.begin(told := story(9))
+        until_stored(stage, short, f"%{told.words[-1]}%")
+        page = stage.begin(long := story(3_000), web=2)
+        until_stored(stage, page, f"%{long.words[9]}%")
+        page.wait(lambda: page.turn)
+        page.stop()
+        page.wait(lambda: stage.turns(page.conversation)[-1][0] == "stopped")
+    for one, what in ((short, told), (page, long)):
+        one.wait(lambda one=one: not one.turn and one.words)
+        stage.check(one, what, whole=what is told)
