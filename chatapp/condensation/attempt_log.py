@@ -27,7 +27,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import lock, now, reading
+from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
@@ -211,7 +211,8 @@ class AttemptLog:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
         pk = self.run.conversation.pk
-        receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
+        read = self.saver.read
+        receipt = await read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(figures_of(self.run, history, size))
         self._announce(attempt, Condensation.Status.SUCCEEDED)

@@ -29,8 +29,8 @@ from chatapp.errors import Refused
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns.lifecycle import finish_turn, hand_over
 from chatapp.turns.turn_loop import TurnLoop
 
@@ -184,7 +184,7 @@ class TurnTask:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        self._loop = loop = await reading(TurnLoop)(self.run, self)
+        self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self)
         if self._reason:
             loop.leave()
         if not self.run.turn.condenses:
