@@ -470,15 +470,17 @@ async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(
     assert (made.status, made.trigger) == ("succeeded", "forced")
 
 
+@pytest.mark.parametrize(("owner", "seconds"), [("", 0), ("0", 3_600)])
 async def test_nobody_waits_for_a_draft_whose_writer_gives_no_sign_of_life(
-    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch, owner: str, seconds: int
 ) -> None:
-    """Though its process may live, on another machine; each looks for itself whether there is."""
-    monkeypatch.setattr(background_drafts, "LOOK", 0)
-    at_work = {"status": "running", "trigger": "ahead", "owner": this_process()}
+    """Though its process may live; where that has ended, one look is enough."""
+    monkeypatch.setattr(background_drafts, "LOOK", seconds)
+    owner = this_process() + owner
+    at_work = {"status": "running", "trigger": "ahead", "owner": owner}
     attempt = await sync_to_async(put_on_record)(conversation, at_seq=4, **at_work)
     await BackgroundDraft.objects.acreate(
-        conversation=conversation, condensation=attempt, owner=this_process()
+        conversation=conversation, condensation=attempt, owner=owner
     )
     assert not await background_drafts.settled(conversation.pk)
     await attempt.arefresh_from_db()
