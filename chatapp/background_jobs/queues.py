@@ -63,5 +63,10 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
 
 
 def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
-    """Store that an attempt of a turn is to be run; those of higher priority come first."""
-    run_turn.configure(priority=priority).defer(turn=turn, attempt=attempt)
+    """Store that an attempt of a turn is to be run; those of higher priority come first.
+
+    While it waits in the queue, it is not stored again.
+    """
+    job = run_turn.configure(priority=priority, queueing_lock=f"turn:{turn}:{attempt}")
+    with suppress(AlreadyEnqueued), transaction.atomic():
+        job.defer(turn=turn, attempt=attempt)
