@@ -31,7 +31,7 @@ def on_postgresql(*statements: str) -> Callable[[Apps, BaseDatabaseSchemaEditor]
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0048_background_draft"),
+        ("chatapp", "0049_import_runs"),
     ]
 
     operations = [
