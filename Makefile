@@ -28,11 +28,16 @@ cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web pr
 test: lint ## Run every check and every test
 	@.ci/browser
 	@.ci/services
-	$(PYTEST) -n 3 --dist worksteal $(ARGS)
+	$(PYTEST) -n 3 --dist worksteal --ignore=tests/cluster $(ARGS)
+
+.PHONY: test-cluster
+test-cluster: .venv ## Run the tests of a cluster of real processes
+	@.ci/services
+	$(PYTEST) tests/cluster $(ARGS)
 
 .PHONY: test-postgres
 test-postgres: .venv ## Run every test on a PostgreSQL of its own
-	.ci/postgres $(PYTEST) -n 2 --dist worksteal $(ARGS)
+	.ci/postgres $(PYTEST) -n 2 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: lint
 lint: .venv ## Check style, types, layers and migrations

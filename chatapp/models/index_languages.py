@@ -29,6 +29,8 @@ class IndexLanguage:
     # A condition that an entry ``i`` has what is asked, and what joins it with the messages.
     match: str
     join: str
+    # Entries ``i`` of a user's conversations ``c``.
+    own: str
     # What of an entry says how little it is about the words, and how that is worked out.
     fit: str
     badness: str
@@ -81,6 +83,10 @@ def vector(text: str) -> str:
 _SQLITE = IndexLanguage(
     match="chatapp_message_index MATCH ?",
     join="CROSS JOIN",
+    own="""
+        chatapp_message_index i JOIN chatapp_message m ON m.id = i.rowid
+        JOIN chatapp_conversation c ON c.id = m.conversation_id AND c.owner_id = %(owner)s
+    """,
     fit="bm25(chatapp_message_index) AS badness",
     badness="badness",
     # The index of conversations says which of the messages are theirs, without a look at these.
@@ -115,6 +121,11 @@ _SQLITE = IndexLanguage(
 _POSTGRESQL = IndexLanguage(
     match="i.text @@ CAST(? AS tsquery)",
     join="JOIN",
+    # An entry knows whose it is: what a million others say is left out without a look at it.
+    own="""
+        chatapp_message_index i
+        JOIN chatapp_conversation c ON c.id = i.conversation_id AND i.owner_id = %(owner)s
+    """,
     fit="i.text",
     # By the share of its words, a long one less so.
     badness="-ts_rank(text, CAST(%(asked)s AS tsquery), 1)",
@@ -127,9 +138,10 @@ _POSTGRESQL = IndexLanguage(
     check=[],
     rebuild=["DELETE FROM chatapp_message_index"],
     insert="""
-        INSERT INTO chatapp_message_index (rowid, text)
-        SELECT id, CAST(words AS tsvector)
+        INSERT INTO chatapp_message_index (rowid, owner_id, conversation_id, text)
+        SELECT m.id, c.owner_id, c.id, CAST(words AS tsvector)
         FROM unnest(CAST(%s AS bigint[]), CAST(%s AS text[])) AS new (id, words)
+        JOIN chatapp_message m USING (id) JOIN chatapp_conversation c ON c.id = m.conversation_id
         ON CONFLICT (rowid) DO UPDATE SET text = excluded.text
     """,
     said=_tsquery,

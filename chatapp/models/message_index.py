@@ -35,12 +35,9 @@ COMPARED = 1_000
 BATCH = 50
 
 _FIND = """
-    SELECT id, conversation_id FROM (
-        SELECT m.id, m.conversation_id, {fit}
-        FROM chatapp_message_index i
-        JOIN chatapp_message m ON m.id = i.rowid
-        JOIN chatapp_conversation c ON c.id = m.conversation_id
-        WHERE {match} AND c.owner_id = %(owner)s AND c.deleted_at IS NULL
+    SELECT id, chat FROM (
+        SELECT i.rowid AS id, c.id AS chat, {fit} FROM {own}
+        WHERE {match} AND c.deleted_at IS NULL
         ORDER BY i.rowid DESC LIMIT %(compared)s
     ) AS newest ORDER BY {badness}, id DESC LIMIT %(limit)s
 """
@@ -246,7 +243,7 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
     language = _language()
     *whole, last = [" ".join(phrase) for phrase in query.phrases]
     asked = language.expression([*([(one, False)] for one in whole), [(last, True)]])
-    parts = {name: getattr(language, name) for name in ("fit", "badness", "join")}
+    parts = {name: getattr(language, name) for name in ("own", "fit", "badness", "join")}
     with _reading() as cursor:
         match = language.matches("%(asked)s")
         cursor.execute(statement.format(match=match, **parts), {"asked": asked, **values})
