@@ -271,8 +271,9 @@ class RunningTurns:
         await self._until_ended(settings.SAFE_POINT)
         self.stop_all()
         await self._until_ended(STORING)
-        await background_jobs.close()
+        # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(_("The server was stopped."))
+        await background_jobs.close()
         await connections().close()
         self.stop_heartbeat()
         await channel.close()
