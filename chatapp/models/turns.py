@@ -25,6 +25,7 @@ from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
+_SPACE = _PROC / "self/ns/pid"
 
 # States of a process that is a zombie, or about to disappear (proc_pid_stat(5)).
 _ENDED = frozenset("ZXx")
@@ -48,8 +49,8 @@ def describe(pid: int) -> str:
 def _machine() -> str:
     boot = _BOOT.read_text("ascii").strip()[:8] if _BOOT.exists() else "?"
     # Containers on one machine may share its name, and number processes of their own.
-    space = (_PROC / "self/ns/pid").readlink().name if _BOOT.exists() else "?"
-    return f"{socket.gethostname()[:60]}.{boot}.{space.strip('pid:[]')}"
+    space = _SPACE.readlink().name.strip("pid:[]") if _SPACE.is_symlink() else "?"
+    return f"{socket.gethostname()[:60]}.{boot}.{space}"
 
 
 def _start_of(pid: int) -> str:

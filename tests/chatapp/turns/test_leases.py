@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
 
+from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
 from chatapp.context.condense_requests import CondenseRequest
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery, lifecycle
@@ -237,3 +242,57 @@ def test_a_wish_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting)
     assert TurnRequest.objects.untaken([mine.pk])
     lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
     assert enqueued == [mine]
+
+
+STEPS = st.sampled_from(
+    ["claim", "claim late", "go_on", "wait", "ask", "release", "hand_over", "end"]
+)
+
+
+class AnySteps(TestCase):
+    """What processes may do with a turn, in whatever order, and however late."""
+
+    @given(steps=st.lists(st.tuples(STEPS, st.integers(0, 5)), max_size=30))
+    def test_a_turn_is_never_two_processes(self, steps: list[tuple[str, int]]) -> None:
+        """Whoever claimed it last has it, until it gives the turn back or ends it; nobody else."""
+        turn = ask_unclaimed(conversations.start_conversation(owner=accounts.prepare_owner()))
+        # As before it was opened: a turn that nobody owns is no process's.
+        never = Turn(pk=turn.pk, owner="nobody", attempt=0, conversation=turn.conversation)
+        claimed, holder = [never], None
+        for step, which in steps:
+            now, one = Turn.objects.get(pk=turn.pk), claimed[which % len(claimed)]
+            if step.startswith("claim"):
+                attempt = now.attempt - (step == "claim late")
+                mine = Turn.objects.claim(turn.pk, attempt)
+                assert (mine is None) == (now.is_over or step == "claim late")
+                if mine:
+                    claimed.append(mine)
+                    holder = mine
+            elif step == "ask":
+                Question.objects.create(turn=turn, seq=1, place=Question.objects.count())
+            elif step == "end":
+                ended = lifecycle.finish_turn(turn=one, status=Turn.Status.STOPPED)
+                assert ended == (one is holder)
+                holder = None if ended else holder
+            elif one is holder:
+                if self.take(step, one):
+                    holder = None
+            else:
+                with pytest.raises(TurnEnded):
+                    self.take(step, one)
+        left = Turn.objects.get(pk=turn.pk)
+        assert (left.owner == this_process() and not left.is_over) == (holder is not None)
+
+    def take(self, step: str, one: Turn) -> bool:
+        """Take a step with a turn; return whether it is nobody's then."""
+        match step:
+            case "go_on":
+                one.go_on(Turn.Doing.CALLING)
+            case "wait":
+                one.wait()
+            case "release":
+                return one.release()
+            case "hand_over":
+                one.hand_over()
+                return True
+        return False

@@ -387,3 +387,32 @@ async def test_a_stream_of_a_turn_that_was_lost_stores_nothing(
     assert await sync_to_async(dump)() == before
     # Nobody else ends the call of a turn that is over: that is done with the turn.
     await ModelCall.objects.aupdate(status="interrupted")
+
+
+async def test_an_answer_that_comes_as_a_turn_leaves_is_heard_where_it_goes_on(
+    worker: Worker,
+) -> None:
+    """The process that has given it back does not go on, and nobody is asked again."""
+    approvals, asking = await sync_to_async(worker.approvals)(), worker.asking()
+    waiting = asyncio.create_task(approvals.ask(asking, "Which?", []))
+    asked = Question.objects.filter(turn=worker.turn)
+    while await asked.afirst() is None:
+        pass
+    await sync_to_async(asked.change)(status=Question.Status.ANSWERED, answer="Tabs")
+    approvals.leave()
+    with pytest.raises(LeftWaiting):
+        await waiting
+    assert (await Turn.objects.aget()).status == Turn.Status.WAITING
+    again = await sync_to_async(worker.approvals)()
+    assert await again.ask(asking, "Which?", []) == "Tabs"
+
+
+async def test_a_review_that_is_answered_as_a_turn_leaves_is_taken_up_elsewhere(
+    worker: Worker,
+) -> None:
+    """As a question is."""
+    reviewer, waiting = await worker.show_a_summary(status=Review.Status.ACCEPTED)
+    reviewer.leave()
+    with pytest.raises(LeftWaiting):
+        await waiting
+    assert (await Turn.objects.aget()).status == Turn.Status.WAITING
