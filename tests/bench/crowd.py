@@ -102,9 +102,7 @@ def _make_templates() -> None:
 def _blocks() -> Iterator[dict[str, Any]]:
     chance = random.Random(7)  # noqa: S311 - the same texts each time
     paragraphs = [
-        one
-        for path in sorted(CHATS.glob("*.txt"))
-        for one in path.read_text("utf-8").split("\n\n")
+        one for path in sorted(CHATS.glob("*.txt")) for one in path.read_text("utf-8").split("\n\n")
     ]
     root = Path(sysconfig.get_path("purelib")) / "django"
     files = [path.read_text("utf-8") for path in sorted(root.rglob("*.py"))]
