@@ -166,6 +166,8 @@ class TurnTask:
                 self.cancel_condensing()
             case TurnRequest.Kind.CONDENSE:
                 self.condense_soon(CondenseRequest.from_json(request.nonce, request.details))
+            case unknown:
+                log.warning("a newer process asked for what is not known: %s", unknown)
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
