@@ -73,6 +73,11 @@ cluster-bench: .venv ## Measure a cluster beside one process
 	@CI=true .ci/services
 	$(PYTHON_IN)/python -m tests.bench.cluster
 
+.PHONY: bench-many
+bench-many: .venv ## Measure search and a turn with a million messages in PostgreSQL
+	@CI=true .ci/services
+	$(PYTHON_IN)/python -m tests.bench.many
+
 .PHONY: coverage
 coverage: .venv ## Test the engine, and that the tests reach 95 % of it
 	$(PYTEST) -n 2 tests/condense -q --cov=condense --cov-report=term --cov-fail-under=95

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import connection, models
 
-from chatapp.models import Conversation, Message
+from chatapp.accounts import accounts
+from chatapp.models import Conversation, Message, Profile, message_index
 from chatapp.models.database import execute
 from chatapp.models.index_languages import vector
 from chatapp.search.queries import visible_text
@@ -21,6 +24,9 @@ CHATS = Path(__file__).parents[1] / "evaluation" / "chats"
 TEMPLATES, CODE = 10_000, 1_500
 # Messages that repeat: a question, a call, its result, an answer.
 SHAPES = 4
+# Messages that an old conversation shows, and as many that it hides.
+SEEN = 100
+NAMES = [f"user {number}" for number in range(50)]
 # Conversations that go on at the same time: their messages take turns.
 AT_ONCE = 100
 
@@ -45,6 +51,11 @@ _WORDS = """
     INSERT INTO chatapp_message_index (rowid, owner_id, conversation_id, text)
     SELECT said.id, owner, chat, CAST(words || ' ''rare' || said.id || ''':1' AS tsvector)
     FROM said JOIN template USING (number) JOIN crowd ON crowd.id = chat ORDER BY said.id
+"""
+
+_LATER = """
+    UPDATE chatapp_message SET id = nextval(pg_get_serial_sequence('chatapp_message', 'id'))
+    WHERE conversation_id = %(chat)s AND seq > %(seq)s
 """
 
 
@@ -118,3 +129,35 @@ def _blocks() -> Iterator[dict[str, Any]]:
             yield {"type": "tool_result", "tool_use_id": "call_1", "content": text[at : at + CODE]}
         else:
             yield {"type": "text", "text": "\n\n".join(chance.choices(paragraphs, k=3 - 2 * shape))}
+
+
+def make_old_conversation(owner: User, profile: Profile) -> Conversation:
+    """Return one that hides a hundred messages and shows as many, all from before the others'."""
+    conversation: Conversation = make_conversation(owner, profile, 2 * SEEN, visible=SEEN)
+    message_index.add(conversation.messages.all())
+    return conversation
+
+
+def go_on(conversation: Conversation) -> None:
+    """Make the later half of its messages younger than all others."""
+    later = {"chat": conversation.pk, "seq": SEEN}
+    with connection.cursor() as cursor:
+        cursor.execute(_LATER, later)
+        cursor.execute("DELETE FROM chatapp_message_index WHERE conversation_id = %(chat)s", later)
+    message_index.add(conversation.messages.all())
+    execute("VACUUM ANALYZE")
+
+
+def main(messages: int, conversations: int) -> None:
+    """Fill the database with so many of each; print the id of an old conversation."""
+    call_command("migrate", verbosity=0)
+    owner = accounts.prepare_owner()
+    profile = accounts.preferences_of(owner).default_profile
+    assert profile
+    old = make_old_conversation(owner, profile)
+    others = [User.objects.create(username=name).pk for name in NAMES]
+    # The first has every second conversation, and the server's owner one in a hundred.
+    owners = [one for other in others[1:] for one in (others[0], other)]
+    fill(messages, conversations, [*owners, others[0], owner.pk])
+    go_on(old)
+    print(old.pk, flush=True)
