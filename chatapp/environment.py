@@ -220,7 +220,8 @@ def database_problem(name: object) -> str | None:
     The ``name`` is that of Django's setting.
     """
     path = Path(str(name))
-    if not path.is_file() or path.stat().st_size:
+    # Elsewhere it is the name of a database, and no path.
+    if not (path.is_absolute() and path.is_file()) or path.stat().st_size:
         return None
     return (
         f"The database {path} is empty, which no server leaves it. Restore a backup with "

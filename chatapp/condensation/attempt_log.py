@@ -213,16 +213,16 @@ class AttemptLog:
         pk = self.run.conversation.pk
         read = self.saver.read
         receipt = await read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
-        history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
-        self.audience.publish(figures_of(self.run, history, size))
+        size, figures = await self.saver.save(self._apply, attempt, reduction, receipt)
+        self.audience.publish(figures)
         self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 
     @transaction.atomic
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
-    ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
-        """Return what the model sees from now on, and its size.
+    ) -> tuple[condense.TokenCount, events.ContextChanged]:
+        """Return the size of what the model sees from now on, and what is told of it.
 
         Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
         """
@@ -247,7 +247,7 @@ class AttemptLog:
             **counted,
             **told_by(reduction),
         )
-        return history, size
+        return size, figures_of(self.run, history, size)
 
     async def failed(
         self,

@@ -6,6 +6,7 @@ who comes late needs them, and may be lost at any moment.
 
 import asyncio
 import contextvars
+import logging
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,8 @@ from chatapp.agent import events
 from chatapp.agent.events import Restarted, TurnEvent
 from chatapp.live.codec import decode, encode
 from chatapp.live.hints import Hint
+
+log = logging.getLogger(__name__)
 
 _WRITTEN = (
     events.TextStreamed, events.ThinkingStarted, events.ThinkingStreamed, events.ThinkingEnded,
@@ -120,9 +123,12 @@ class Channel(ABC):
             self.loop.call_soon_threadsafe(self.deliver, hint, context=context)
 
     def deliver(self, hint: Hint) -> None:
-        """Pass a hint on to those in this process who listen."""
+        """Pass a hint on to those in this process who listen, whatever goes wrong with one."""
         for listener in self.listeners:
-            listener(hint)
+            try:
+                listener(hint)
+            except Exception:
+                log.exception("a hint could not be heeded")
 
     @abstractmethod
     def open(self, turn: uuid.UUID, attempt: int) -> Publisher:
@@ -143,9 +149,11 @@ class _TurnInMemory:
         self._forget = forget
         self.log = EventLog()
         self.readers: set[Events] = set()
-        self.is_open = False
+        self.publisher: _PublisherInMemory | None = None
+        # Whether it is told, or was lately.
+        self.is_kept = False
 
-    def publish(self, event: TurnEvent) -> None:
+    def tell(self, event: TurnEvent) -> None:
         """Tell all readers, as another process would hear it."""
         text = self.log.add(event)
         if self.readers:
@@ -153,15 +161,33 @@ class _TurnInMemory:
                 for reader in self.readers:
                     reader.put_nowait(heard)
 
+    def let_go(self) -> None:
+        """Forget it, unless it is read or told again."""
+        if not (self.readers or self.is_kept):
+            self._forget()
+
+    def keep_no_longer(self) -> None:
+        """Forget it once nobody reads it, unless it is told again."""
+        self.is_kept = self.publisher is not None
+        self.let_go()
+
+
+class _PublisherInMemory:
+    """The writing end of one attempt of a turn, until a later one begins."""
+
+    def __init__(self, turn: _TurnInMemory, attempt: int) -> None:
+        self._turn, self.attempt = turn, attempt
+
+    def publish(self, event: TurnEvent) -> None:
+        """Tell all readers."""
+        if self._turn.publisher is self:
+            self._turn.tell(event)
+
     def close(self) -> None:
         """Tell nothing more; it can be read for a while."""
-        self.is_open = False
-        asyncio.get_running_loop().call_later(KEPT_AFTER_END, self.let_go)
-
-    def let_go(self) -> None:
-        """Forget it, unless it is told or read again."""
-        if not (self.readers or self.is_open):
-            self._forget()
+        if self._turn.publisher is self:
+            self._turn.publisher = None
+            asyncio.get_running_loop().call_later(KEPT_AFTER_END, self._turn.keep_no_longer)
 
 
 class ChannelInMemory(Channel):
@@ -179,9 +205,11 @@ class ChannelInMemory(Channel):
     @override
     def open(self, turn: uuid.UUID, attempt: int) -> Publisher:
         told = self._turn(turn)
-        told.is_open, told.log = True, EventLog()
-        told.publish(Restarted())
-        return told
+        publisher = _PublisherInMemory(told, attempt)
+        if told.publisher is None or told.publisher.attempt <= attempt:
+            told.publisher, told.log, told.is_kept = publisher, EventLog(), True
+            publisher.publish(Restarted())
+        return publisher
 
     @override
     @asynccontextmanager

@@ -10,8 +10,9 @@ import contextlib
 import contextvars
 import itertools
 import logging
+import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, override
 
@@ -39,6 +40,15 @@ SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.02, 0.5, 5.0, 10.0, 3600
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 
+# Before the first entry of a stream.
+BEGINNING = b"0-0"
+
+
+def _place(id_: bytes) -> tuple[int, int]:
+    """Return an entry's attempt, and its number in that."""
+    attempt, _, number = id_.partition(b"-")
+    return int(attempt), int(number)
+
 
 class RedisPublisher:
     """The writing end of one attempt of a turn."""
@@ -50,6 +60,7 @@ class RedisPublisher:
         self.needs_keyframe = True
         self.is_closed = self.has_ended = False
         self._written = self._since_keyframe = 0
+        self._stale_at = 0.0
 
     def publish(self, event: TurnEvent) -> None:
         """Have it written with whatever else there is, soon."""
@@ -68,8 +79,11 @@ class RedisPublisher:
         pending, self.pending = self.pending, []
         if pending and self._written:
             self._add(pipeline, key, pending)
-        if self.needs_keyframe or self._since_keyframe >= KEYFRAME_AFTER:
+        now, is_long = time.monotonic(), self._since_keyframe >= KEYFRAME_AFTER
+        if self.needs_keyframe or is_long or now >= self._stale_at:
             self.needs_keyframe, self._since_keyframe = False, 0
+            # The stream may be gone by then, and without one, nobody who comes finds a beginning.
+            self._stale_at = now + KEPT / 2
             place = self._add(pipeline, key, self.log.read(), keyframe=b"1")
             pipeline.xtrim(key, minid=place, approximate=False)
             pipeline.expire(key, KEPT)
@@ -96,7 +110,7 @@ class Follower:
     def take(self, entries: Sequence[Entry]) -> None:
         """Pass on what is new; after a gap nothing, until there is a keyframe."""
         for id_, fields in entries:
-            attempt, number = map(int, id_.split(b"-"))
+            attempt, number = _place(id_)
             follows = (attempt, number - 1) == self._place
             if (attempt, number) <= self._place or not (follows or b"keyframe" in fields):
                 continue
@@ -123,7 +137,8 @@ class RedisChannel(Channel):
         self._waiting: set[RedisPublisher] = set()
         self._hints: list[bytes] = []
         self._followers: dict[uuid.UUID, set[Follower]] = {}
-        self._positions: dict[str, bytes | str] = {}
+        # Up to where streams of turns are read for those who follow them.
+        self._positions: dict[str, bytes] = {}
         self._news = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         # Whether Redis can be reached, as far as is known.
@@ -201,8 +216,10 @@ class RedisChannel(Channel):
                 answers = iter(
                     await pipeline.execute(raise_on_error=False) if counts or told else []
                 )
-            except (RedisError, OSError):
+            except BaseException:
+                # Nobody knows how much of it arrived: hints may come twice, and all else anew.
                 self._hints = (told + self._hints)[-MOST_HINTS:]
+                self._write_anew(waiting)
                 raise
         for publisher, count in counts:
             refused = [one for one in itertools.islice(answers, count) if _is_error(one)]
@@ -220,7 +237,11 @@ class RedisChannel(Channel):
         if not self.is_away:
             log.warning("Redis can't be reached, and is tried again: %s", error)
         self.is_away = True
-        for publisher in self._publishers.values():
+        self._write_anew(self._publishers.values())
+
+    def _write_anew(self, publishers: Iterable[RedisPublisher]) -> None:
+        """Have all written that there is to tell of some turns, whatever was written of it."""
+        for publisher in publishers:
             publisher.needs_keyframe = True
             self._waiting.add(publisher)
 
@@ -264,16 +285,16 @@ class RedisChannel(Channel):
     @override
     @asynccontextmanager
     async def read(self, turn: uuid.UUID) -> AsyncIterator[Events]:
-        follower, key = Follower(), f"{TURN}{turn}"
+        follower, key, begin = Follower(), f"{TURN}{turn}", BEGINNING
         followers = self._followers.setdefault(turn, set())
+        followers.add(follower)
         try:
             # First what is there; what comes meanwhile is read again, and known by its number.
             with contextlib.suppress(RedisError, OSError):
                 entries: Any = await self._redis.xrange(key)
                 follower.take(entries)
-                self._positions.setdefault(key, entries[-1][0] if entries else "0-0")
-            self._positions.setdefault(key, "0-0")
-            followers.add(follower)
+                begin = entries[-1][0] if entries else BEGINNING
+            self._positions[key] = min(begin, self._positions.get(key, begin), key=_place)
             with contextlib.suppress(RedisError, OSError):
                 await self._redis.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
                 await self._redis.expire(self._wake, int(12 * BLOCK))

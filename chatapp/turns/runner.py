@@ -166,6 +166,8 @@ class TurnTask:
                 self.cancel_condensing()
             case TurnRequest.Kind.CONDENSE:
                 self.condense_soon(CondenseRequest.from_json(request.nonce, request.details))
+            case unknown:
+                log.warning("a newer process asked for what is not known: %s", unknown)
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
@@ -208,7 +210,7 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await sync_to_async(hand_over)(self.run.turn)
+                await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
                 ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))

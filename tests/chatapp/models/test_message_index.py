@@ -85,7 +85,9 @@ def test_no_query_is_an_error(
     places(conversation, words)
 
 
-WORDS = st.lists(st.sampled_from(["sea", "seal", "s", "Sée", "ship_log", "log", "海", "海里", "x1"]))
+WORDS = st.lists(
+    st.sampled_from(["sea", "seal", "s", "Sée", "ship_log", "log", "海", "海里", "x1"])
+)
 
 
 @settings(
