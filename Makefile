@@ -28,11 +28,16 @@ cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web pr
 test: lint ## Run every check and every test
 	@.ci/browser
 	@.ci/services
-	$(PYTEST) -n 3 --dist worksteal $(ARGS)
+	$(PYTEST) -n 3 --dist worksteal --ignore=tests/cluster $(ARGS)
+
+.PHONY: test-cluster
+test-cluster: .venv ## Run the tests of a cluster of real processes
+	@.ci/services
+	$(PYTEST) tests/cluster $(ARGS)
 
 .PHONY: test-postgres
 test-postgres: .venv ## Run every test on a PostgreSQL of its own
-	.ci/postgres $(PYTEST) -n 2 --dist worksteal $(ARGS)
+	.ci/postgres $(PYTEST) -n 2 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: lint
 lint: .venv ## Check style, types, layers and migrations
@@ -67,6 +72,11 @@ bench: .venv ## Measure speed and memory, and compare them with the bounds
 cluster-bench: .venv ## Measure a cluster beside one process
 	@CI=true .ci/services
 	$(PYTHON_IN)/python -m tests.bench.cluster
+
+.PHONY: bench-many
+bench-many: .venv ## Measure search and a turn with a million messages in PostgreSQL
+	@CI=true .ci/services
+	$(PYTHON_IN)/python -m tests.bench.many
 
 .PHONY: coverage
 coverage: .venv ## Test the engine, and that the tests reach 95 % of it

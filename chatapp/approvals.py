@@ -17,7 +17,6 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Checkpoint, Conversation, Question, Turn
-from chatapp.models.database import reading
 from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
@@ -67,7 +66,7 @@ class Approvals:
         if self.toolbox.policy(name) is Policy.ALLOW:
             return None
         # It may have been allowed for good, or switched off, since the turn began.
-        policy = await reading(self._policy_now)(name)
+        policy = await self.saver.read(self._policy_now, name)
         if policy is Policy.ALLOW:
             return None
         if policy is Policy.DENY:
@@ -123,12 +122,13 @@ class Approvals:
         question = await self.saver.save(self._open, asking, columns)
         if question.status == Question.Status.PENDING:
             self.audience.publish(events.PersonAsked(asking.call.id))
-        while question.status == Question.Status.PENDING:
-            if self._leaving:
-                raise LeftWaiting(_("The server is being stopped. The question stays."))
+        while question.status == Question.Status.PENDING and not self._leaving:
             await self._news.wait()
             self._news.clear()
-            question = await reading(Question.objects.get)(pk=question.pk)
+            question = await self.saver.read(Question.objects.get, pk=question.pk)
+        if self._leaving:
+            # Also where it is answered now: whoever takes the turn up hears that.
+            raise LeftWaiting(_("The server is being stopped. The question stays."))
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 

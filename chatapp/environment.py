@@ -23,8 +23,9 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 # Every address of this machine; a browser opens the other one instead.
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
-# Connections to a database that is no file, one a thread at most; seconds to wait for a free one.
-POOL = {"min_size": 1, "max_size": 40, "timeout": 10}
+# Connections to a database that is no file, one a thread at most; seconds to wait for a free one,
+# and for a try to connect anew, or the pool would pause longer after each.
+POOL = {"min_size": 1, "max_size": 40, "timeout": 10, "reconnect_timeout": 1}
 
 # How PostgreSQL is told which process a connection is of; names have 63 bytes there.
 APPLICATION = "palimpsest"
@@ -219,7 +220,8 @@ def database_problem(name: object) -> str | None:
     The ``name`` is that of Django's setting.
     """
     path = Path(str(name))
-    if not path.is_file() or path.stat().st_size:
+    # Elsewhere it is the name of a database, and no path.
+    if not (path.is_absolute() and path.is_file()) or path.stat().st_size:
         return None
     return (
         f"The database {path} is empty, which no server leaves it. Restore a backup with "

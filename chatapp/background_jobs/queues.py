@@ -16,10 +16,10 @@ from procrastinate.contrib.django import app
 from procrastinate.exceptions import AlreadyEnqueued, JobAborted
 from procrastinate.jobs import Job
 
-from chatapp.background_jobs.registry import UnknownJob, run
+from chatapp.background_jobs.registry import LONG_JOBS, UnknownJob, run
 from chatapp.models import database
 
-BACKGROUND, TURNS = "background", "turns"
+BACKGROUND, LONG, TURNS = "background", "long", "turns"
 
 # Runs a turn that is enqueued: an ``async def`` of its id, and of the attempt that it is.
 RUN_TURN = "chatapp.turns.running_turns.run_claimed"
@@ -56,7 +56,11 @@ async def run_turn(turn: str, attempt: int) -> None:
 def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> None:
     """Store a job, which is due ``after`` seconds by the database's clock."""
     due = database.now() + timedelta(seconds=after) if after > 0 else None
-    job = run_job.configure(queueing_lock=f"{name}:{key}" if key else None, schedule_at=due)
+    job = run_job.configure(
+        queue=LONG if name in LONG_JOBS else BACKGROUND,
+        queueing_lock=f"{name}:{key}" if key else None,
+        schedule_at=due,
+    )
     # The transaction goes on where there is one already.
     with suppress(AlreadyEnqueued), transaction.atomic():
         job.defer(name=name, arguments=arguments)

@@ -14,6 +14,9 @@ JOBS: dict[str, str] = {
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
+# Those that take minutes: a worker does one at a time, which takes no other job's place.
+LONG_JOBS = frozenset({"import_files", "seal_audit"})
+
 
 class UnknownJob(LookupError):
     """No job has this name: a newer process may have enqueued it."""

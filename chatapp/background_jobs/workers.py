@@ -16,7 +16,7 @@ from procrastinate.job_context import JobContext
 from procrastinate.worker import Worker
 
 from chatapp.background_jobs.abandoned_jobs import AbandonedJobs
-from chatapp.background_jobs.queues import BACKGROUND, TURNS
+from chatapp.background_jobs.queues import BACKGROUND, LONG, TURNS
 from chatapp.background_jobs.steady_connector import SteadyConnector
 
 log = logging.getLogger(__name__)
@@ -37,12 +37,12 @@ NEVER = 604_800.0
 async def work_queues(
     stop: asyncio.Event, *, turns: int, background: int, interval: float = INTERVAL
 ) -> None:
-    """Run up to so many turns and background jobs at once, until ``stop`` is set.
+    """Run up to so many turns and background jobs at once, and a long job, until ``stop`` is set.
 
     What runs then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled, and
     another worker runs it again.
     """
-    numbers = {TURNS: turns, BACKGROUND: background}
+    numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
     workers = _Workers(app.with_connector(SteadyConnector()), interval)
     async with workers.app.open_async(), asyncio.TaskGroup() as tasks:

@@ -27,7 +27,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import lock, now, reading
+from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
@@ -211,17 +211,18 @@ class AttemptLog:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
         pk = self.run.conversation.pk
-        receipt = await reading(receipt_of)(pk, reduction, attempt.effective, self.on_disk)
-        history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
-        self.audience.publish(figures_of(self.run, history, size))
+        read = self.saver.read
+        receipt = await read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
+        size, figures = await self.saver.save(self._apply, attempt, reduction, receipt)
+        self.audience.publish(figures)
         self._announce(attempt, Condensation.Status.SUCCEEDED)
         return size
 
     @transaction.atomic
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
-    ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
-        """Return what the model sees from now on, and its size.
+    ) -> tuple[condense.TokenCount, events.ContextChanged]:
+        """Return the size of what the model sees from now on, and what is told of it.
 
         Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
         """
@@ -246,7 +247,7 @@ class AttemptLog:
             **counted,
             **told_by(reduction),
         )
-        return history, size
+        return size, figures_of(self.run, history, size)
 
     async def failed(
         self,

@@ -225,4 +225,6 @@ def _reason(conversation_id: uuid.UUID) -> str:
         return ""
     if (terms := read_terms(conversation_id)) is None:
         return str(_CHANGED["profile"])
+    if terms.conversation.deleted_at:
+        return _("The conversation was deleted.")
     return why_useless(draft, message_store.read_effective(conversation_id), terms)

@@ -83,7 +83,7 @@ class ContextController:
     async def _condensing(self) -> Condensing:
         """Return what condenses, built once."""
         if self._parts is None:
-            self._parts = await reading(self.build)()
+            self._parts = await self.journal.saver.read(self.build)
             if self._leaving:
                 self._parts.reviewer.leave()
         return self._parts
@@ -184,8 +184,9 @@ class ContextController:
         if not (situation.reason and situation.fits) or await parts.reviewer.left_open():
             return False
         pk = self.run.conversation.pk
-        self.puts_off = self.puts_off or await reading(message_store.is_put_off)(pk)
-        return self.puts_off or await reading(background_drafts.is_being_written)(pk)
+        read = self.journal.saver.read
+        self.puts_off = self.puts_off or await read(message_store.is_put_off, pk)
+        return self.puts_off or await read(background_drafts.is_being_written, pk)
 
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
@@ -198,7 +199,7 @@ class ContextController:
             return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
         if situation.reason not in {"asked", None}:
             pk = self.run.conversation.pk
-            if await reading(background_drafts.is_being_written)(pk):
+            if await self.journal.saver.read(background_drafts.is_being_written, pk):
                 self.audience.publish(events.CondensingStarted(situation.trigger))
             draft = await background_drafts.take(self.run, situation)
             if draft and await parts.log.take_over(draft[0], situation):
@@ -268,7 +269,7 @@ class ContextController:
             size,
             self.toolbox,
             # With the messages whose words a summary still carries, but that were unpinned since.
-            history=await reading(with_unpinned)(self.run.conversation.pk, history),
+            history=await self.journal.saver.read(with_unpinned, self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
             environment=reading(partial(surroundings_now, self.run)),
@@ -292,5 +293,5 @@ class ContextController:
             return size
         seq = max(message.seq for message in history)
         scale.measure(tokens, seq)
-        await sync_to_async(self.journal.remember_measurement)(tokens, seq)
+        await self.journal.saver.save(self.journal.remember_measurement, tokens, seq)
         return self.weigh(history)

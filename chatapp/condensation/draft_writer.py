@@ -224,8 +224,9 @@ class DraftWriter:
     def _prepare(self) -> tuple[condense.Condenser, condense.Situation]:
         """Return what writes the draft, and what of: the conversation as it is stored."""
         pk = self.draft.conversation_id
-        if (terms := read_terms(pk)) is None:
-            raise DraftDropped(_("This conversation has no profile. Choose one in its header."))
+        terms = read_terms(pk)
+        if terms is None or terms.conversation.deleted_at:
+            raise DraftDropped(_("The conversation was deleted, or has no profile any more."))
         # Before what it is made of: what is changed meanwhile makes the draft useless.
         basis = basis_of(terms)
         conversation, profile = terms.conversation, terms.profile

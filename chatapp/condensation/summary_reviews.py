@@ -18,7 +18,7 @@ from chatapp.context import sizes
 from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Review, Turn
-from chatapp.models.database import lock, now, reading
+from chatapp.models.database import lock, now
 from chatapp.models.turns import leave_unclaimed
 from chatapp.number_formats import number
 from chatapp.storage.journal import ConversationJournal
@@ -57,7 +57,7 @@ class SummaryReviewer:
         """Return what this turn waited for in another process, until it is taken up."""
         if not self.run.turn.waits:
             return None
-        return await reading(_newest)(self.run.turn)
+        return await self.saver.read(_newest, self.run.turn)
 
     def take_up(self, review: Review) -> tuple[str, condense.Reduction]:
         """Return attempt and draft of a review that is gone on with."""
@@ -100,17 +100,18 @@ class SummaryReviewer:
         review = await self.saver.save(self._open, attempt, proposal)
         if review.status == _PENDING:
             self.audience.publish(events.ReviewAsked(review.pk))
-        while review.status == _PENDING:
-            if self._leaving:
-                raise LeftWaiting(_("The server is being stopped. The summary waits."))
+        while review.status == _PENDING and not self._leaving:
             until = review.applies_at
-            left = await reading(_seconds_until)(until) if until else None
+            left = await self.saver.read(_seconds_until, until) if until else None
             try:
                 await asyncio.wait_for(self._news.wait(), left)
             except TimeoutError:
                 await self.saver.save(self._expire, review)
             self._news.clear()
-            review = await reading(Review.objects.get)(pk=review.pk)
+            review = await self.saver.read(Review.objects.get, pk=review.pk)
+        if self._leaving:
+            # Also where it is answered now: whoever takes the turn up hears that.
+            raise LeftWaiting(_("The server is being stopped. The summary waits."))
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review

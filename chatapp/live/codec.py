@@ -5,6 +5,7 @@ one side does not know has its default on the other.
 """
 
 import dataclasses
+import functools
 import logging
 import types
 import uuid
@@ -63,7 +64,13 @@ def decode(text: bytes | str) -> list[Any]:
             try:
                 found.append(reader(fields))
             except TypeError:
-                log.warning("a newer process said something that is not understood: %s", name)
+                _say_once("understood", name)
         else:
-            log.warning("a newer process said something that is not known: %s", name)
+            _say_once("known", name)
     return found
+
+
+@functools.cache
+def _say_once(what: str, name: str) -> None:
+    """Tell the log: a newer process may say it many times a second."""
+    log.warning("a newer process said something that is not %s: %s", what, name)

@@ -29,6 +29,11 @@ class IndexLanguage:
     # A condition that an entry ``i`` has what is asked, and what joins it with the messages.
     match: str
     join: str
+    # What conversation an entry is of, and those of a user's present ones.
+    chat: str
+    own: str
+    # A condition on what was found by other words, "" where any beginning is found at once.
+    afterwards: str
     # What of an entry says how little it is about the words, and how that is worked out.
     fit: str
     badness: str
@@ -81,6 +86,13 @@ def vector(text: str) -> str:
 _SQLITE = IndexLanguage(
     match="chatapp_message_index MATCH ?",
     join="CROSS JOIN",
+    chat="c.id",
+    own="""
+        chatapp_message_index i JOIN chatapp_message m ON m.id = i.rowid
+        JOIN chatapp_conversation c ON c.id = m.conversation_id
+        WHERE c.owner_id = %(owner)s AND c.deleted_at IS NULL
+    """,
+    afterwards="",
     fit="bm25(chatapp_message_index) AS badness",
     badness="badness",
     # The index of conversations says which of the messages are theirs, without a look at these.
@@ -115,6 +127,16 @@ _SQLITE = IndexLanguage(
 _POSTGRESQL = IndexLanguage(
     match="i.text @@ CAST(? AS tsquery)",
     join="JOIN",
+    # An entry knows whose it is: what a million others say is left out without a look at it.
+    chat="i.conversation_id",
+    own="""
+        chatapp_message_index i WHERE i.owner_id = %(owner)s AND NOT EXISTS (
+            SELECT 1 FROM chatapp_conversation c
+            WHERE c.id = i.conversation_id AND c.deleted_at IS NOT NULL
+        )
+    """,
+    # The operator would ask the index, which collects all words that begin so.
+    afterwards="ts_match_vq(i.text, CAST(%(asked)s AS tsquery))",
     fit="i.text",
     # By the share of its words, a long one less so.
     badness="-ts_rank(text, CAST(%(asked)s AS tsquery), 1)",
@@ -127,9 +149,10 @@ _POSTGRESQL = IndexLanguage(
     check=[],
     rebuild=["DELETE FROM chatapp_message_index"],
     insert="""
-        INSERT INTO chatapp_message_index (rowid, text)
-        SELECT id, CAST(words AS tsvector)
+        INSERT INTO chatapp_message_index (rowid, owner_id, conversation_id, text)
+        SELECT m.id, c.owner_id, c.id, CAST(words AS tsvector)
         FROM unnest(CAST(%s AS bigint[]), CAST(%s AS text[])) AS new (id, words)
+        JOIN chatapp_message m USING (id) JOIN chatapp_conversation c ON c.id = m.conversation_id
         ON CONFLICT (rowid) DO UPDATE SET text = excluded.text
     """,
     said=_tsquery,

@@ -31,16 +31,14 @@ log = logging.getLogger(__name__)
 
 # So many of the newest messages that have the words are compared by how much they are about them.
 COMPARED = 1_000
+# Letters of a beginning that so many words have that other words say better where to look.
+BEGINNING = 1
 # Messages that are read at once where the index is made anew; each may hold images.
 BATCH = 50
 
 _FIND = """
-    SELECT id, conversation_id FROM (
-        SELECT m.id, m.conversation_id, {fit}
-        FROM chatapp_message_index i
-        JOIN chatapp_message m ON m.id = i.rowid
-        JOIN chatapp_conversation c ON c.id = m.conversation_id
-        WHERE {match} AND c.owner_id = %(owner)s AND c.deleted_at IS NULL
+    SELECT id, chat FROM (
+        SELECT i.rowid AS id, {chat} AS chat, {fit} FROM {own} AND {match}
         ORDER BY i.rowid DESC LIMIT %(compared)s
     ) AS newest ORDER BY {badness}, id DESC LIMIT %(limit)s
 """
@@ -244,12 +242,16 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
     if not query:
         return []
     language = _language()
-    *whole, last = [" ".join(phrase) for phrase in query.phrases]
-    asked = language.expression([*([(one, False)] for one in whole), [(last, True)]])
-    parts = {name: getattr(language, name) for name in ("fit", "badness", "join")}
+    phrases = [" ".join(phrase) for phrase in query.phrases]
+    whole = [[(one, False)] for one in phrases[:-1]]
+    values["asked"] = language.expression([*whole, [(phrases[-1], True)]])
+    match = language.matches("%(asked)s")
+    if whole and len(phrases[-1]) <= BEGINNING and language.afterwards:
+        values["whole"] = language.expression(whole)
+        match = f"{language.matches('%(whole)s')} AND {language.afterwards}"
+    parts = {name: getattr(language, name) for name in ("chat", "own", "fit", "badness", "join")}
     with _reading() as cursor:
-        match = language.matches("%(asked)s")
-        cursor.execute(statement.format(match=match, **parts), {"asked": asked, **values})
+        cursor.execute(statement.format(match=match, **parts), values)
         return list(cursor.fetchall())
 
 

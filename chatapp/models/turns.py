@@ -25,6 +25,7 @@ from chatapp.models.profiles import Profile
 
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
+_SPACE = _PROC / "self/ns/pid"
 
 # States of a process that is a zombie, or about to disappear (proc_pid_stat(5)).
 _ENDED = frozenset("ZXx")
@@ -48,8 +49,8 @@ def describe(pid: int) -> str:
 def _machine() -> str:
     boot = _BOOT.read_text("ascii").strip()[:8] if _BOOT.exists() else "?"
     # Containers on one machine may share its name, and number processes of their own.
-    space = (_PROC / "self/ns/pid").readlink().name if _BOOT.exists() else "?"
-    return f"{socket.gethostname()[:60]}.{boot}.{space.strip('pid:[]')}"
+    space = _SPACE.readlink().name.strip("pid:[]") if _SPACE.is_symlink() else "?"
+    return f"{socket.gethostname()[:60]}.{boot}.{space}"
 
 
 def _start_of(pid: int) -> str:
@@ -84,8 +85,8 @@ def is_left(owner: str | None, begun: datetime) -> bool:
     return not (owner and is_shared()) or has_ended(owner) or begun < now() - LONGEST
 
 
-# How a question or a review stands that nobody has answered.
-_PENDING = "pending"
+# How a question or a review stands that nobody has answered, and what is done before that.
+_PENDING, _AT_ONCE = "pending", ("stop", "cancel_condensing")
 
 # Whose turn it still is.
 _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
@@ -112,12 +113,12 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def asking(self) -> Self:
         """Return turns that wait for a person, and have nothing to do before one answers.
 
-        A summary that applies by itself after a while is something, as is an untaken request.
+        A summary that applies by itself after a while is something, as is a request to stop.
         """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
-        called = Turn.objects.filter(requests__isnull=False, requests__taken_at=None)
+        called = Turn.objects.filter(requests__kind__in=_AT_ONCE, requests__taken_at=None)
         waiting = self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
         return waiting.exclude(pk__in=called.values("pk")).distinct()
 

@@ -29,7 +29,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, lock, now, reading
+from chatapp.models.database import insert, lock, now
 from chatapp.models.turns import this_process
 from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
@@ -68,7 +68,7 @@ class ConversationJournal:
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        rows = await reading(message_store.effective_rows)(self.run.conversation.pk)
+        rows = await self.saver.read(message_store.effective_rows, self.run.conversation.pk)
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
@@ -163,7 +163,7 @@ class ConversationJournal:
 
         Those of another turn were interrupted, and are not run in this one.
         """
-        return await reading(self._results)(reply)
+        return await self.saver.read(self._results, reply)
 
     def _results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
         written = Message.objects.filter(turn=self.run.turn, seq=reply.seq).first()

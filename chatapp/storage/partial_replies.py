@@ -12,9 +12,10 @@ import contextvars
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, OperationalError, connection, transaction
@@ -23,6 +24,7 @@ from django.utils.translation import gettext as _
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
+from chatapp.models.database import reading
 from chatapp.models.errors import explain_write_error
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,10 @@ WAITS = (0.5, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class RetriedWrites:
-    """Makes a write again while the database can't take it, and says so to the ``audience``."""
+    """Makes a write again while the database can't take it, and says so to the ``audience``.
+
+    What has to be read to go on is read again likewise, as while the database is restarted.
+    """
 
     audience: Audience
 
@@ -42,18 +47,26 @@ class RetriedWrites:
 
         Raises OperationalError when the last try fails too.
         """
+        told = _("The server could not save what was written. %s")
+        return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
+
+    async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what ``read`` returns, as ``reading`` does; raise as ``save`` does."""
+        told = _("The server could not read what is stored. %s")
+        return await self._retry(partial(reading(read), *args, **kwargs), told)
+
+    async def _retry[T](self, work: Callable[[], Awaitable[T]], told: str) -> T:
         for attempt, seconds in enumerate(WAITS, 2):
             try:
-                return await sync_to_async(write)(*args, **kwargs)
+                return await work()
             except OperationalError as error:
-                log.warning("a write failed and is made again: %s", error)
-                text = _("The server could not save what was written. %s")
-                reason = text % explain_write_error(error)
+                log.warning("what failed in the database is done again: %s", error)
+                reason = told % explain_write_error(error)
                 self.audience.publish(
                     events.RetryScheduled(reason, seconds, attempt, len(WAITS) + 1)
                 )
                 await asyncio.sleep(seconds)
-        return await sync_to_async(write)(*args, **kwargs)
+        return await work()
 
 
 # Seconds from a change to its write, so that with the write itself it takes less than half a one …

@@ -29,7 +29,7 @@ from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import has_unfinished, is_known, stop_unclaimed
+from chatapp.turns.lifecycle import stop_unclaimed
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.turn_queue import Store, begin
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
@@ -72,7 +72,7 @@ async def _send(
 
 async def _queue(conversation: Conversation, command: incoming_frames.SendMessage) -> bool:
     """Queue the message while a turn runs; True where it is in the queue, or was sent before."""
-    state = await reading(_state)(conversation, command.nonce)
+    state = await reading(message_queue.state_of)(conversation, command.nonce)
     if state in {"known", "idle"}:
         return state == "known"
     # An unclear command is refused now, while its sender is there.
@@ -86,15 +86,6 @@ async def _queue(conversation: Conversation, command: incoming_frames.SendMessag
         with suppress(Busy):
             await follow_ups.send_next(conversation, is_done=True)
     return queued
-
-
-def _state(conversation: Conversation, nonce: uuid.UUID) -> str:
-    """Say whether a message is "known", and otherwise what runs: "busy", "going on" or "idle"."""
-    if message_queue.was_queued(conversation, nonce) or is_known(conversation.pk, nonce):
-        return "known"
-    if has_unfinished(conversation.pk):
-        return "busy"
-    return "going on" if message_queue.is_going_on(conversation) else "idle"
 
 
 async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:

@@ -1,7 +1,7 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
 import uuid
-from collections.abc import Collection, Container
+from collections.abc import Callable, Collection, Container
 from datetime import datetime
 
 from django.db import transaction
@@ -92,16 +92,16 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
 LOST_AFTER = 10.0
 
 
-def enqueue_left(observer: Observer) -> None:
+def enqueue_left(observer: Observer, *, enqueue: Callable[[Turn], None] = enqueue_turn) -> None:
     """Have workers run turns again that wait for a person, and whose worker is gone.
 
     So are those whose job was lost with the worker that had just fetched it.
     """
     for turn in _left_waiting(observer).exclude(owner=""):
-        hand_over(turn)
+        hand_over(turn, enqueue=enqueue)
     for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
         with transaction.atomic():
-            Turn.objects.locked(turn).offer(enqueue_turn)
+            Turn.objects.locked(turn).offer(enqueue)
 
 
 def _left_waiting(observer: Observer) -> TurnQuerySet:

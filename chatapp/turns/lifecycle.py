@@ -1,7 +1,7 @@
 """Turns: begun once with what they answer, and ended once with how they ended."""
 
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -207,14 +207,40 @@ def enqueue_turn(turn: Turn) -> None:
     defer_turn(str(turn.pk), turn.attempt, priority=-own)
 
 
-@transaction.atomic
-def hand_over(turn: Turn) -> None:
-    """Have another worker go on with a turn whose step is stored; one that waits does so alone."""
-    with suppress(TurnEnded):
+def hand_over(
+    turn: Turn,
+    wish: CondenseRequest | None = None,
+    *,
+    enqueue: Callable[[Turn], None] = enqueue_turn,
+) -> None:
+    """Have another worker go on with a turn whose step is stored; one that waits does so alone.
+
+    The ``wish`` that the turn did not come to goes along.
+    """
+    with suppress(TurnEnded), transaction.atomic():
         lock(Conversation, turn.conversation_id)
         turn.hand_over()
+        _give_back(turn, wish)
         if not Turn.objects.asking().filter(pk=turn.pk).exists():
-            enqueue_turn(turn)
+            enqueue(turn)
+
+
+def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
+    """Have a turn wait for a person without a process; False where it goes on, or is lost.
+
+    The ``wish`` that the turn did not come to goes along.
+    """
+    with suppress(TurnEnded), transaction.atomic():
+        if turn.release():
+            _give_back(turn, wish)
+            return True
+    return False
+
+
+def _give_back(turn: Turn, wish: CondenseRequest | None) -> None:
+    """Have whoever claims the turn take the wish again."""
+    if wish:
+        turn.requests.filter(nonce=wish.nonce).update(taken_at=None)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:

@@ -14,6 +14,7 @@ from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
+from chatapp.models.database import execute
 from chatapp.turns.lifecycle import has_unfinished, start_turn
 
 # More than anybody types while an answer is written.
@@ -78,7 +79,7 @@ def queue_message(conversation: Conversation, command: SendMessage) -> bool:
     with transaction.atomic():
         # A turn ends under the same lock, and looks at the queue then.
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        if not (has_unfinished(conversation.pk) or is_going_on(conversation)):
+        if state_of(conversation, command.nonce) == "idle":
             return False
         find_attachments(conversation.owner, command.attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
@@ -92,17 +93,26 @@ def queue_message(conversation: Conversation, command: SendMessage) -> bool:
     return True
 
 
-def is_going_on(conversation: Conversation) -> bool:
-    """Whether the next message that waits is just about to be sent: its turn is not begun yet."""
-    if not conversation.queued.waiting().exists():
-        return False
-    last = conversation.turns.newest()
-    return last is not None and last.status == Turn.Status.SUCCEEDED
+def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
+    """Say whether a message is "known" by its nonce, or else what runs.
 
-
-def was_queued(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Whether a message with this nonce waits or did."""
-    return conversation.queued.filter(nonce=nonce).exists()
+    That is "busy" while a turn does, "going on" while the next message that waits is about to be
+    sent, and "idle".
+    """
+    ((queued, sent, runs, waits),) = execute(
+        "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
+        "AND nonce = %s), EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = %s "
+        "AND nonce = %s), EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = %s "
+        "AND finished_at IS NULL), EXISTS (SELECT 1 FROM chatapp_queuedmessage "
+        "WHERE conversation_id = %s AND gone_at IS NULL)",
+        *[conversation.pk, nonce] * 2, conversation.pk, conversation.pk,
+    )  # fmt: skip
+    if queued or sent:
+        return "known"
+    if runs:
+        return "busy"
+    last = conversation.turns.newest() if waits else None
+    return "going on" if last and last.status == Turn.Status.SUCCEEDED else "idle"
 
 
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:

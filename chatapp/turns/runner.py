@@ -29,8 +29,8 @@ from chatapp.errors import Refused
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading
 from chatapp.models.errors import DecryptionFailed, explain_write_error
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns.lifecycle import finish_turn, hand_over
 from chatapp.turns.turn_loop import TurnLoop
 
@@ -166,6 +166,8 @@ class TurnTask:
                 self.cancel_condensing()
             case TurnRequest.Kind.CONDENSE:
                 self.condense_soon(CondenseRequest.from_json(request.nonce, request.details))
+            case unknown:
+                log.warning("a newer process asked for what is not known: %s", unknown)
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
@@ -184,7 +186,7 @@ class TurnTask:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        self._loop = loop = await reading(TurnLoop)(self.run, self)
+        self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self)
         if self._reason:
             loop.leave()
         if not self.run.turn.condenses:
@@ -208,7 +210,7 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await sync_to_async(hand_over)(self.run.turn)
+                await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
                 ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))

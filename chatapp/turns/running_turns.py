@@ -25,7 +25,7 @@ from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
-from chatapp.turns import crash_recovery
+from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.observer import Observer
 from chatapp.turns.runner import TurnTask
 
@@ -170,7 +170,7 @@ class RunningTurns:
             waits = task.waits_since or moment
             if moment - waits < RELEASED_AFTER:
                 continue
-            if await sync_to_async(task.run.turn.release)():
+            if await sync_to_async(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
                 task.leave("")
 
     def start_heartbeat(self) -> None:
@@ -271,8 +271,9 @@ class RunningTurns:
         await self._until_ended(settings.SAFE_POINT)
         self.stop_all()
         await self._until_ended(STORING)
-        await background_jobs.close()
+        # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(_("The server was stopped."))
+        await background_jobs.close()
         await connections().close()
         self.stop_heartbeat()
         await channel.close()

@@ -31,6 +31,7 @@ from chatapp.condensation import background_drafts, summary_reviews, undo
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.errors import Refused
+from chatapp.live.incoming_frames import SendMessage
 from chatapp.maintenance import audit_seals
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import (
@@ -211,27 +212,35 @@ def test_a_message_begins_no_turn_beside_a_condensation(case: Case) -> None:
     assert refusals(*beside(begin, case.start)) == [False, True]
 
 
+def queue(case: Case, nonce: uuid.UUID | None = None) -> bool:
+    """Let a message wait for what runs."""
+    return message_queue.queue_message(case.chat, SendMessage("x", nonce or uuid.uuid4()))
+
+
 def test_the_queue_takes_as_many_as_it_may(case: Case) -> None:
-    """The last place is taken once; the same message again takes none."""
+    """The last place is taken once."""
+    case.turn()
     for _ in range(message_queue.MOST_QUEUED - 1):
-        message_queue.queue_message(conversation=case.chat, text="x", nonce=uuid.uuid4())
+        assert queue(case)
 
-    def queue() -> None:
-        message_queue.queue_message(conversation=case.chat, text="x", nonce=uuid.uuid4())
+    def wait() -> bool:
+        return queue(case)
 
-    assert refusals(*beside(queue, queue)) == [False, True]
+    assert refusals(*beside(wait, wait)) == [False, True]
     assert QueuedMessage.objects.count() == message_queue.MOST_QUEUED
 
 
 def test_what_waits_is_sent_once(case: Case) -> None:
     """Whoever looks at the queue."""
-    message_queue.queue_message(conversation=case.chat, text="x", nonce=case.nonce)
+    ran = case.turn()
+    assert queue(case, case.nonce)
+    Turn.objects.filter(pk=ran.pk).update(status="succeeded", finished_at=timezone.now())
 
     def send() -> Any:
-        return message_queue.start_queued(case.chat, None, attachments.NOTHING)
+        return message_queue.start_queued(case.chat, case.nonce, attachments.NOTHING)
 
     beside(send, send)
-    assert (Turn.objects.count(), Message.objects.count()) == (1, 5)
+    assert (Turn.objects.exclude(pk=ran.pk).count(), Message.objects.count()) == (1, 5)
 
 
 def test_the_chain_has_both_entries(case: Case) -> None:
@@ -479,7 +488,7 @@ def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
         return Turn.objects.claim(turn.pk, 0)
 
     def stop() -> bool:
-        return lifecycle.stop_unclaimed(turn)
+        return lifecycle.stop_unclaimed(case.chat.pk, turn.pk)
 
     stopped, claimed = beside(stop, claim)
     assert (stopped, claimed, read(turn).status) == (True, None, Turn.Status.STOPPED)

@@ -41,7 +41,7 @@ def installed() -> None:
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
-@pytest.fixture(scope="session", params=["cluster", "alone"])
+@pytest.fixture(scope="session", params=["cluster", pytest.param("alone", marks=pytest.mark.soak)])
 def cluster(
     request: pytest.FixtureRequest,
     installed: None,

@@ -20,6 +20,8 @@ from tests.cluster.services import PATIENCE
 
 # For facts in which one process has no part.
 in_cluster = pytest.mark.parametrize("cluster", ["cluster"], indirect=True)
+# For those that are worth the time in both wirings, also in every run.
+in_both = pytest.mark.parametrize("cluster", ["cluster", "alone"], indirect=True)
 
 # Seconds of words that a kill may take: what is written is stored twice a second.
 LOST = 0.5

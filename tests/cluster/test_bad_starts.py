@@ -53,8 +53,17 @@ WRONG: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 @in_cluster
-@pytest.mark.parametrize("command", ["serve", "work"])
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        *(("work", what) for what in WRONG),
+        # It looks at the same, in the same way.
+        *(
+            pytest.param("serve", what, marks=() if n % 4 == 0 else pytest.mark.soak)
+            for n, what in enumerate(WRONG)
+        ),
+    ],
+)
 def test_a_wrong_address_is_one_sentence(cluster: Cluster, command: str, what: str) -> None:
     """The variable is named, and nothing waits for what will not come."""
     name, change = WRONG[what]

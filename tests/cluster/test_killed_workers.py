@@ -53,10 +53,12 @@ def kill(stage: Stage, node: Node, turns: list[Turn]) -> None:
     node.kill()
     now = time.monotonic()
     node.launch()
+    # Whatever it had begun and did not end; some of that may be closed already.
+    sql = "SELECT conversation_id FROM chatapp_turn WHERE owner LIKE %s AND status <> 'succeeded'"
+    own = {conversation for (conversation,) in stage.cluster.ask(sql, f"%/{node.died}/%")}
     for turn in turns:
-        for status, owner in stage.turns(turn.page.conversation):
-            if status == "running" and f"/{node.died}/" in owner:
-                turn.killed_at = now
+        if turn.page.conversation in own:
+            turn.killed_at = now
 
 
 def settle(stage: Stage, turns: list[Turn]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.narrator import Story, story
 from tests.cluster.pages import Page
 from tests.cluster.services import Redis
-from tests.cluster.stage import Stage, in_cluster
+from tests.cluster.stage import Stage, in_both, in_cluster
 
 Told = list[tuple[Page, Story]]
 
@@ -51,6 +51,7 @@ def stop_while_words_are_shown(stage: Stage, told: Told) -> None:
             page.until_words(one, place + 50)
 
 
+@in_both
 @pytest.mark.parametrize("outage", [restart, stop_while_words_are_shown])
 def test_a_restart_of_postgresql_hands_over_no_turn(
     stage: Stage, told: Told, outage: Callable[[Stage, Told], None]
@@ -64,6 +65,7 @@ def test_a_restart_of_postgresql_hands_over_no_turn(
     page.until_words(one, 9)
 
 
+@in_both
 @pytest.mark.soak
 def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(stage: Stage) -> None:
     """Nobody takes the others for dead because nobody could be heard."""

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -27,7 +28,6 @@ from websockets.sync.client import ClientConnection, connect
 
 from chatapp.accounts.credentials import FROM_ONE_NETWORK
 from tests.chatapp.test_serve import PATIENCE, ROOT, serving
-from tests.chatapp.test_shutdown import TOKEN
 from tests.deployment.debian import free_port, need, running
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
@@ -36,6 +36,7 @@ from tests.standin.server import Standin
 SITE = ROOT / "docs" / "deploy" / "nginx.conf"
 NAME, LOOPBACK = "chat.example.org", "127.0.0.1"
 JSON = "application/json"
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 ORIGIN = f"https://{NAME}"
 AROUND = """
 daemon off;

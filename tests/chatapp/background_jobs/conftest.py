@@ -14,7 +14,7 @@ from chatapp.background_jobs import JOBS
 from tests.chatapp.background_jobs import played_jobs
 from tests.chatapp.background_jobs.processes import JOBS as NAMES
 from tests.chatapp.background_jobs.processes import Process, Start, environment
-from tests.postgres import PrivatePostgres, private_postgres
+from tests.cluster.services import Postgres, missing
 from tests.processes import ROOT
 
 
@@ -30,17 +30,24 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[deque[str]]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivatePostgres]:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """A server which workers take jobs from, and which a test may stop."""
-    with private_postgres() as server:
+    if missing() == "postgresql":
+        pytest.skip("needs Debian's PostgreSQL: run .ci/services")
+    server = Postgres(tmp_path_factory.mktemp("postgres") / "server", durable=False)
+    try:
+        server.start()
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
         there = environment(server, tmp_path_factory.mktemp("data"))
         subprocess.run(migrate, cwd=ROOT, env=there, check=True)
         yield server
+    finally:
+        server.stop()
+        server.remove()
 
 
 @pytest.fixture
-def start(postgres: PrivatePostgres, tmp_path: Path) -> Iterator[Start]:
+def start(postgres: Postgres, tmp_path: Path) -> Iterator[Start]:
     """Start a process: ``start()`` only enqueues, ``start(2)`` works on two jobs at once too."""
     with psycopg.connect(postgres.url) as connection:
         connection.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.postgres import PrivatePostgres
+from tests.cluster.services import Postgres
 from tests.processes import ROOT
 
 PROGRAM = "tests.chatapp.background_jobs.program"
@@ -98,12 +98,14 @@ class Process:
 Start = Callable[..., Process]
 
 
-def environment(server: PrivatePostgres, data: Path) -> dict[str, str]:
+def environment(server: Postgres, data: Path) -> dict[str, str]:
     """Return what tells processes that they are several; no Redis is asked for anything here."""
     return {
         "PATH": os.environ["PATH"],
         "DATA_DIR": str(data),
         "DATABASE_URL": server.url,
         "REDIS_URL": "redis://127.0.0.1:1",
+        "SECRET_KEY": "a key of tests",
+        "SEAL_KEY": "another one",
         "SAFE_POINT": "0",
     }

@@ -20,9 +20,12 @@ def chat(title: str) -> dict[str, Any]:
 
 def test_an_import_of_a_killed_worker_is_gone_on_with_by_another(start: Start) -> None:
     """What was imported stays, the rest comes once, and no file is left."""
-    writer, worker = start(), start(1, jobs=("import_files",))
+    writer, worker = start(), start(1, jobs=("import_files", "say"))
     folder = writer.ask({"send": [chat("first"), chat("second")]}, "sent")
     assert worker.hear("began") == "second"
+    # However long it takes, it is in no other job's way.
+    writer.ask({"enqueue": [{"name": "say", "word": "meanwhile"}]}, "enqueued")
+    assert worker.hear("said") == "meanwhile"
     worker.kill()
     assert writer.ask("imports", "imports") == [1, False, "first"]
     worker = start(1)

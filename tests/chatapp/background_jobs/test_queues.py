@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tests.chatapp.background_jobs.processes import Start
-from tests.postgres import PrivatePostgres
+from tests.cluster.services import Postgres
 
 pytestmark = pytest.mark.postgresql("workers take their jobs from it")
 
@@ -61,7 +61,7 @@ def test_an_older_worker_leaves_a_job_that_it_does_not_know(start: Start) -> Non
 
 
 def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
-    start: Start, postgres: PrivatePostgres
+    start: Start, postgres: Postgres
 ) -> None:
     """What runs goes on, what waits is run, and who enqueues needs no restart either.
 
@@ -94,7 +94,7 @@ def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
 
 
 def test_a_job_is_run_that_was_handed_to_a_worker_which_never_heard_of_it(
-    start: Start, postgres: PrivatePostgres
+    start: Start, postgres: Postgres
 ) -> None:
     """Its connection broke between the commit and the answer, say."""
     writer, worker = start(), start(1)
@@ -114,7 +114,7 @@ def test_a_job_is_run_that_was_handed_to_a_worker_which_never_heard_of_it(
 
 
 def test_a_job_of_a_killed_worker_is_run_by_another_a_few_times(
-    start: Start, postgres: PrivatePostgres
+    start: Start, postgres: Postgres
 ) -> None:
     """Where it has ended each of them, it is given up."""
     writer = start()

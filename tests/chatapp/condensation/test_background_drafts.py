@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
+from django.utils import timezone
 
 import condense
 from chatapp import background_jobs
@@ -471,15 +472,17 @@ async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(
     assert (made.status, made.trigger) == ("succeeded", "forced")
 
 
+@pytest.mark.parametrize(("owner", "seconds"), [("", 0), ("0", 3_600)])
 async def test_nobody_waits_for_a_draft_whose_writer_gives_no_sign_of_life(
-    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch, owner: str, seconds: int
 ) -> None:
-    """Though its process may live, on another machine; each looks for itself whether there is."""
-    monkeypatch.setattr(background_drafts, "LOOK", 0)
-    at_work = {"status": "running", "trigger": "ahead", "owner": this_process()}
+    """Though its process may live; where that has ended, one look is enough."""
+    monkeypatch.setattr(background_drafts, "LOOK", seconds)
+    owner = this_process() + owner
+    at_work = {"status": "running", "trigger": "ahead", "owner": owner}
     attempt = await sync_to_async(put_on_record)(conversation, at_seq=4, **at_work)
     await BackgroundDraft.objects.acreate(
-        conversation=conversation, condensation=attempt, owner=this_process()
+        conversation=conversation, condensation=attempt, owner=owner
     )
     assert not await background_drafts.settled(conversation.pk)
     await attempt.arefresh_from_db()
@@ -564,6 +567,25 @@ async def test_a_draft_is_applied_once_whoever_takes_it(
     assert taken == [True, False]
     assert await background_drafts.take(run, situation) is None
     assert (await Condensation.objects.aget()).turn_id == run.turn.pk
+
+
+async def test_nothing_is_spent_on_a_conversation_that_was_deleted(
+    run: TurnContext, conversation: Conversation, anthropic_standin: Standin
+) -> None:
+    """What is to be written is not begun, and what is written is dropped."""
+    situation, write = await situation_in(run), draft_writer.write_draft
+    anthropic_standin.then(Reply(SUMMARY))
+    for deleted_at in (timezone.now(), None):
+        await Conversation.objects.aupdate(deleted_at=deleted_at)
+        await background_drafts.begin(run, situation)
+        await write(conversation.pk)
+        ready = await sync_to_async(background_drafts.is_ready)(conversation.pk)
+        assert ready is (deleted_at is None)
+    await Conversation.objects.aupdate(deleted_at=timezone.now())
+    await background_drafts.check(conversation.pk)
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.error) == ("unused", "The conversation was deleted.")
+    assert not await BackgroundDraft.objects.aexists()
 
 
 async def test_a_draft_that_is_not_enough_any_more_is_dropped(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 import condense
@@ -128,6 +128,27 @@ def test_where_a_row_can_not_be_moved_nothing_is(lived: Conversation, make_datab
         execute("UPDATE chatapp_queuedmessage SET nonce = %s", nonce)
     move_from(source, there)
     assert rows_in(there) == rows_in(own_database())
+
+
+def test_where_a_connection_breaks_nothing_is_moved(
+    lived: Conversation, make_database: Make
+) -> None:
+    """As where PostgreSQL is started anew in the middle; then it is moved from the beginning."""
+    source, there = own_database(), make_database("postgresql")
+
+    def cut(_line: str) -> None:
+        with closing(there.Database.connect(**there.get_connection_params())) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    with pytest.raises((NotCopied, DatabaseError), match=r"terminat|connection"):
+        moves.move(source, there, cut)
+    with in_use(there):
+        assert row_copy.first_found() is None
+    move_to(there)
+    assert rows_in(there) == rows_in(source)
 
 
 def test_a_copy_that_is_not_the_same_is_given_up(alice: User, make_database: Make) -> None:

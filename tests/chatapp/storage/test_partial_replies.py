@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import OperationalError, connection
 
 import condense
+from chatapp.agent import events
 from chatapp.agent.ports import CallOpening, PartialReply
 from chatapp.agent.provider_port import Purpose
 from chatapp.context import sizes
@@ -111,3 +112,21 @@ async def test_a_write_that_fails_is_made_again(conversation: Conversation) -> N
         await pen.was_read.wait()
     await settled(writer)
     assert text_of(await ModelCall.objects.aget()) == "kept"
+
+
+async def test_a_read_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while the database is restarted; whoever watches is told, and the last error is raised."""
+    monkeypatch.setattr(partial_replies, "WAITS", (0.0, 0.0))
+    errors, audience = [OperationalError("gone")] * 5, RecordingAudience()
+
+    def read(what: str, *, so: str) -> str:
+        if errors:
+            raise errors.pop()
+        return what + so
+
+    with pytest.raises(OperationalError, match="gone"):
+        await RetriedWrites(audience).read(read, "It is ", so="there.")
+    assert await RetriedWrites(audience).read(read, "It is ", so="there.") == "It is there."
+    told = audience.of(events.RetryScheduled)
+    assert [one.attempt for one in told] == [2, 3, 2, 3]
+    assert "could not read what is stored" in told[0].reason

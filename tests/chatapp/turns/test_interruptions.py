@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -267,6 +269,10 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Co
     assert turns.is_left("another machine/1/2", now - turns.LONGEST)
     assert not turns.has_ended(mine)
     assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
+    # A container may have this machine's name, and other processes.
+    name, _dot, space = machine.rpartition(".")
+    assert space == re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
+    assert not turns.has_ended(f"{name}.1/{os.getpid()}/{start}0")
 
 
 def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(

@@ -6,10 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
 
+from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
-from chatapp.models import Conversation, Message, Question, Review, Turn, TurnRequest
+from chatapp.context.condense_requests import CondenseRequest
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery, lifecycle
 from tests.chatapp.observers import long_watch
@@ -22,14 +29,9 @@ pytestmark = pytest.mark.django_db
 
 def ask_unclaimed(conversation: Conversation) -> Turn:
     """Send a message, whose turn some process is to claim."""
-    started = lifecycle.start_turn(
-        conversation=conversation,
-        text="Why?",
-        tokens=1,
-        nonce=uuid.uuid4(),
-        zone="Asia/Tokyo",
-        claimed=False,
-    )
+    sent = {"text": "Why?", "tokens": 1, "nonce": uuid.uuid4(), "zone": "Asia/Tokyo"}
+    with override_settings(CLUSTER=True):
+        started = lifecycle.start_turn(conversation=conversation, **sent)
     assert started
     turn = started[0]
     turn.refresh_from_db()
@@ -79,15 +81,18 @@ def test_a_turn_that_is_handed_over_waits_for_whoever_claims_it(conversation: Co
 
 
 def test_a_turn_that_nobody_has_claimed_is_stopped_at_once(conversation: Conversation) -> None:
-    """By whoever asks for it; one that a process works on is its own, and one that is over is."""
-    turn = ask_unclaimed(conversation)
-    assert lifecycle.stop_unclaimed(turn)
-    turn.refresh_from_db()
-    assert (turn.status, turn.is_over) == (Turn.Status.STOPPED, True)
-    assert not lifecycle.stop_unclaimed(turn)
+    """By its id, its nonce, or without a name; one that a process works on is that one's."""
+    for name in ("pk", "nonce", None):
+        turn = ask_unclaimed(conversation)
+        assert not lifecycle.stop_unclaimed(conversation.pk, uuid.uuid4())
+        named = getattr(turn, name) if name else None
+        assert lifecycle.stop_unclaimed(conversation.pk, named)
+        turn.refresh_from_db()
+        assert (turn.status, turn.is_over) == (Turn.Status.STOPPED, True)
+        assert not lifecycle.stop_unclaimed(conversation.pk, named)
     turn = ask_unclaimed(conversation)
     assert Turn.objects.claim(turn.pk, 0)
-    assert not lifecycle.stop_unclaimed(turn)
+    assert not lifecycle.stop_unclaimed(conversation.pk, None)
     assert not Turn.objects.get(pk=turn.pk).is_over
 
 
@@ -106,7 +111,7 @@ def test_what_nobody_claims_is_listed_after_a_while(conversation: Conversation) 
     assert unclaimed() == []
     mine.hand_over()
     assert unclaimed() == [turn]
-    lifecycle.stop_unclaimed(turn)
+    lifecycle.stop_unclaimed(conversation.pk, None)
     assert unclaimed() == []
 
 
@@ -188,12 +193,106 @@ def test_what_waits_in_a_process_that_is_gone_is_given_back(waiting: Waiting) ->
     elsewhere(waiting.turn, owner=f"{this_process()}0")
     enqueued = list[Turn]()
     watch = long_watch(has_queue=True)
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [])
     Question.objects.filter(pk=question.pk).change(status=Question.Status.ALLOWED)
     elsewhere(waiting.turn, owner=f"{this_process()}0")
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [waiting.turn])
-    crash_recovery.release_waiting(watch, enqueued.append)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
     assert enqueued == [waiting.turn]
-    assert Message.objects.filter(turn=waiting.turn).count() == 1
+
+
+def test_a_job_that_was_lost_is_enqueued_again(conversation: Conversation) -> None:
+    """Once in a while, until somebody claims the turn."""
+    turn, enqueued = ask_unclaimed(conversation), list[Turn]()
+    watch = long_watch(has_queue=True)
+    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    assert enqueued == []
+    long_ago = timezone.now() - timedelta(seconds=crash_recovery.LOST_AFTER)
+    Turn.objects.update(heartbeat_at=long_ago)
+    for _ in range(2):
+        crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+        assert [(one.pk, one.attempt) for one in enqueued] == [(turn.pk, 0)]
+
+
+def test_a_wish_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting) -> None:
+    """Whoever claims it next condenses after the step, as was asked for; one that stays has it."""
+    wish = CondenseRequest(uuid.uuid4())
+    TurnRequest.objects.ask(
+        TurnRequest.Kind.CONDENSE,
+        conversation_id=waiting.turn.conversation_id,
+        nonce=wish.nonce,
+        details=wish.to_json(),
+    )
+    TurnRequest.objects.take([*TurnRequest.objects.all()])
+    assert not lifecycle.release(waiting.turn, wish)
+    assert not TurnRequest.objects.untaken([waiting.turn.pk])
+    waiting.ask()
+    assert lifecycle.release(waiting.turn, wish)
+    assert TurnRequest.objects.untaken([waiting.turn.pk])
+    assert unclaimed() == []
+    assert not lifecycle.release(waiting.turn, wish)
+    mine = Turn.objects.claim(waiting.turn.pk, 1)
+    assert mine
+    mine.go_on(Turn.Doing.CALLING)
+    TurnRequest.objects.take([*TurnRequest.objects.all()])
+    enqueued = list[Turn]()
+    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    assert TurnRequest.objects.untaken([mine.pk])
+    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    assert enqueued == [mine]
+
+
+STEPS = st.sampled_from(
+    ["claim", "claim late", "go_on", "wait", "ask", "release", "hand_over", "end"]
+)
+
+
+class AnySteps(TestCase):
+    """What processes may do with a turn, in whatever order, and however late."""
+
+    @given(steps=st.lists(st.tuples(STEPS, st.integers(0, 5)), max_size=30))
+    def test_a_turn_is_never_two_processes(self, steps: list[tuple[str, int]]) -> None:
+        """Whoever claimed it last has it, until it gives the turn back or ends it; nobody else."""
+        turn = ask_unclaimed(conversations.start_conversation(owner=accounts.prepare_owner()))
+        # As before it was opened: a turn that nobody owns is no process's.
+        never = Turn(pk=turn.pk, owner="nobody", attempt=0, conversation=turn.conversation)
+        claimed, holder = [never], None
+        for step, which in steps:
+            now, one = Turn.objects.get(pk=turn.pk), claimed[which % len(claimed)]
+            if step.startswith("claim"):
+                attempt = now.attempt - (step == "claim late")
+                mine = Turn.objects.claim(turn.pk, attempt)
+                assert (mine is None) == (now.is_over or step == "claim late")
+                if mine:
+                    claimed.append(mine)
+                    holder = mine
+            elif step == "ask":
+                Question.objects.create(turn=turn, seq=1, place=Question.objects.count())
+            elif step == "end":
+                ended = lifecycle.finish_turn(turn=one, status=Turn.Status.STOPPED)
+                assert ended == (one is holder)
+                holder = None if ended else holder
+            elif one is holder:
+                if self.take(step, one):
+                    holder = None
+            else:
+                with pytest.raises(TurnEnded):
+                    self.take(step, one)
+        left = Turn.objects.get(pk=turn.pk)
+        assert (left.owner == this_process() and not left.is_over) == (holder is not None)
+
+    def take(self, step: str, one: Turn) -> bool:
+        """Take a step with a turn; return whether it is nobody's then."""
+        match step:
+            case "go_on":
+                one.go_on(Turn.Doing.CALLING)
+            case "wait":
+                one.wait()
+            case "release":
+                return one.release()
+            case "hand_over":
+                one.hand_over()
+                return True
+        return False

@@ -32,7 +32,7 @@ from chatapp.models import (
 from chatapp.storage.journal import ConversationJournal
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import registry
+from chatapp.turns.running_turns import running_turns
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.observers import Trust
 from tests.chatapp.runs import journal_of, run_in
@@ -147,7 +147,10 @@ def worker(conversation: Conversation, say: Say) -> Worker:
     for number in range(12):
         say("user" if number % 2 == 0 else "assistant", f"No. {number}")
     turn = ask(conversation)
-    journal = journal_of(run_in(conversation, turn), Nobody())
+    run = run_in(conversation, turn)
+    # As in a turn: what belongs to its tools is read once.
+    assert not run.profile.mcp_servers
+    journal = journal_of(run, Nobody())
     return Worker(turn, journal, AttemptLog(journal))
 
 
@@ -370,7 +373,7 @@ async def test_a_stream_of_a_turn_that_was_lost_stores_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No word that came since, and no answer; its call stays as it was."""
-    monkeypatch.setattr(registry, "observer", Trust())
+    monkeypatch.setattr(running_turns, "observer", Trust())
     gate = Gate()
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
     await page.begin("Count.")
@@ -384,3 +387,32 @@ async def test_a_stream_of_a_turn_that_was_lost_stores_nothing(
     assert await sync_to_async(dump)() == before
     # Nobody else ends the call of a turn that is over: that is done with the turn.
     await ModelCall.objects.aupdate(status="interrupted")
+
+
+async def test_an_answer_that_comes_as_a_turn_leaves_is_heard_where_it_goes_on(
+    worker: Worker,
+) -> None:
+    """The process that has given it back does not go on, and nobody is asked again."""
+    approvals, asking = await sync_to_async(worker.approvals)(), worker.asking()
+    waiting = asyncio.create_task(approvals.ask(asking, "Which?", []))
+    asked = Question.objects.filter(turn=worker.turn)
+    while await asked.afirst() is None:
+        pass
+    await sync_to_async(asked.change)(status=Question.Status.ANSWERED, answer="Tabs")
+    approvals.leave()
+    with pytest.raises(LeftWaiting):
+        await waiting
+    assert (await Turn.objects.aget()).status == Turn.Status.WAITING
+    again = await sync_to_async(worker.approvals)()
+    assert await again.ask(asking, "Which?", []) == "Tabs"
+
+
+async def test_a_review_that_is_answered_as_a_turn_leaves_is_taken_up_elsewhere(
+    worker: Worker,
+) -> None:
+    """As a question is."""
+    reviewer, waiting = await worker.show_a_summary(status=Review.Status.ACCEPTED)
+    reviewer.leave()
+    with pytest.raises(LeftWaiting):
+        await waiting
+    assert (await Turn.objects.aget()).status == Turn.Status.WAITING

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,7 +120,8 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"No. {number}")
     wish = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=Scope(1, 2))
-    run = turns_without_message.start_condensing(conversation, wish, claimed=claimed)
+    with override_settings(CLUSTER=not claimed):
+        run = turns_without_message.start_condensing(conversation, wish)
     assert run
     assert (run.turn.owner == "", run.turn.attempt) == (not claimed, int(claimed))
     turn = Turn.objects.claim(run.turn.pk, int(claimed))
@@ -133,6 +135,7 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
     assert taken.wish == wish
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_is_refused_leaves_no_request(conversation: Conversation) -> None:
     """As of a conversation in which there is nothing to condense."""
     wish = CondenseRequest(uuid.uuid4())

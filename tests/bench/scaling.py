@@ -1,0 +1,114 @@
+"""``python -m tests.bench.scaling``: what 1,000 to 10,000,000 daily users need, as a table.
+
+The busiest hour is simulated: when turns begin, how long each runs, and how many run at each
+beginning. All else is what one turn was measured to take, times that. docs/scaling.md has the table.
+"""
+
+import heapq
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil, log
+
+# Assumed: how people write, and how long models take.
+TURNS_A_DAY = 8
+SHARE_OF_BUSIEST_HOUR = 0.12
+SECONDS, SPREAD = 25.0, 0.9
+# Of daily users, who have a page open in that hour.
+PAGES_OPEN = 0.15
+# The share of its core that a process is given to do; a burst needs the rest.
+BUSY = 0.6
+# Turns that one worker runs at once.
+AT_ONCE = 100
+
+# Measured by tests.bench.sizes, of a turn with 1.5 calls and 250 words: processor seconds, by kind.
+WEB, WORKER, POSTGRESQL, REDIS = 0.068, 0.039, 0.025, 0.005
+# Bytes: stored with indexes, of the log of writes, in Redis while it runs.
+STORED, LOGGED, IN_REDIS = 12_083, 33_202, 10_408
+ROWS, TRANSACTIONS = 10.8, 36.2
+# Measured by tests.bench: bytes of an open page in its web process.
+PAGE = 179 * 1024
+
+USERS = (1_000, 100_000, 10_000_000)
+# Simulated seconds: until as many turns end as begin, and those that count.
+WARM_UP, WATCHED = 240, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """The busiest hour of so many daily users."""
+
+    users: int
+    running: int
+
+    @property
+    def turns(self) -> int:
+        """Turns of a day."""
+        return self.users * TURNS_A_DAY
+
+    @property
+    def rate(self) -> float:
+        """Turns that begin in a second."""
+        return self.turns * SHARE_OF_BUSIEST_HOUR / 3_600
+
+
+def simulate(users: int) -> Hour:
+    """Return the hour with the turns that run at all but one of 1,000 moments."""
+    chance = random.Random(users)  # noqa: S311 - the same table each time
+    rate = Hour(users, 0).rate
+    # Of a lognormal distribution, whose mean is not its median.
+    middle = log(SECONDS) - SPREAD**2 / 2
+    # Where few begin, many hours are looked at.
+    until = WARM_UP + max(WATCHED, 20_000 / rate)
+    now, ends, seen = 0.0, list[float](), list[int]()
+    while (now := now + chance.expovariate(rate)) < until:
+        while ends and ends[0] <= now:
+            heapq.heappop(ends)
+        if now > WARM_UP:
+            seen.append(len(ends))
+        heapq.heappush(ends, now + chance.lognormvariate(middle, SPREAD))
+    return Hour(users, sorted(seen)[ceil(0.999 * len(seen)) - 1])
+
+
+# What a row of the table is called, its unit, and what it is of an hour.
+ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
+    ("turns a day", "", lambda hour: hour.turns),
+    ("turns a second in the busiest hour", "", lambda hour: hour.rate),
+    ("turns that run at once", "", lambda hour: hour.running),
+    ("open pages", "", lambda hour: hour.users * PAGES_OPEN),
+    ("web processes", "", lambda hour: ceil(hour.rate * WEB / BUSY)),
+    ("their memory for pages", "GB", lambda hour: hour.users * PAGES_OPEN * PAGE / 1e9),
+    ("workers", "", workers),
+    ("cores of PostgreSQL", "", lambda hour: hour.rate * POSTGRESQL / BUSY),
+    ("transactions a second", "", lambda hour: hour.rate * TRANSACTIONS),
+    ("log of writes", "MB a second", lambda hour: hour.rate * LOGGED / 1e6),
+    ("rows", "million a day", lambda hour: hour.turns * ROWS / 1e6),
+    ("stored", "GB a day", lambda hour: hour.turns * STORED / 1e9),
+    ("stored", "TB a year", lambda hour: hour.turns * STORED * 365 / 1e12),
+    ("core of Redis", "%", lambda hour: 100 * hour.rate * REDIS),
+    ("memory of Redis", "MB", lambda hour: hour.running * IN_REDIS / 1e6),
+)
+
+
+def workers(hour: Hour) -> int:
+    """Return the workers that have room for all turns, and a core for each."""
+    return max(ceil(hour.running / AT_ONCE), ceil(hour.rate * WORKER / BUSY))
+
+
+def render() -> Iterator[str]:
+    """Yield the lines of the table."""
+    hours = [simulate(users) for users in USERS]
+    yield "| daily users | " + " | ".join(f"{users:,}" for users in USERS) + " |"
+    yield "|---|" + "---|" * len(USERS)
+    for name, unit, read in ROWS_OF_TABLE:
+        label = f"{name}, {unit}" if unit else name
+        yield f"| {label} | " + " | ".join(number(read(hour)) for hour in hours) + " |"
+
+
+def number(value: float) -> str:
+    """Return two digits that count, or all before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+if __name__ == "__main__":
+    print("\n".join(render()))
