@@ -46,7 +46,9 @@ class TextStreamed:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStarted:
-    """The model began to think, of which it may say nothing."""
+    """The model began to think, at ``since`` (Unix seconds); it may say nothing of that."""
+
+    since: float = field(default_factory=time.time, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,16 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """Something failed and is tried again in ``seconds``; ``attempt`` counts from 1."""
+    """Something failed, at ``since`` (Unix seconds), and is tried again in ``seconds``.
+
+    ``attempt`` counts from 1.
+    """
 
     reason: str
     seconds: float
     attempt: int
     attempts: int
+    since: float = field(default_factory=time.time, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,12 @@ _STEP = (
 )  # fmt: skip
 # What an event makes needless of what was told before it.
 _REPLACES: dict[type, tuple[type, ...]] = {
-    events.StepStarted: _STEP,
+    # A cancelled attempt may not have said that it ended.
+    events.StepStarted: (*_STEP, *_CONDENSING),
     events.StreamDiscarded: _WRITTEN,
     events.ContextChanged: (events.ContextChanged,),
     events.PersonAnswered: (events.PersonAsked,),
+    events.CondensingStarted: (events.CondensingAwaited,),
     events.CondensingProgressed: (events.CondensingProgressed,),
     events.CondensingFellBack: (events.CondensingProgressed, events.SummaryStreamed),
     events.CondensingEnded: (*_CONDENSING, events.CondensingAwaited, events.CondensingEnded),

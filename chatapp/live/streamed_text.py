@@ -29,10 +29,10 @@ class StreamedText:
     new of it. Anything else that is open is short, and sent whole.
     """
 
-    def __init__(self, id_: str = "streaming-0", *, is_thought: bool = False) -> None:
+    def __init__(self, id_: str = "streaming-0", *, thought_since: float | None = None) -> None:
         async_tasks.TEXTS.add(self)
         self.id = id_
-        self.thought = ThoughtPart(since=time.time(), id=id_) if is_thought else None
+        self.thought = ThoughtPart(since=thought_since, id=id_) if thought_since else None
         self.is_over = False
         self.due: float | None = None
         self._began = -math.inf
@@ -131,9 +131,9 @@ class StreamedReply:
         """The parts that are no thoughts."""
         return [part for part in self.parts if not part.thought]
 
-    def begin(self, *, is_thought: bool = False) -> "StreamedReply | StreamedText":
+    def begin(self, *, thought_since: float | None = None) -> "StreamedReply | StreamedText":
         """Begin another part; return what is to be drawn for it."""
-        self.parts.append(StreamedText(f"{self.id}-{len(self.parts)}", is_thought=is_thought))
+        self.parts.append(StreamedText(f"{self.id}-{len(self.parts)}", thought_since=thought_since))
         return self.parts[-1] if len(self.parts) > 1 else self
 
     def render(self) -> SafeString:

@@ -6,7 +6,6 @@ Frames are rendered once for all watchers, with the page's own templates, and no
 import asyncio
 import functools
 import logging
-import time
 import uuid
 from dataclasses import replace
 
@@ -147,7 +146,7 @@ class TurnView:
         """Forget what runs was at: it is told anew."""
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
-        self.condensing = self.notice = None
+        self.condensing, self.notice, self.waits = None, None, False
 
     @show.register(events.TextStreamed)
     @show.register(events.ThinkingStreamed)
@@ -156,26 +155,26 @@ class TurnView:
         if isinstance(event, events.TextStreamed) and (growing is None or growing.thought):
             if not event.text.strip("\n"):  # Nothing is said yet.
                 return
-            await self._begin_part(is_thought=False)
+            await self._begin_part()
         if self.streaming:
             self.streaming.parts[-1].feed(event.text)
 
     @show.register
-    async def _(self, _event: events.ThinkingStarted) -> None:
-        await self._begin_part(is_thought=True)
+    async def _(self, event: events.ThinkingStarted) -> None:
+        await self._begin_part(event.since)
 
     @show.register
     async def _(self, event: events.ThinkingEnded) -> None:
         await self._end_part(event.seconds)
 
-    async def _begin_part(self, *, is_thought: bool) -> None:
+    async def _begin_part(self, thought_since: float | None = None) -> None:
         """Show that the reply begins, or goes on, with a thought or a text."""
         await self._end_part()
         self.streaming = self.streaming or StreamedReply()
-        began = self.streaming.begin(is_thought=is_thought)
+        began = self.streaming.begin(thought_since=thought_since)
         if self.watchers:
             self.watchers.send(outgoing_frames.article_upserted(began.id, began.render()))
-        self._show_status(_("Thinking…") if is_thought else _("Writing…"))
+        self._show_status(_("Thinking…") if thought_since else _("Writing…"))
         await self._clear_retry_notice()
 
     async def _end_part(self, seconds: int | None = None) -> None:
@@ -267,7 +266,7 @@ class TurnView:
     async def _(self, event: events.RetryScheduled) -> None:
         if self.streaming and not self.streaming.texts:
             self._remove_streaming()  # The model will think anew.
-        self.notice = Notice("retry", event.reason, until=time.time() + event.seconds)
+        self.notice = Notice("retry", event.reason, until=event.since + event.seconds)
         self._show_status(
             _("Trying again: %(attempt)d of %(attempts)d")
             % {"attempt": event.attempt, "attempts": event.attempts}

@@ -140,8 +140,20 @@ class RecordingController:
         self.triggers.append(trigger)
         return history
 
-    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        return condense.TokenCount(len(history))
+    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+        return events.ContextChanged(
+            tokens=len(history),
+            measured=False,
+            system=0,
+            tools=0,
+            messages=len(history),
+            summaries=0,
+            window=MODEL.context_window,
+            max_output=MODEL.max_output,
+            threshold=80,
+            threshold_source="",
+            buffer=0.1,
+        )
 
     def leave(self) -> None:
         """Nobody waits."""

@@ -102,7 +102,7 @@ async def test_its_numbers_are_its_own(
 ) -> None:
     """Turns, lag, what it reaches, and its last sign of life; for whoever has the token."""
     turn = await Turn.objects.acreate(conversation=conversation, owner=this_process())
-    await sync_to_async(crash_recovery.keep_alive)([turn.pk])
+    await sync_to_async(crash_recovery.keep_alive)([turn])
     status, text = await ask(settings, "/metrics?all=1")
     numbers = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
     assert status == 200
