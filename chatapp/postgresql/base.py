@@ -2,6 +2,7 @@
 
 import atexit
 import select
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, override
 
@@ -11,6 +12,10 @@ from django.utils.functional import cached_property
 from psycopg import OperationalError, errors
 from psycopg.types.json import Json
 from psycopg.types.string import TextLoader
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+# Seconds for one that does not wait.
+AT_ONCE = 0.001
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
@@ -43,6 +48,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     Requests are built byte by byte of what was stored. Another order would miss the provider's
     cache, and the record of requests.
     """
+
+    def __init__(self, settings: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        options = settings["OPTIONS"]
+        if options.get("pool"):
+            pool = {"reconnect_failed": connect_anew, **options["pool"]}
+            settings = {**settings, "OPTIONS": {**options, "pool": pool}}
+        super().__init__(settings, *args, **kwargs)
 
     data_types = base.DatabaseWrapper.data_types | {"JSONField": "json"}
     ops_class = DatabaseOperations
@@ -79,6 +91,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except OperationalError:
             return True
         return False
+
+
+def connect_anew(pool: ConnectionPool) -> None:
+    """Have a pool that has given up try again, while somebody waits for a connection of it.
+
+    By itself it does so when the next one asks, for whom all other threads may be waiting.
+    """
+    if pool.get_stats().get("requests_waiting"):
+        with suppress(PoolTimeout):
+            pool.putconn(pool.getconn(timeout=AT_ONCE))
 
 
 @atexit.register
