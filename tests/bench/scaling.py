@@ -1,7 +1,7 @@
-"""``python -m tests.bench.scaling``: what 1,000 to 10,000,000 daily users need, as a table.
+"""``python -m tests.bench.scaling``: what 1,000 to 10,000,000 daily users need.
 
-The busiest hour is simulated: when turns begin, how long each runs, and how many run at each
-beginning. All else is what one turn was measured to take, times that. docs/scaling.md has the table.
+It prints the table of docs/scaling.md. The busiest hour is simulated: when turns begin, and how
+long each runs. All else is what one turn was measured to take, times that.
 """
 
 import heapq
@@ -22,10 +22,10 @@ BUSY = 0.6
 AT_ONCE = 100
 
 # Measured by tests.bench.sizes, of a turn with 1.5 calls and 250 words: processor seconds, by kind.
-WEB, WORKER, POSTGRESQL, REDIS = 0.068, 0.039, 0.025, 0.005
+WEB, WORKER, POSTGRESQL, REDIS = 0.067, 0.043, 0.025, 0.005
 # Bytes: stored with indexes, of the log of writes, in Redis while it runs.
-STORED, LOGGED, IN_REDIS = 12_083, 33_202, 10_408
-ROWS, TRANSACTIONS = 10.8, 36.2
+STORED, LOGGED, IN_REDIS = 12_042, 32_641, 10_408
+ROWS, TRANSACTIONS = 10.8, 36.7
 # Measured by tests.bench: bytes of an open page in its web process.
 PAGE = 179 * 1024
 
@@ -70,6 +70,11 @@ def simulate(users: int) -> Hour:
     return Hour(users, sorted(seen)[ceil(0.999 * len(seen)) - 1])
 
 
+def workers(hour: Hour) -> int:
+    """Return the workers that have room for all turns, and a core for each."""
+    return max(ceil(hour.running / AT_ONCE), ceil(hour.rate * WORKER / BUSY))
+
+
 # What a row of the table is called, its unit, and what it is of an hour.
 ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
     ("turns a day", "", lambda hour: hour.turns),
@@ -88,11 +93,6 @@ ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
     ("core of Redis", "%", lambda hour: 100 * hour.rate * REDIS),
     ("memory of Redis", "MB", lambda hour: hour.running * IN_REDIS / 1e6),
 )
-
-
-def workers(hour: Hour) -> int:
-    """Return the workers that have room for all turns, and a core for each."""
-    return max(ceil(hour.running / AT_ONCE), ceil(hour.rate * WORKER / BUSY))
 
 
 def render() -> Iterator[str]:

@@ -29,6 +29,7 @@ SIZES = """
     SELECT relname, n_live_tup, pg_table_size(relid), pg_indexes_size(relid)
     FROM pg_stat_user_tables WHERE relname LIKE 'chatapp_%' OR relname LIKE 'procrastinate_%'
 """
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'palimpsest%'"
 READ = "Read the notes first. "
 MEMORY = "palimpsest:turn:*"
 
@@ -91,19 +92,23 @@ async def talk(server: Server, conversation: str, prose: Prose, turns: int) -> N
     await page.socket.close()
 
 
-async def watch(cluster: Cluster, server: Server, prose: Prose) -> list[float]:
-    """Return the bytes that a running turn takes in Redis, looked at while many run."""
+async def watch(cluster: Cluster, server: Server, prose: Prose) -> tuple[list[float], int]:
+    """Return the bytes that a running turn takes in Redis, and the most connections to PostgreSQL.
+
+    They are looked at while many turns run.
+    """
     assert cluster.redis
     pages = [await open_page(server, server.converse()) for _ in range(RUNNING)]
     saying = [asyncio.create_task(page.say(prose.take(ASKED))) for page in pages]
-    taken = []
+    taken, most = list[float](), 0
     with cluster.redis.connect() as client:
         while not any(one.done() for one in saying):
             await asyncio.sleep(0.2)
             keys = client.keys(MEMORY)
+            most = max(most, cluster.value(CONNECTIONS))
             taken += [client.memory_usage(key) or 0 for key in keys if client.ttl(key) > 600]
     await asyncio.gather(*saying)
-    return taken
+    return taken, most
 
 
 def measure(cluster: Cluster, model: Correspondent) -> None:
@@ -145,8 +150,9 @@ def measure(cluster: Cluster, model: Correspondent) -> None:
         "Redis": [cluster.redis.process.pid],
     }
     begun = {kind: Processes(pids).cpu for kind, pids in kinds.items()}
-    taken = asyncio.run(watch(cluster, server, prose))
+    taken, most = asyncio.run(watch(cluster, server, prose))
     print(f"A running turn in Redis: {mean(taken):,.0f} bytes, at most {max(taken):,.0f}")
+    print(f"Connections of both processes: {most}")
     for kind, pids in kinds.items():
         spent = 1_000 * (Processes(pids).cpu - begun[kind]) / RUNNING
         print(f"Of {RUNNING} turns at once, each: {spent:.0f} ms of {kind}")

@@ -20,7 +20,6 @@ from twisted.internet.defer import Deferred
 
 from chatapp import processes, service_checks, static_files
 from chatapp.accounts import accounts, credentials
-from chatapp.context import sizes
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
@@ -118,9 +117,10 @@ class Command(BaseCommand):
         try:
             if not settings.CLUSTER:
                 migrate_if_needed()
-            sizes.warm_up()
-            # It needs the loop, which runs only after this.
-            asyncio.get_event_loop().call_soon(running_turns.open)
+            # What a crash left is closed before anybody can come; the loop goes on after this.
+            loop = asyncio.get_event_loop()
+            loop.run_until_complete(running_turns.clear_up())
+            loop.call_soon(running_turns.open)
             start_clearing()
             user = accounts.prepare_owner()
             token = credentials.create_sign_in_token(user=user)
