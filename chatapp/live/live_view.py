@@ -42,6 +42,8 @@ class LiveView:
         self.queue = QueueView(conversation_id, self.watchers)
         # The turn whose events are shown, until its end is.
         self.followed: uuid.UUID | None = None
+        # How many turns were shown.
+        self.turns = 0
         self._following: asyncio.Task[None] | None = None
         self._caught_up = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -50,6 +52,7 @@ class LiveView:
         """Show a turn from now on, and first what it answers; one that ``waits`` does so."""
         if self.followed != turn:
             self.followed = turn
+            self.turns += 1
             self._caught_up.clear()
             work = self._follow(turn, self._following, question, waits)
             # A page's own context would take its thread for queries along when it goes.

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 
 from django.conf import settings
-from django.db import DatabaseError
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
@@ -31,7 +30,7 @@ class WatchedView(LiveView):
 
     owner = 0
     holders = 0
-    # The revision of the conversation, and how many frames were sent, at the last look.
+    # The revision of the conversation, and how many turns were shown, at the last look.
     looked_at: tuple[int, int] | None = None
 
 
@@ -156,6 +155,14 @@ class LiveViews:
         for view in self._of(hint.user):
             view.watchers.dismiss()
 
+    @hear.register
+    def _(self, _hint: hints.ChannelRestored) -> None:
+        for view in self.views.values():
+            view.start(view.show_change())
+            view.start(view.show_queue())
+            view.show_list()
+            view.watchers.send(outgoing_frames.title_changed())
+
     def _keep_looking(self) -> None:
         """Look at the rows from time to time, where other processes write them too."""
         if settings.CLUSTER and (self._looking is None or self._looking.done()):
@@ -166,19 +173,20 @@ class LiveViews:
             await asyncio.sleep(self.interval)
             try:
                 await self.look()
-            except DatabaseError as error:
-                log.warning("what pages show could not be looked at: %s", error)
+            except Exception:
+                # Whoever looks no more shows for ever what no hint told to be over.
+                log.exception("what pages show could not be looked at; it is tried again")
 
     async def look(self) -> None:
         """Show what has changed in the rows without a hint that was heard."""
         for pk, revision, turn in await reading(_states)([*self.views]):
             if (view := self.views.get(pk)) is None:
                 continue
-            before, view.looked_at = view.looked_at, (revision, view.watchers.change)
+            before, view.looked_at = view.looked_at, (revision, view.turns)
             if turn != view.followed:
                 await view.catch_up()
-            elif before and before[0] != revision and before[1] == view.watchers.change:
-                # It was changed, and nothing was told.
+            elif turn is None and before and before[0] != revision and before[1] == view.turns:
+                # It was changed, and by no turn; a page that was told has nothing to fetch.
                 await view.show_change()
 
 

@@ -98,10 +98,10 @@ def test_what_an_older_process_does_not_say_has_its_default() -> None:
 def test_what_is_not_understood_is_named_in_the_log(
     text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Once: whoever runs two versions finds out why a page shows less; the rest is heard."""
+    """Whoever runs two versions finds out once why a page shows less; what comes next is heard."""
     codec._say_once.cache_clear()
     with caplog.at_level(logging.WARNING):
-        assert decode(text.replace("{0}", encode(StepStarted(1)).decode())) == [StepStarted(1)]
-        decode(text.replace("{0}", '["StepStarted", {"step": 2}]'))
+        for _ in range(2):
+            assert decode(text.replace("{0}", encode(StepStarted(1)).decode())) == [StepStarted(1)]
     (record,) = caplog.records
-    assert any(name in record.getMessage() for name in ("StepSkipped", ToolFinished.__name__))
+    assert record.args in {("known", "StepSkipped"), ("understood", ToolFinished.__name__)}

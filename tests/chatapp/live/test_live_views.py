@@ -1,0 +1,185 @@
+"""What no hint told is found in the rows, and shown a little later."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, override
+
+import orjson
+import pytest
+from asgiref.sync import sync_to_async
+from pytest_django import Settings
+
+from chatapp.agent import events
+from chatapp.live import hints
+from chatapp.live.channel import channel
+from chatapp.live.live_views import LiveViews
+from chatapp.models import Conversation, QueuedMessage, Turn
+from tests.chatapp.conftest import Say
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import PATIENCE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Frame = dict[str, Any]
+
+
+class Reader:
+    """A page without a socket: its conversation's view, and the frames that it gets."""
+
+    def __init__(
+        self, conversation: Conversation, views: LiveViews, frames: AsyncIterator[str]
+    ) -> None:
+        self.conversation, self.views, self._frames = conversation, views, frames
+
+    async def until(self, type_: str, **fields: Any) -> Frame:
+        """Return the next frame of a type with these fields."""
+        async with asyncio.timeout(PATIENCE):
+            async for text in self._frames:
+                frame: Frame = orjson.loads(text)
+                if frame["type"] == type_ and fields.items() <= frame.items():
+                    return frame
+        raise AssertionError
+
+    async def rest(self) -> list[str]:
+        """Return the types of all frames up to now."""
+        view = self.views.views[self.conversation.pk]
+        view.show_list()
+        types: list[str] = []
+        async for text in self._frames:
+            types.append(orjson.loads(text)["type"])
+            if types[-1] == "list.changed":
+                break
+        return types[:-1]
+
+
+@pytest.fixture
+async def reader(conversation: Conversation) -> AsyncIterator[Reader]:
+    """A page past its snapshot, and past the first look of its process, which hears no hint."""
+    views = LiveViews()
+    async with aclosing(views.watch(conversation, None)) as frames:
+        reader = Reader(conversation, views, frames)
+        await reader.until("snapshot")
+        await views.look()
+        yield reader
+
+
+async def test_a_turn_that_nobody_told_of_is_shown_as_far_as_it_is(reader: Reader) -> None:
+    """It runs in another process, whose hint was lost; its words come from the channel."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    publisher = channel.open(turn.pk, turn.attempt)
+    publisher.publish(events.StepStarted(1))
+    publisher.publish(events.TextStreamed("Some words here."))
+    await reader.views.look()
+    await reader.until("status.changed", turn=str(turn.pk))
+    assert "Some words" in (await reader.until("text.streamed"))["open"]
+
+
+async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> None:
+    """No process may have it, so nothing is told of it."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    await sync_to_async(turn.wait)()
+    await reader.views.look()
+    shown = await reader.until("status.changed", turn=str(turn.pk))
+    assert (shown["text"], shown["waits"]) == ("Waiting for you.", True)
+
+
+async def test_an_end_that_was_not_heard_is_shown(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing tells it any more: a page would show for ever that the turn runs."""
+    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
+    turn = await sync_to_async(ask)(reader.conversation)
+    channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
+    await reader.views.look()
+    await reader.until("text.streamed")
+    await sync_to_async(end)(turn, "Some words.")
+    await reader.views.look()
+    shown = await reader.until("status.changed", turn="")
+    assert shown["text"] == Turn.Status.SUCCEEDED.label.capitalize() + "."
+    assert reader.views.views[reader.conversation.pk].followed is None
+
+
+async def test_the_next_turn_is_shown_where_the_end_of_the_last_was_not_heard(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever took over may tell of a new one only."""
+    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
+    monkeypatch.setattr("chatapp.live.live_view.LONGEST_END", 0)
+    first = await sync_to_async(ask)(reader.conversation)
+    await reader.views.look()
+    await reader.until("status.changed", turn=str(first.pk))
+    await sync_to_async(end)(first)
+    second = await sync_to_async(ask)(reader.conversation)
+    channel.open(second.pk, second.attempt).publish(events.TextStreamed("Others come here."))
+    await reader.views.look()
+    await reader.until("status.changed", turn=str(second.pk))
+    assert "Others come" in (await reader.until("text.streamed"))["open"]
+
+
+async def test_a_change_that_nobody_told_of_is_shown_once(reader: Reader, say: Say) -> None:
+    """Whatever else was shown meanwhile; and nothing where nothing has changed."""
+    await reader.views.look()
+    assert await reader.rest() == []
+    await sync_to_async(say)("user", "From elsewhere.")
+    await reader.views.look()
+    await reader.views.look()
+    assert await reader.rest() == ["transcript.changed", "panel.changed"]
+
+
+async def test_what_a_turn_has_changed_is_not_fetched_again(reader: Reader) -> None:
+    """Its events have shown it, while it ran and at its end."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    publisher = channel.open(turn.pk, turn.attempt)
+    await reader.views.look()
+    await sync_to_async(end)(turn, "Some words.")
+    publisher.publish(events.TurnEnded("Done."))
+    await reader.until("status.changed", turn="")
+    await reader.until("panel.changed")
+    await reader.views.look()
+    assert await reader.rest() == []
+
+
+async def test_a_channel_that_is_back_has_all_fetched_that_may_have_been_missed(
+    reader: Reader,
+) -> None:
+    """Rows, queue, list and title, and the turn that runs by now."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    await QueuedMessage.objects.acreate(conversation=reader.conversation, text="And then?")
+    reader.views.hear(hints.ChannelRestored())
+    await reader.until("list.changed")
+    await reader.until("title.changed")
+    view = reader.views.views[reader.conversation.pk]
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.gather(*view._tasks)
+    assert view.followed == turn.pk
+    told = await reader.rest()
+    assert {"queue.changed", "transcript.changed", "panel.changed", "status.changed"} <= {*told}
+
+
+class Stumbling(LiveViews):
+    """Views that look without a pause, and at first in vain."""
+
+    interval, fails = 0.0, True
+
+    @override
+    async def look(self) -> None:
+        if self.fails:
+            self.fails = False
+            raise ZeroDivisionError
+        await super().look()
+
+
+async def test_where_several_processes_write_each_looks_from_time_to_time(
+    conversation: Conversation, settings: Settings
+) -> None:
+    """As long as somebody watches, and although a look fails."""
+    settings.CLUSTER = True
+    views = Stumbling()
+    async with aclosing(views.watch(conversation, None)) as frames:
+        reader = Reader(conversation, views, frames)
+        await reader.until("snapshot")
+        turn = await sync_to_async(ask)(conversation)
+        await reader.until("status.changed", turn=str(turn.pk))
+        assert views._looking
+    await views._looking
