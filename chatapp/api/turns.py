@@ -112,6 +112,8 @@ class Teller:
         self._calls: dict[str, condense.ToolUseBlock] = {}
         # Whether there is text that is part of no message yet.
         self._said = False
+        # The newest message that was told of.
+        self._seq = 0
 
     def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: C901, PLR0911 - a line for each
         """Return an event's name and what it says, None for one that only pages show."""
@@ -126,6 +128,10 @@ class Teller:
                 return "discarded", {}
             case events.MessageAppended(seq=seq):
                 self._said = False
+                if seq <= self._seq:
+                    # It is told again to who missed something.
+                    return None
+                self._seq = seq
                 row = Message.objects.get(conversation=self._conversation, seq=seq)
                 message = message_store.to_engine(row)
                 self._calls = {one.id: one for one in message.tool_uses} or self._calls

@@ -253,7 +253,7 @@ def close_left_over(conversation: Conversation) -> bool:
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:
-    """Have all pages fetch the transcript again; callable from any thread, returns at once."""
+    """Have all pages fetch the transcript again; callable from any thread."""
     check_drafts([conversation_id])
     channel.tell(hints.ConversationChanged(conversation_id))
 
@@ -273,7 +273,7 @@ def announce_answer(conversation_id: uuid.UUID) -> None:
 def close_deleted(conversation_id: uuid.UUID) -> None:
     """Stop what runs in a conversation that was deleted, and close its pages' sockets.
 
-    Callable from any thread; returns at once.
+    Callable from any thread.
     """
     stop_elsewhere(conversation_id)
     check_drafts([conversation_id])
