@@ -125,6 +125,12 @@ class Conversation(models.Model):
                 condition=Q(archived_at=None, pinned_at=None),
                 name="conversation_shelf",
             ),
+            # A search leaves those out, which are few.
+            models.Index(
+                fields=("owner",),
+                condition=Q(deleted_at__isnull=False),
+                name="conversation_deleted",
+            ),
         )
 
     def __str__(self) -> str:

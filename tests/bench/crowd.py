@@ -49,7 +49,8 @@ _SAID = """
 """
 _WORDS = """
     INSERT INTO chatapp_message_index (rowid, owner_id, conversation_id, text)
-    SELECT said.id, owner, chat, CAST(words || ' ''rare' || said.id || ''':1' AS tsvector)
+    SELECT said.id, owner, chat,
+        CAST(words || ' ''' || md5(CAST(said.id AS text)) || ''':1' AS tsvector)
     FROM said JOIN template USING (number) JOIN crowd ON crowd.id = chat ORDER BY said.id
 """
 
