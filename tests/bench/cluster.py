@@ -18,7 +18,7 @@ from tests.bench.table import Row, render
 from tests.cluster.cluster import Cluster
 from tests.cluster.nodes import plain_environment
 
-MANY, WORDS, EVERY = 500, 200, 0.05
+MANY, WORDS, EVERY = 500, 400, 0.05
 PACED = f"SAY {WORDS} EVERY {EVERY}"
 # So few that no processor is busy all the time.
 FEW = 20

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.narrator import Story, story
 from tests.cluster.pages import Page
-from tests.cluster.services import Redis
+from tests.cluster.services import PATIENCE, Redis
 from tests.cluster.stage import Stage, in_both, in_cluster
 
 Told = list[tuple[Page, Story]]
@@ -119,7 +119,7 @@ def stop_until_all_is_told(stage: Stage, told: Told) -> None:
 
 def until_stored(stage: Stage, page: Page, pattern: str) -> None:
     """Return once a draft or a message of a conversation has a word."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     sql = (
         "SELECT count(*) FROM chatapp_modelcall c LEFT JOIN chatapp_message m "
         "ON m.conversation_id = c.conversation_id WHERE c.conversation_id = %s "
@@ -128,6 +128,19 @@ def until_stored(stage: Stage, page: Page, pattern: str) -> None:
     while not stage.cluster.value(sql, page.conversation, pattern, pattern):
         assert time.monotonic() < until, f"{pattern} was never stored"
         time.sleep(0.1)
+
+
+@in_cluster
+@pytest.mark.soak
+def test_redis_may_be_away_for_a_minute(stage: Stage) -> None:
+    """The turns go on, and their pages with them, once it is back and empty."""
+    told = stage.begin_together(*(story(1_500, 0.15) for _ in range(4)))
+    before = (pids(stage), owners(stage, told))
+    with redis_of(stage).away():
+        for page, one in told:
+            until_stored(stage, page, f"%{one.words[1_250]}%")
+    check_all(stage, told)
+    assert (pids(stage), owners(stage, told)) == before
 
 
 REDIS_OUTAGES = (
