@@ -248,8 +248,6 @@ def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
     found = Turn.objects.unfinished().filter(conversation=conversation_id, owner="")
     if named:
         found = found.filter(Q(pk=named) | Q(nonce=named))
-    if (turn := found.first()) is None:
-        return False
-    with transaction.atomic():
-        now_there = Turn.objects.locked(turn)
-        return now_there.is_unclaimed and finish_turn(turn=now_there, status=Turn.Status.STOPPED)
+    turn = found.first()
+    # Where it is claimed meanwhile, it is not ended as one that is nobody's.
+    return turn is not None and finish_turn(turn=turn, status=Turn.Status.STOPPED)

@@ -61,6 +61,7 @@ def test_a_turn_is_claimed_once(conversation: Conversation) -> None:
         mine.wait()
     lifecycle.finish_turn(turn=again, status=Turn.Status.SUCCEEDED)
     assert Turn.objects.claim(turn.pk, 2) is None
+    assert Turn.objects.get(pk=turn.pk).attempt == 2
 
 
 def test_a_turn_that_is_handed_over_waits_for_whoever_claims_it(conversation: Conversation) -> None:
