@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -100,7 +101,7 @@ def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
 
 def part(line: Line, reply: StreamedReply, text: str, count: int, *, thinks: bool = False) -> None:
     """Have a part of a reply written in so many pieces."""
-    began = reply.begin(is_thought=thinks)
+    began = reply.begin(thought_since=time.time() if thinks else None)
     line.show(outgoing_frames.article_upserted(began.id, began.render()))
     written = reply.parts[-1]
     for piece in pieces(text, count):
