@@ -202,6 +202,7 @@ SHARES = st.floats(0, 1)
 PROPERTY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.soak
 @given(turn=TURNS, share=SHARES)
 @PROPERTY
 async def test_what_is_told_late_shows_the_same_as_all_that_was_told(
@@ -222,6 +223,7 @@ ANSWERED: Events = [
 ]
 
 
+@pytest.mark.soak
 @given(turn=TURNS, share=SHARES, before=SHARES)
 @example(turn=ANSWERED, share=1.0, before=0.5)
 @PROPERTY
@@ -232,6 +234,12 @@ async def test_what_is_told_anew_replaces_all_that_was_shown(
     told = turn[: round(share * len(turn))]
     known = told[: round(before * len(told))]
     await show_alike(recorded, told, [*known, events.Restarted(), *retold(told)])
+
+
+async def test_what_was_answered_is_told_anew_as_it_stands(recorded: Conversation) -> None:
+    """A step with a call and its results, and the beginning of the next one."""
+    await show_alike(recorded, ANSWERED, [*ANSWERED[:3], events.Restarted(), *retold(ANSWERED)])
+    await show_alike(recorded, ANSWERED, retold(ANSWERED))
 
 
 async def show_alike(
