@@ -60,6 +60,7 @@ def test_an_older_worker_leaves_a_job_that_it_does_not_know(start: Start) -> Non
     assert writer.ask("count", "jobs") == {"todo 1": 1}
 
 
+@pytest.mark.soak
 def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
     start: Start, postgres: Postgres
 ) -> None:
