@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, cast, override
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from chatapp.agent import events
 from chatapp.agent.events import Restarted, TurnEvent
@@ -231,9 +232,9 @@ def make_channel() -> Channel:
     """Return the channel of this process, as the settings have it."""
     if not settings.CLUSTER:
         return ChannelInMemory()
-    from chatapp.live.redis_channel import RedisChannel  # noqa: PLC0415 - needs the extra "scale"
-
-    return RedisChannel(settings.REDIS_URL)
+    # By its name: it needs the extra "scale", and imports this module.
+    made: Channel = import_string("chatapp.live.redis_channel.RedisChannel")(settings.REDIS_URL)
+    return made
 
 
 channel = make_channel()
