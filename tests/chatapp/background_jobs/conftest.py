@@ -50,7 +50,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 def start(postgres: Postgres, tmp_path: Path) -> Iterator[Start]:
     """Start a process: ``start()`` only enqueues, ``start(2)`` works on two jobs at once too."""
     with psycopg.connect(postgres.url) as connection:
-        connection.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")
+        connection.execute("TRUNCATE procrastinate_jobs, procrastinate_workers, auth_user CASCADE")
     with ExitStack() as stack:
 
         def start(concurrency: int = 0, jobs: tuple[str, ...] = NAMES) -> Process:

@@ -29,9 +29,9 @@ def test_an_import_of_a_killed_worker_is_gone_on_with_by_another(start: Start) -
     worker.kill()
     assert writer.ask("imports", "imports") == [1, False, "first"]
     worker = start(1)
-    while not (found := writer.ask("imports", "imports"))[1]:
+    # A worker that is stopped before its job is over leaves that to others.
+    while writer.ask("count", "jobs"):
         pass
-    assert found == [2, True, "first", "second"]
     worker.end()
+    assert writer.ask("imports", "imports") == [2, True, "first", "second"]
     assert not Path(folder).exists()
-    assert writer.ask("count", "jobs") == {}
