@@ -134,6 +134,14 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    # Their pages say when a session began, and a key was added.
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "django_htmx",
     "channels",
     "chatapp.apps.ChatAppConfig",
@@ -154,6 +162,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -214,10 +223,56 @@ CACHES = {
     },
 }
 
-# Accounts are Django's own; and guesses at passwords are limited.
+# Accounts are Django's own, and their pages django-allauth's; guesses at passwords are limited.
 AUTHENTICATION_BACKENDS = ["chatapp.accounts.credentials.LimitedBackend"]
 
-# Passwords of accounts that are made in the admin.
+# Whether whoever reaches the server may make an account; otherwise by invitation.
+ALLOW_REGISTRATION = read_flag("ALLOW_REGISTRATION", default=False)
+
+# How people join and sign in. Its own limit on wrong passwords would let strangers lock accounts.
+ACCOUNT_ADAPTER = "chatapp.accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
+
+# Second factors. A code that was shown once is not shown again; passkeys sign in by themselves.
+MFA_ADAPTER = "chatapp.accounts.adapters.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Palimpsest"
+# Browsers let a page on localhost use passkeys without TLS.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
+
+# Single sign-on with an OpenID provider: who has a verified address in one of these domains, or is
+# in one of these groups, may join without an invitation. Who is in neither is refused.
+OIDC_ISSUER = read_text("OIDC_ISSUER", "").rstrip("/")
+OIDC_DOMAINS = read_list("OIDC_DOMAINS", [])
+OIDC_GROUPS = read_list("OIDC_GROUPS", [])
+SOCIALACCOUNT_ADAPTER = "chatapp.accounts.adapters.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = "single-sign-on"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": read_text("OIDC_NAME", "single sign-on"),
+                "client_id": read_text("OIDC_CLIENT_ID", ""),
+                "secret": read_text("OIDC_CLIENT_SECRET", ""),
+                "settings": {"server_url": OIDC_ISSUER, "fetch_userinfo": True},
+            }
+        ]
+        if OIDC_ISSUER
+        else [],
+    }
+}
+
+# What a password must not be.
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -229,9 +284,9 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # Where people without a session are sent, and where they arrive afterwards.
-LOGIN_URL = "sign_in"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "conversations"
-LOGOUT_REDIRECT_URL = "sign_in"
+LOGOUT_REDIRECT_URL = "account_login"
 
 # No script needs the cookies: pages carry the CSRF token themselves.
 SESSION_COOKIE_HTTPONLY = True

@@ -1,5 +1,6 @@
 """HTTP addresses, page by page."""
 
+from allauth.account.views import login, logout
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import TemplateView
@@ -136,9 +137,12 @@ urlpatterns = [
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
     path("api/<path:rest>", enter_api, name="api"),
     path("s/<str:token>/", shares.show_shared, name="shared"),
-    path("sign-in/", sign_in.sign_in, name="sign_in"),
+    path("account/", include("allauth.urls")),
+    # Named last, so that links lead here.
+    path("sign-in/", login, name="account_login"),
+    path("sign-out/", logout, name="account_logout"),
+    path("invitations/<str:token>/", sign_in.show_invitation, name="invitation"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
-    path("sign-out/", sign_in.sign_out, name="sign_out"),
     path(
         MANIFEST,
         TemplateView.as_view(template_name=MANIFEST, content_type="application/manifest+json"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, override
 
-from django.contrib.auth.backends import ModelBackend
+from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import OperationalError, transaction
@@ -60,22 +60,17 @@ class GuessLimit:
         cache.delete(self._account_key)
 
 
-class LimitedBackend(ModelBackend):
-    """Django's own accounts; every form that asks for a password goes through here."""
+class LimitedBackend(AuthenticationBackend):
+    """Accounts by name or mail address; every form that asks for a password goes through here."""
 
     @override
-    def authenticate(
-        self,
-        request: HttpRequest | None,
-        username: str | None = None,
-        password: str | None = None,
-        **kwargs: Any,
-    ) -> User | None:
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
         """Return whose password this is; None where it is wrong, or too many were."""
-        limit = GuessLimit(request, realm="sign-in", account=username or "")
+        account = credentials.get("username") or credentials.get("email") or ""
+        limit = GuessLimit(request, realm="sign-in", account=account)
         if limit.is_reached:
             return None
-        user = super().authenticate(request, username, password, **kwargs)
+        user: User | None = super().authenticate(request, **credentials)
         limit.release() if user else limit.count()
         return user
 

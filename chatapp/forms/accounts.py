@@ -1,32 +1,17 @@
-"""Accounts: sign-in, API tokens, and the prompts and slash commands that a user saves."""
+"""Accounts: API tokens, and the prompts and slash commands that a user saves."""
 
-from typing import Any, override
+from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext as _
 
-from chatapp.accounts.credentials import GuessLimit
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
 from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
 
 MOST = 100
-
-
-class SignInForm(AuthenticationForm):
-    """Django's form, which says so when too many passwords were wrong."""
-
-    @override
-    def get_invalid_login_error(self) -> ValidationError:
-        """Return why nobody was signed in."""
-        account = self.cleaned_data.get("username", "")
-        if GuessLimit(self.request, realm="sign-in", account=account).is_reached:
-            text = _("Too many passwords were wrong. Try again in 15 minutes.")
-            return ValidationError(text, code="limited")
-        return super().get_invalid_login_error()
 
 
 # What a token is called, so that it is known which one to revoke, and its scope.

@@ -1,6 +1,6 @@
 """Models: everything that is stored, by theme."""
 
-from chatapp.models.access_tokens import ApiToken, Share, SignInToken
+from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
 from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun

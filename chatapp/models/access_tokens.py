@@ -1,4 +1,4 @@
-"""Access tokens: sign-in links, API tokens and links to read; only their hashes are stored."""
+"""Access tokens: sign-in links, invitations, API tokens, links to read; their hashes are stored."""
 
 import hashlib
 import secrets
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import now
 
 
 class AccessToken(models.Model):
@@ -53,6 +54,38 @@ class SignInToken(AccessToken):
 
     def __str__(self) -> str:
         return f"Sign-in link for {self.user}"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    """Invitations by what may be done with them."""
+
+    def usable(self) -> Self:
+        """Return invitations that were not used and have not expired."""
+        return self.filter(used_at=None, expires_at__gt=now())
+
+
+class Invitation(AccessToken):
+    """A link with which somebody makes an account, once; only the token's hash is stored."""
+
+    class Role(models.TextChoices):
+        """What an account may do here."""
+
+        MEMBER = "member", _("member")
+        OPERATOR = "operator", _("operator")
+
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    role = models.CharField(_("role"), max_length=8, choices=Role, default=Role.MEMBER)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    used_by = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+
+    objects = InvitationQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"Invitation of a {self.get_role_display()}"
 
 
 class ApiToken(AccessToken):

@@ -1,8 +1,7 @@
-"""Sign-in with a password or a link, and sign-out."""
+"""Links that sign in or invite, and what a form that no page of ours was leads to."""
 
 from django.conf import settings
 from django.contrib.auth import login
-from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,22 +9,14 @@ from django.views.csrf import csrf_failure
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from chatapp.accounts import credentials
-from chatapp.forms.accounts import SignInForm
+from chatapp.accounts import credentials, invitations
 from chatapp.views.common import ask_to_sign_in, came_from
-
-sign_in = LoginView.as_view(
-    template_name="sign_in/page.html",
-    authentication_form=SignInForm,
-    redirect_authenticated_user=True,
-)
-sign_out = LogoutView.as_view()
 
 
 def refuse_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Refuse a form that no page of ours was; lead to signing in where its session has ended."""
     ours = request.headers.get("Referer") == came_from(request)
-    is_inside = not request.path.startswith(reverse("sign_in"))
+    is_inside = not request.path.startswith(reverse("account_login"))
     if ours and is_inside and not request.user.is_authenticated:
         return ask_to_sign_in(request)
     return csrf_failure(request, reason)
@@ -49,3 +40,16 @@ def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
         if credentials.redeem_sign_in_token(token=token):
             login(request, holder, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect("conversations")
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def show_invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Lead the holder of an invitation to making an account, who presses its button."""
+    invitation = invitations.usable(token)
+    if invitation is None:
+        return render(request, "sign_in/used.html", {"invited": True}, status=403)
+    if request.method == "POST":
+        request.session[invitations.HELD] = token
+        return redirect("account_signup")
+    return render(request, "sign_in/invitation.html", {"by": invitation.invited_by})

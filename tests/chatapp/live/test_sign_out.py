@@ -33,7 +33,7 @@ async def until_closed(page: Page) -> int:
 
 def sign_out(browser: Client, _alice: User) -> None:
     """Sign out in the browser that has the page open."""
-    browser.post(reverse("sign_out"))
+    browser.post(reverse("account_logout"))
 
 
 def deactivate(_browser: Client, alice: User) -> None:
@@ -98,7 +98,7 @@ async def test_the_other_sessions_of_a_user_go_on(
         await other.aforce_login(alice)
         await sync_to_async(actions.announce_change)(conversation.pk)
         await page.until("transcript.changed")
-        await sync_to_async(other.post)(reverse("sign_out"))
+        await sync_to_async(other.post)(reverse("account_logout"))
         assert await until_closed(page) == consumers.TRY_AGAIN_LATER
 
 

@@ -65,7 +65,7 @@ ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(na
 FOR_ALL = {"/sign-in/", "/healthz", "/readyz", "/manifest.webmanifest"}
 NUMBERED = re.compile(r"/\d+/")
 # They would take away what the other addresses are about.
-LAST = {"delete", "delete_profile", "sign_out"}
+LAST = {"delete", "delete_profile", "account_logout"}
 
 
 @pytest.fixture

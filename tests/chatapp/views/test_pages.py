@@ -57,7 +57,7 @@ def test_a_search_that_is_opened_by_itself_leads_to_a_page(browser: Client, alic
 def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -> None:
     """A sign-in form inside a list would be a riddle."""
     answer = Client().get(reverse("search"), headers=HTMX)
-    sign_in, first = reverse("sign_in"), reverse("conversations")
+    sign_in, first = reverse("account_login"), reverse("conversations")
     assert answer.headers["HX-Redirect"] == f"{sign_in}?next={first}"
     there = {"HX-Current-URL": f"http://testserver{reverse('settings')}"}
     answer = Client().get(reverse("search"), headers=HTMX | there)
@@ -107,14 +107,14 @@ def test_looking_at_a_link_does_not_use_it_up(browser: Client, link: str) -> Non
 
 def test_guessing_at_a_password_is_limited(alice: User) -> None:
     """After ten wrong ones not even the right one is looked at, for a while; the page says so."""
-    address, known = reverse("sign_in"), {"username": "alice", "password": "correct horse"}
+    address, known = reverse("account_login"), {"login": "alice", "password": "correct horse"}
 
     def guess(times: int, **changes: str) -> str:
         return [Client().post(address, known | changes).text for _ in range(times)][-1]
 
-    assert "enter a correct username" in guess(9, password="wrong")
+    assert "are not correct" in guess(9, password="wrong")
     assert Client().post(address, known).status_code == 302
-    assert "Too many passwords were wrong." in guess(10, password="wrong")
+    assert "Too many passwords were wrong." in guess(11, password="wrong")
     assert "Too many passwords were wrong." in Client().post(address, known).text
     assert Client().post("/admin/login/", known).status_code == 200
     elsewhere = Client(REMOTE_ADDR="192.0.2.7").post(address, known)
@@ -125,14 +125,14 @@ def test_trying_one_password_on_many_names_is_limited(alice: User) -> None:
     """By the address that they come from."""
     for number in range(50):
         sign_in("123456", name=f"user{number}")
-    right = {"username": "alice", "password": "correct horse"}
-    assert "Too many passwords were wrong." in Client().post(reverse("sign_in"), right).text
+    right = {"login": "alice", "password": "correct horse"}
+    assert "Too many passwords were wrong." in Client().post(reverse("account_login"), right).text
 
 
 def sign_in(password: str, *, name: str = "alice", **meta: str) -> int:
     """Return the status that an attempt to sign in is answered with: 302 where it succeeds."""
-    form = {"username": name, "password": password}
-    return Client(**meta).post(reverse("sign_in"), form).status_code
+    form = {"login": name, "password": password}
+    return Client(**meta).post(reverse("account_login"), form).status_code
 
 
 def test_guessing_behind_a_trusted_proxy_holds_nobody_else_back(
@@ -202,12 +202,12 @@ def test_a_count_that_expires_meanwhile_begins_anew(alice: User, settings: LazyS
 
 
 def test_signing_out_ends_the_session(browser: Client, conversation: Conversation) -> None:
-    """And needs a POST."""
-    assert browser.get(reverse("sign_out")).status_code == 405
-    browser.post(reverse("sign_out"))
+    """And needs a POST: an address alone asks first."""
+    assert browser.get(reverse("account_logout")).status_code == 200
+    browser.post(reverse("account_logout"))
     assert browser.get(reverse("chat", args=[conversation.pk])).status_code == 302
     renamed = browser.post(reverse("rename", args=[conversation.pk]), {"title": "Taken over"})
-    assert renamed["Location"].startswith(reverse("sign_in"))
+    assert renamed["Location"].startswith(reverse("account_login"))
     assert Conversation.objects.get().title == ""
 
 

@@ -1,0 +1,100 @@
+"""What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
+
+from typing import Any, override
+
+from allauth.account.adapter import DefaultAccountAdapter, get_adapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.accounts import invitations
+from chatapp.accounts.credentials import GuessLimit
+from chatapp.models.fields import decrypt, encrypt
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Accounts: joined by invitation, unless everybody may; guesses are limited by network."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "too_many_login_attempts": _("Too many passwords were wrong. Try again in 15 minutes.")
+    }
+
+    @override
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the address that TRUSTED_PROXIES pass on, which stands here already."""
+        return str(request.META["REMOTE_ADDR"])
+
+    @override
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Refuse to look at a password where too many were wrong."""
+        account = credentials.get("username") or credentials.get("email") or ""
+        if GuessLimit(request, realm="sign-in", account=account).is_reached:
+            raise self.validation_error("too_many_login_attempts")
+
+    @override
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return whether everybody may join, or this browser holds an invitation."""
+        return settings.ALLOW_REGISTRATION or invitations.held_by(request) is not None
+
+    @override
+    def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
+        """Store a new account, with the role of the invitation that is used up by it."""
+        return invitations.accept(
+            request, lambda: super(AccountAdapter, self).save_user(request, user, form, commit)
+        )
+
+
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    """Accounts at an OpenID provider: which of them may come in, and join without invitation."""
+
+    @override
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Refuse, at each sign-in, whom neither a domain nor a group lets in."""
+        limited = settings.OIDC_DOMAINS or settings.OIDC_GROUPS
+        if limited and not _is_admitted(sociallogin):
+            raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))
+
+    @override
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Return whether a domain or group lets them in, or whatever lets others in."""
+        return _is_admitted(sociallogin) or get_adapter().is_open_for_signup(request)
+
+    @override
+    def save_user(
+        self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None
+    ) -> AbstractBaseUser:
+        """Store a new account as ``AccountAdapter`` does."""
+        save = super().save_user
+        return invitations.accept(request, lambda: save(request, sociallogin, form))
+
+
+def _is_admitted(sociallogin: SocialLogin) -> bool:
+    """Return whether the provider says of them what OIDC_DOMAINS or OIDC_GROUPS ask for."""
+    said = sociallogin.account.extra_data
+    claims = said.get("id_token", {}) | said.get("userinfo", {})
+    domain = str(claims.get("email", "")).rpartition("@")[2].lower()
+    if claims.get("email_verified") is True and domain in map(str.lower, settings.OIDC_DOMAINS):
+        return True
+    groups = claims.get("groups", [])
+    return isinstance(groups, list) and not {*map(str, groups)}.isdisjoint(settings.OIDC_GROUPS)
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):
+    """Second factors: their secrets are encrypted as all others are."""
+
+    @override
+    def encrypt(self, text: str) -> str:
+        """Return ``text`` as it is stored."""
+        return encrypt(text)
+
+    @override
+    def decrypt(self, encrypted_text: str) -> str:
+        """Return what ``encrypt`` was given; raise DecryptionFailed as the fields do."""
+        return decrypt(encrypted_text)

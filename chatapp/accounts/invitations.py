@@ -1,0 +1,53 @@
+"""Invitations: a link with which one person can make an account, once, within a week."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from chatapp.errors import Refused
+from chatapp.models import Invitation
+from chatapp.models.database import now
+
+LIFETIME = timedelta(days=7)
+# Where a session keeps the token of the invitation that its browser came with.
+HELD = "invitation"
+
+
+def invite(*, by: User, role: str) -> str:
+    """Return the token of a new invitation, which nobody can show again."""
+    token = Invitation.generate()
+    digest, expires_at = Invitation.digest_of(token), now() + LIFETIME
+    Invitation.objects.create(invited_by=by, role=role, digest=digest, expires_at=expires_at)
+    return token
+
+
+def usable(token: str) -> Invitation | None:
+    """Return the invitation of a token; None where it is unknown, used, revoked or expired."""
+    return Invitation.objects.usable().filter(digest=Invitation.digest_of(token)).first()
+
+
+def held_by(request: HttpRequest) -> Invitation | None:
+    """Return the invitation that this browser came with, None where it holds none that is good."""
+    return usable(token) if (token := request.session.get(HELD, "")) else None
+
+
+@transaction.atomic
+def accept(request: HttpRequest, save: Callable[[], User]) -> User:
+    """Return the account that ``save`` stores, with its invitation's role; that is used up.
+
+    Without an invitation it is a member's. Refused where another browser was faster.
+    """
+    held = held_by(request)
+    if held and not Invitation.objects.usable().filter(pk=held.pk).update(used_at=now()):
+        raise Refused(_("This invitation was used meanwhile. Ask for another one."))
+    user = save()
+    if held:
+        user.is_superuser = user.is_staff = held.role == Invitation.Role.OPERATOR
+        user.save(update_fields=["is_superuser", "is_staff"])
+        Invitation.objects.filter(pk=held.pk).update(used_by=user)
+        request.session.pop(HELD, None)
+    return user
