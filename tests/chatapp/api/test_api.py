@@ -259,7 +259,9 @@ def test_guessing_is_limited_and_holds_nobody_else_back(alice: User) -> None:
     ]
     assert answers == [401] * 50 + [429]
     assert program.client.get("/api/settings").status_code == 200
-    signed = Client().post(reverse("account_login"), {"login": "alice", "password": "correct horse"})
+    signed = Client().post(
+        reverse("account_login"), {"login": "alice", "password": "correct horse"}
+    )
     assert signed.status_code == 302
 
 

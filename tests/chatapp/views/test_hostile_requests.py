@@ -63,6 +63,23 @@ BODIES = {
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
 # What is there for everybody, and what names something by its number.
 FOR_ALL = {"/sign-in/", "/healthz", "/readyz", "/manifest.webmanifest"}
+# Of accounts, too, all that says nothing of anybody.
+FOR_ALL |= {
+    f"/account/{path}/"
+    for path in (
+        "inactive",
+        "confirm-email",
+        "confirm-email/b",
+        "password/reset",
+        "password/reset/done",
+        "password/reset/key/a-b",
+        "password/reset/key/done",
+        "2fa/webauthn/login",
+        "3rdparty/login/cancelled",
+        "3rdparty/login/error",
+        "signup",
+    )
+}
 NUMBERED = re.compile(r"/\d+/")
 # They would take away what the other addresses are about.
 LAST = {"delete", "delete_profile", "account_logout"}
@@ -83,7 +100,16 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     review = Review.objects.create(condensation=attempt, ordinal=1, status="accepted")
     turn.finished_at = timezone.now()
     turn.save()
-    known = {"job_pk": SOMEBODY, "nonce": SOMEBODY, "index": 0, "seq": 1, "token": "x" * 300}
+    known = {
+        "uidb36": "a",
+        "key": "b",
+        "provider_id": "oidc",
+        "job_pk": SOMEBODY,
+        "nonce": SOMEBODY,
+        "index": 0,
+        "seq": 1,
+        "token": "x" * 300,
+    }
     known |= {"name": "a" * 16, "rest": "conversations", "attempt_pk": attempt.pk}
     known |= {"call_pk": call.pk, "rewind_pk": rewind.pk}
     known |= {"question_pk": question.pk, "review_pk": review.pk}
@@ -91,7 +117,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     owners = {"c": conversation.pk, "attachments": SOMEBODY}
 
     def fill(name: str) -> str:
-        [([(path, wanted)], *_)] = get_resolver().reverse_dict.getlist(name)
+        ([(path, wanted)], *_), *_ = get_resolver().reverse_dict.getlist(name)
         owned = known | {"pk": owners.get(path.partition("/")[0], profile.pk)}
         return reverse(name, kwargs={one: owned[one] for one in wanted})
 
@@ -151,7 +177,9 @@ def test_strangers_get_nothing(
         other.force_login(bob)
         answer = other.generic(method, place)
         is_hers = str(conversation.pk) in place or NUMBERED.search(place)
-        assert not is_hers or answer.status_code in {404, 405}, f"{place}: {answer.status_code}"
+        asked = answer.get("Location", "").startswith("/account/reauthenticate/")
+        refused = asked or answer.status_code in {404, 405}
+        assert not is_hers or refused, f"{place}: {answer.status_code}"
         assert b"What Alice asked" not in b"".join(answer)
     conversation.refresh_from_db()
     assert (conversation.title, conversation.deleted_at) == ("What Alice asked", None)

@@ -1,0 +1,31 @@
+"""Visits: when and where from a user was last here, by session, for the user and the operator."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+
+from allauth.usersessions.models import UserSession
+from django.core.cache import cache
+from django.db import OperationalError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+# Seconds; how exactly it is noted, so that hardly a page has to wait for a write.
+FRESH = 600
+
+
+def note_visits(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Note the visit of whoever is signed in, before the view runs."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if (key := request.session.session_key) and request.user.is_authenticated:
+            noted = "visit-" + hashlib.sha256(key.encode()).hexdigest()
+            if cache.add(noted, True, FRESH):
+                # On a full disk the page can be read still.
+                with suppress(OperationalError):
+                    UserSession.objects.create_from_request(request)
+        return get_response(request)
+
+    return middleware
