@@ -7,6 +7,7 @@ from django.views.generic import TemplateView
 
 from chatapp.api import enter_api
 from chatapp.views import (
+    account,
     attachments,
     calls,
     chat,
@@ -17,6 +18,7 @@ from chatapp.views import (
     mcp_servers,
     messages,
     monitoring,
+    operator,
     profiles,
     questions,
     settings,
@@ -135,6 +137,12 @@ urlpatterns = [
     path("settings/<slug:name>/", settings.show_settings, name="settings_section"),
     path("settings/tokens/new/", settings.create_token, name="new_token"),
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
+    path("settings/account/name/", account.rename_account, name="rename_account"),
+    path("settings/account/sessions/<int:pk>/end/", account.end_session, name="end_session"),
+    path("users/", operator.list_users, name="users"),
+    path("users/invite/", operator.invite, name="invite"),
+    path("users/invitations/<int:pk>/", operator.revoke_invitation, name="revoke_invitation"),
+    path("users/<int:pk>/<slug:action>/", operator.change_user, name="change_user"),
     path("api/<path:rest>", enter_api, name="api"),
     path("s/<str:token>/", shares.show_shared, name="shared"),
     path("account/", include("allauth.urls")),

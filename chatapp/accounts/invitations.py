@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from allauth.core.exceptions import ImmediateHttpResponse
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
-from django.utils.translation import gettext as _
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
-from chatapp.errors import Refused
 from chatapp.models import Invitation
 from chatapp.models.database import now
 
@@ -35,15 +35,21 @@ def held_by(request: HttpRequest) -> Invitation | None:
     return usable(token) if (token := request.session.get(HELD, "")) else None
 
 
+def say_used(request: HttpRequest) -> HttpResponse:
+    """Return the page that says that an invitation is no longer good."""
+    return render(request, "sign_in/used.html", {"invited": True}, status=403)
+
+
 @transaction.atomic
 def accept(request: HttpRequest, save: Callable[[], User]) -> User:
     """Return the account that ``save`` stores, with its invitation's role; that is used up.
 
-    Without an invitation it is a member's. Refused where another browser was faster.
+    Without an invitation it is a member's. Whose invitation another browser used meanwhile is told
+    so, as an ImmediateHttpResponse.
     """
     held = held_by(request)
     if held and not Invitation.objects.usable().filter(pk=held.pk).update(used_at=now()):
-        raise Refused(_("This invitation was used meanwhile. Ask for another one."))
+        raise ImmediateHttpResponse(say_used(request))
     user = save()
     if held:
         user.is_superuser = user.is_staff = held.role == Invitation.Role.OPERATOR

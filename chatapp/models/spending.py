@@ -1,6 +1,7 @@
 """Spending: what models may cost, and what they did, in a conversation and for its owner."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -90,11 +91,20 @@ def spending_of(
         calls = ModelCall.objects.filter(conversation=pk)
         found.append(_sum(Scope.CONVERSATION, limit, calls))
     if monthly is not None:
-        calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
-        # What came with an import was paid for where it was written.
-        here = calls.exclude(conversation__source__imported_at__gt=F("created_at"))
-        found.append(_sum(Scope.MONTH, monthly, here))
+        found.append(_sum(Scope.MONTH, monthly, _calls_this_month([owner])))
     return found
+
+
+def spent_this_month(owners: Sequence[int]) -> dict[int, Decimal]:
+    """Return the USD that each of these users has spent this month, if they have spent any."""
+    sums = _calls_this_month(owners).values_list("conversation__owner").order_by()
+    return dict(sums.annotate(spent=UsdSum("cost")))
+
+
+def _calls_this_month(owners: Sequence[int]) -> "models.QuerySet[ModelCall]":
+    calls = ModelCall.objects.filter(conversation__owner__in=owners, created_at__gte=month_start())
+    # What came with an import was paid for where it was written.
+    return calls.exclude(conversation__source__imported_at__gt=F("created_at"))
 
 
 def month_start() -> datetime:

@@ -19,6 +19,7 @@ from chatapp.condensation.threshold import cost_of_draft
 from chatapp.forms.accounts import SavedTexts, TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.turns import actions
+from chatapp.views.account import sessions_of
 from chatapp.views.common import Request, command_mode, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
@@ -92,6 +93,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "draft_cost": {"cost": cost, "profile": dearest},
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
+        "sessions": sessions_of(request),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
 

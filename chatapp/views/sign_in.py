@@ -48,7 +48,7 @@ def show_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Lead the holder of an invitation to making an account, who presses its button."""
     invitation = invitations.usable(token)
     if invitation is None:
-        return render(request, "sign_in/used.html", {"invited": True}, status=403)
+        return invitations.say_used(request)
     if request.method == "POST":
         request.session[invitations.HELD] = token
         return redirect("account_signup")

@@ -1,0 +1,108 @@
+"""Users as their operator sees them: figures, never conversations; and what can be done to one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from allauth.usersessions.models import UserSession
+from django.contrib.auth.models import User
+from django.db.models import Max
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from chatapp.accounts.accounts import preferences_of
+from chatapp.errors import Refused
+from chatapp.models import Invitation, Preferences
+from chatapp.models.spending import spent_this_month
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class UserFigures:
+    """A user, when they were last here, and what they spent this month of their budget, in USD."""
+
+    user: User
+    last_visit: datetime | None
+    spent: Decimal
+    budget: Decimal | None
+
+    @property
+    def role(self) -> Invitation.Role:
+        """What they may do here."""
+        return Invitation.Role.OPERATOR if self.user.is_superuser else Invitation.Role.MEMBER
+
+    @property
+    def actions(self) -> list[tuple[str, str]]:
+        """What can be done to the account, as names for addresses and in words."""
+        user = self.user
+        role = (
+            ("member", _("Make member")) if user.is_superuser else ("operator", _("Make operator"))
+        )
+        active = ("deactivate", _("Deactivate")) if user.is_active else ("activate", _("Activate"))
+        password, sessions = ("password", _("Reset password")), ("end-sessions", _("End sessions"))
+        return [role, password, sessions, active]
+
+
+def list_users(*, after: str = "") -> list[UserFigures]:
+    """Return the users whose names come ``after`` this one, ``PAGE`` and one more at most."""
+    users = [*User.objects.filter(username__gt=after).order_by("username")[: PAGE + 1]]
+    visits = UserSession.objects.filter(user__in=users).values_list("user").order_by()
+    last = dict(visits.annotate(last=Max("last_seen_at")))
+    budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "month_budget"))
+    spent = spent_this_month([user.pk for user in users])
+    return [
+        UserFigures(
+            user,
+            last.get(user.pk, user.last_login),
+            spent.get(user.pk, Decimal(0)),
+            budgets.get(user.pk),
+        )
+        for user in users
+    ]
+
+
+def give_role(user: User, role: str) -> None:
+    """Make a user an operator or a member; refused where nobody would be operator any more."""
+    is_operator = role == Invitation.Role.OPERATOR
+    if not is_operator:
+        _keep_an_operator(user)
+    user.is_superuser = user.is_staff = is_operator
+    user.save(update_fields=["is_superuser", "is_staff"])
+
+
+def set_active(user: User, *, active: bool) -> None:
+    """Let a user sign in, or not any more: then their sessions and sockets end at once."""
+    if not active:
+        _keep_an_operator(user)
+    user.is_active = active
+    user.save(update_fields=["is_active"])
+    if not active:
+        end_sessions(user)
+
+
+def end_sessions(user: User) -> None:
+    """End every session of a user."""
+    for session in UserSession.objects.filter(user=user):
+        session.end()
+
+
+def give_budget(user: User, budget: Decimal | None) -> None:
+    """Set how many USD a user may spend in a month; None is as many as they like."""
+    preferences = preferences_of(user)
+    preferences.month_budget = budget
+    preferences.save(update_fields=["month_budget"])
+
+
+def password_link(user: User) -> str:
+    """Return the path of a page where whoever has it chooses the user's password, once."""
+    known = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    return reverse("account_reset_password_from_key", kwargs=known)
+
+
+def _keep_an_operator(user: User) -> None:
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not others.exists():
+        raise Refused(_("Somebody has to be operator. Make another user one first."))

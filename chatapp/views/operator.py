@@ -1,0 +1,115 @@
+"""The operator's page: who uses this server and what that costs, invitations, and accounts."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.accounts import invitations, users
+from chatapp.models import Invitation
+from chatapp.views.common import Request, View, refuse, signed_in
+
+
+def for_operators(*methods: str) -> Callable[[View], View]:
+    """Let in as ``signed_in`` does, and only operators: for others there is nothing here."""
+
+    def decorate(view: View) -> View:
+        def guarded(request: Request, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_superuser:
+                raise Http404
+            return view(request, **kwargs)
+
+        return signed_in(*methods)(guarded)
+
+    return decorate
+
+
+class InvitationForm(forms.Form):
+    """The role of whoever is invited."""
+
+    role = forms.ChoiceField(label=_("role"), choices=Invitation.Role.choices)
+
+
+class BudgetForm(forms.Form):
+    """USD that a user may spend in a month."""
+
+    budget = forms.DecimalField(
+        required=False, min_value=Decimal("0.01"), max_digits=12, decimal_places=2
+    )
+
+
+@for_operators("GET")
+def list_users(request: Request) -> HttpResponse:
+    """Show the users, a page at a time."""
+    found = users.list_users(after=request.GET.get("after", ""))
+    context = {
+        "users": found[: users.PAGE],
+        "more": found[users.PAGE - 1].user.username if len(found) > users.PAGE else "",
+        "form": InvitationForm(),
+        "open_invitations": Invitation.objects.usable().select_related("invited_by"),
+    }
+    return render(request, "operator/page.html", context)
+
+
+@for_operators("POST")
+def invite(request: Request) -> HttpResponse:
+    """Make an invitation and show its link, this once."""
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, gettext("An invitation needs a role."))
+    token = invitations.invite(by=request.user, role=form.cleaned_data["role"])
+    link = request.build_absolute_uri(reverse("invitation", args=[token]))
+    return _show_link(request, gettext("Invitation"), link)
+
+
+@for_operators("POST")
+def revoke_invitation(request: Request, pk: int) -> HttpResponse:
+    """Take an invitation back."""
+    get_object_or_404(Invitation.objects.usable(), pk=pk).delete()
+    messages.success(request, gettext("The invitation was revoked."))
+    return redirect("users")
+
+
+@for_operators("POST")
+def change_user(request: Request, pk: int, action: str) -> HttpResponse:
+    """Do one thing to a user's account; refused where it leaves no operator."""
+    user = get_object_or_404(User, pk=pk)
+    match action:
+        case "member" | "operator":
+            users.give_role(user, action)
+        case "deactivate" | "activate":
+            users.set_active(user, active=action == "activate")
+        case "end-sessions":
+            users.end_sessions(user)
+        case "budget":
+            return _set_budget(request, user)
+        case "password":
+            link = request.build_absolute_uri(users.password_link(user))
+            return _show_link(request, gettext("New password of %s") % user, link)
+        case _:
+            raise Http404
+    messages.success(request, gettext("%s was changed.") % user)
+    return redirect("users")
+
+
+def _set_budget(request: Request, user: User) -> HttpResponse:
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, gettext("A budget is an amount of at least 0.01 USD, or empty."))
+    budget: Decimal | None = form.cleaned_data["budget"]
+    users.give_budget(user, budget)
+    messages.success(request, gettext("%s was changed.") % user)
+    return redirect("users")
+
+
+def _show_link(request: Request, heading: str, link: str) -> HttpResponse:
+    return render(request, "operator/link.html", {"heading": heading, "link": link})

@@ -1,0 +1,72 @@
+import re
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from chatapp.models import Invitation
+
+SIGNUP = {"username": "carol", "password1": "a long sentence", "password2": "a long sentence"}
+
+
+def link_of(operator: Client, role: str = "member") -> str:
+    """Invite somebody from the operator's page, and return the path of the link it shows."""
+    shown = operator.post(reverse("invite"), {"role": role}).text
+    found = re.search(r"(/invitations/[^/]+/)", shown)
+    assert found
+    return found.group(1)
+
+
+@pytest.mark.parametrize("role", ["member", "operator"])
+def test_an_invitation_makes_one_account_with_its_role(operator: Client, role: str) -> None:
+    """Whoever only looks at the link, as previews do, uses nothing up; afterwards it is used."""
+    link, guest = link_of(operator, role), Client()
+    assert Client().get(link).status_code == 200
+    assert guest.post(link)["Location"] == reverse("account_signup")
+    assert guest.post(reverse("account_signup"), SIGNUP)["Location"] == reverse("conversations")
+    assert guest.get(reverse("settings")).status_code == 200
+    carol = User.objects.get(username="carol")
+    assert carol.is_superuser == (role == "operator")
+    assert Invitation.objects.get().used_by == carol
+    assert Client().get(link).status_code == 403
+
+
+@pytest.mark.parametrize("way", ["nothing", "expired", "revoked", "used meanwhile"])
+def test_nobody_joins_without_an_invitation_that_is_good(operator: Client, way: str) -> None:
+    """They are told so, and no account is made."""
+    guest = Client()
+    if way != "nothing":
+        guest.post(link_of(operator))
+        changes = {
+            "expired": {"expires_at": timezone.now()},
+            "used meanwhile": {"used_at": timezone.now()},
+        }
+        if way == "revoked":
+            Invitation.objects.get().delete()
+        else:
+            Invitation.objects.update(**changes[way])
+    assert "closed" in guest.get(reverse("account_signup")).text
+    guest.post(reverse("account_signup"), SIGNUP)
+    assert not User.objects.filter(username="carol").exists()
+
+
+def test_two_browsers_with_one_invitation_make_one_account(operator: Client) -> None:
+    """The second one is told what became of it."""
+    link = link_of(operator)
+    first, second = Client(), Client()
+    for guest in (first, second):
+        guest.post(link)
+    first.post(reverse("account_signup"), SIGNUP)
+    answer = second.post(reverse("account_signup"), SIGNUP | {"username": "dave"})
+    assert "closed" in answer.text
+    assert not User.objects.filter(username="dave").exists()
+
+
+def test_everybody_joins_where_registration_is_open(db: None, settings: LazySettings) -> None:
+    """They are members."""
+    settings.ALLOW_REGISTRATION = True
+    Client().post(reverse("account_signup"), SIGNUP)
+    assert not User.objects.get(username="carol").is_superuser

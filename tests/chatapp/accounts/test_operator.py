@@ -1,0 +1,127 @@
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp.models import Conversation, ModelCall
+from tests.chatapp.queries import statements
+
+RIGHT = {"login": "bob", "password": "battery staple"}
+
+
+def change(operator: Client, user: User, action: str, **sent: str) -> str:
+    """Do one thing to a user, and return the page that the operator sees then."""
+    return operator.post(reverse("change_user", args=[user.pk, action]), sent, follow=True).text
+
+
+@pytest.fixture
+def bobs(bob: User) -> Client:
+    """Bob's browser, in which he has signed in by his password."""
+    client = Client()
+    client.post(reverse("account_login"), RIGHT)
+    return client
+
+
+def is_in(browser: Client) -> bool:
+    """Whether a browser is signed in."""
+    return browser.get(reverse("settings")).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_members_find_no_page_of_operators(bobs: Client, bob: User, method: str) -> None:
+    """Neither the list nor what can be done there."""
+    places = [
+        reverse("users"),
+        reverse("invite"),
+        reverse("change_user", args=[bob.pk, "operator"]),
+    ]
+    assert {getattr(bobs, method)(place).status_code for place in places} <= {404, 405}
+    bob.refresh_from_db()
+    assert not bob.is_superuser
+
+
+def test_operators_see_figures_and_no_words(
+    operator: Client, alice: User, bobs: Client, bob: User
+) -> None:
+    """A cost of this month and a visit, of nobody's conversation the title."""
+    made = Conversation.objects.create(owner=bob, title="Bob's secret")
+    for cost in (Decimal("1.25"), Decimal("0.25")):
+        ModelCall.objects.create(conversation=made, purpose="chat", cost=cost)
+    is_in(bobs)
+    page = operator.get(reverse("users")).text
+    assert "$1.50" in page
+    assert "secret" not in page
+
+
+def test_whoever_is_deactivated_is_out_at_once(operator: Client, bobs: Client, bob: User) -> None:
+    """With every session, until the operator lets them in again."""
+    assert is_in(bobs)
+    change(operator, bob, "deactivate")
+    assert not is_in(bobs)
+    Client().post(reverse("account_login"), RIGHT)
+    change(operator, bob, "activate")
+    assert Client().post(reverse("account_login"), RIGHT)["Location"] == reverse("conversations")
+
+
+def test_sessions_end_at_the_operators_word(operator: Client, bobs: Client, bob: User) -> None:
+    """The password still opens new ones."""
+    assert is_in(bobs)
+    change(operator, bob, "end-sessions")
+    assert not is_in(bobs)
+
+
+def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> None:
+    """The last one can neither step down nor be closed; with another one they can."""
+    for action in ("member", "deactivate"):
+        assert "Somebody has to be operator" in change(operator, alice, action)
+    change(operator, bob, "operator")
+    change(operator, alice, "member")
+    alice.refresh_from_db()
+    bob.refresh_from_db()
+    assert (alice.is_superuser, bob.is_superuser) == (False, True)
+
+
+def test_a_link_from_the_operator_sets_a_password_once(operator: Client, bob: User) -> None:
+    """Without any mail."""
+    found = re.search(
+        r"http://testserver(/account/password/reset/key/[^\"]+)", change(operator, bob, "password")
+    )
+    assert found
+    guest, new = Client(), {"password1": "quite another one", "password2": "quite another one"}
+    form = guest.get(found.group(1), follow=True)
+    guest.post(form.redirect_chain[-1][0], new)
+    signed = Client().post(reverse("account_login"), RIGHT | {"password": new["password1"]})
+    assert signed["Location"] == reverse("conversations")
+    assert 'name="password1"' not in Client().get(found.group(1), follow=True).text
+
+
+@pytest.mark.parametrize(("sent", "stored"), [("12.50", Decimal("12.50")), ("", None)])
+def test_a_budget_is_set_for_a_user(
+    operator: Client, bob: User, sent: str, stored: Decimal | None
+) -> None:
+    """Empty is none; what is no amount changes nothing."""
+    change(operator, bob, "budget", budget=sent)
+    assert "at least 0.01" in change(operator, bob, "budget", budget="-1")
+    bob.refresh_from_db()
+    assert bob.preferences.month_budget == stored
+
+
+def test_the_list_asks_as_often_for_many_as_for_few(operator: Client) -> None:
+    """And shows a page of them at a time."""
+
+    def asked() -> int:
+        with statements() as sent:
+            operator.get(reverse("users"))
+        return len(sent)
+
+    asked()
+    few = asked()
+    User.objects.bulk_create(User(username=f"user{number:03}") for number in range(120))
+    assert asked() == few
+    page = operator.get(reverse("users")).text
+    assert "user048" in page
+    assert "user050" not in page
+    assert "user050" in operator.get(reverse("users"), {"after": "user049"}).text

@@ -1,0 +1,81 @@
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from allauth.usersessions.models import UserSession
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+RIGHT = {"login": "alice", "password": "correct horse"}
+
+
+def signed_in(**meta: str) -> Client:
+    """Return a browser in which Alice has signed in by her password."""
+    client = Client(**meta)
+    client.post(reverse("account_login"), RIGHT)
+    return client
+
+
+def is_in(browser: Client) -> bool:
+    """Whether a browser is signed in."""
+    return browser.get(reverse("settings")).status_code == 200
+
+
+def test_a_session_is_ended_from_another_one(alice: User, bob: User) -> None:
+    """It says where it was seen; only its own user can end it."""
+    here, there = signed_in(), signed_in(REMOTE_ADDR="192.0.2.7")
+    assert is_in(there)
+    assert "192.0.2.7" in here.get(reverse("settings_section", args=["account"])).text
+    end = reverse("end_session", args=[UserSession.objects.get(ip="192.0.2.7").pk])
+    other = Client()
+    other.force_login(bob)
+    assert other.post(end).status_code == 404
+    assert is_in(there)
+    assert here.post(end).status_code == 302
+    assert (is_in(here), is_in(there)) == (True, False)
+
+
+def test_an_account_can_have_another_name(browser: Client, alice: User, bob: User) -> None:
+    """Unless somebody has it, in any case of its letters, or it is none."""
+    for taken in ("BOB", "", "a b"):
+        browser.post(reverse("rename_account"), {"username": taken})
+        alice.refresh_from_db()
+        assert alice.username == "alice"
+    browser.post(reverse("rename_account"), {"username": "ally"})
+    signed = Client().post(reverse("account_login"), RIGHT | {"login": "ally"})
+    assert signed["Location"] == reverse("conversations")
+
+
+def test_a_second_factor_is_asked_for(alice: User) -> None:
+    """Only who has just typed the password adds one. Its secret is stored encrypted.
+
+    A password alone lets nobody in any more, and a recovery code does so once.
+    """
+    here = signed_in()
+    assert here.get(reverse("mfa_activate_totp")).status_code == 302
+    here.post(reverse("account_reauthenticate"), {"password": RIGHT["password"]})
+    form = here.get(reverse("mfa_activate_totp"))
+    secret: str = form.context["form"].secret
+
+    def code() -> str:
+        return format_hotp_value(hotp_value(secret, next(iter(yield_hotp_counters_from_time()))))
+
+    here.post(reverse("mfa_activate_totp"), {"code": code()})
+    assert secret not in str(Authenticator.objects.get(type="totp").data)
+    guest = Client()
+    asked = guest.post(reverse("account_login"), RIGHT)
+    assert asked["Location"] == reverse("mfa_authenticate")
+    assert not is_in(guest)
+    guest.post(reverse("mfa_authenticate"), {"code": "000000"})
+    assert not is_in(guest)
+    recovery = here.post(reverse("mfa_generate_recovery_codes"), follow=True)
+    one = recovery.context["unused_codes"][0]
+    assert guest.post(reverse("mfa_authenticate"), {"code": one}).status_code == 302
+    assert is_in(guest)
+    again = Client()
+    again.post(reverse("account_login"), RIGHT)
+    again.post(reverse("mfa_authenticate"), {"code": one})
+    assert not is_in(again)
