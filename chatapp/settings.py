@@ -128,7 +128,6 @@ TRUSTED_PROXIES = read_networks("TRUSTED_PROXIES")
 
 # Django's own parts first, ours last, so that ours is checked with all of them loaded.
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -66,11 +66,6 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
         yield from super().post_process({**kept, **own}, **options)
         _stamp().write_text(_state(), encoding="ascii")
 
-    @override
-    def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Compress what our pages ask for: most files are the admin's, which few ever open."""
-        yield from super().compress_files(path for path in paths if not path.startswith("admin/"))
-
 
 def _read(paths: Paths, path: str) -> str:
     storage, name = paths[path]

@@ -1,7 +1,6 @@
 """HTTP addresses, page by page."""
 
 from allauth.account.views import login, logout
-from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import TemplateView
 
@@ -159,5 +158,4 @@ urlpatterns = [
     path("healthz", monitoring.tell, name="healthz"),
     path("readyz", monitoring.tell, name="readyz"),
     path("metrics", monitoring.tell, name="metrics"),
-    path("admin/", admin.site.urls),
 ]

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
+from allauth.account.models import EmailAddress, EmailConfirmation
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -17,13 +20,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, JSONField, TextField
 from django.db.models.functions import Cast
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, Invitation, message_store
 from chatapp.models.databases import draft_at, in_use, opened
 from chatapp.models.tables import tables
 from tests import postgresql
@@ -118,9 +122,14 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     group.permissions.add(allowed)
     alice.groups.add(group)
     bob.user_permissions.add(allowed)
-    LogEntry.objects.create(
-        user=alice, content_type=kind, object_id=str(conversation.pk), action_flag=CHANGE
-    )
+    mail = EmailAddress.objects.create(user=alice, email="alice@example.org")
+    EmailConfirmation.objects.create(email_address=mail, key="k")
+    Authenticator.objects.create(user=alice, type="totp", data={"secret": "s"})
+    UserSession.objects.create(user=alice, ip="::1", session_key="s", user_agent="a browser")
+    app = SocialApp.objects.create(provider="openid_connect", name="one", client_id="c")
+    elsewhere = SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
+    SocialToken.objects.create(app=app, account=elsewhere, token="t")
+    Invitation.objects.create(invited_by=alice, digest="d", expires_at=timezone.now())
     assert [one.name for one in tables() if one.is_empty()] == []
     return conversation
 
