@@ -1,7 +1,9 @@
 """What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
 
+import logging
 from typing import Any, override
 
+import requests
 from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -17,6 +19,11 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.accounts import invitations
 from chatapp.accounts.credentials import GuessLimit
 from chatapp.models.fields import decrypt, encrypt
+
+log = logging.getLogger(__name__)
+
+# Within which an OpenID provider has to answer.
+SECONDS = 10
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -62,6 +69,11 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))
 
     @override
+    def get_requests_session(self) -> requests.Session:
+        """Return what asks the provider, and tells people where that fails."""
+        return _Asking(self.request)
+
+    @override
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return whether a domain or group lets them in, or whatever lets others in."""
         return _is_admitted(sociallogin) or get_adapter().is_open_for_signup(request)
@@ -73,6 +85,25 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         """Store a new account as ``AccountAdapter`` does."""
         save = super().save_user
         return invitations.accept(request, lambda: save(request, sociallogin, form))
+
+
+class _Asking(requests.Session):
+    """Asks a provider within ``SECONDS``; without a usable answer the page says so."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__()
+        self._request = request
+
+    @override
+    def request(self, *args: Any, **options: Any) -> requests.Response:
+        try:
+            answer = super().request(*args, **options | {"timeout": SECONDS})
+            answer.raise_for_status()
+        except requests.RequestException as error:
+            log.warning("the OpenID provider can't be used: %s", error)
+            page = render(self._request, "sign_in/provider_away.html", status=503)
+            raise ImmediateHttpResponse(page) from error
+        return answer
 
 
 def _is_admitted(sociallogin: SocialLogin) -> bool:

@@ -1,0 +1,116 @@
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from tests.chatapp.accounts.provider import CLIENT, SECRET
+from tests.processes import ROOT
+
+CALLBACK = "http://testserver/account/single-sign-on/oidc/login/callback/"
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a provider."""
+    command = [sys.executable, "-m", "tests.chatapp.accounts.provider", CALLBACK]
+    there, path = tmp_path_factory.mktemp("provider"), {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=there, env=path, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        yield process.stdout.readline().strip()
+        process.kill()
+
+
+@pytest.fixture
+def provider(issuer: str, settings: LazySettings) -> str:
+    """The provider, which this server is told of."""
+    app = {"provider_id": "oidc", "name": "Example", "client_id": CLIENT, "secret": SECRET}
+    app |= {"settings": {"server_url": issuer, "fetch_userinfo": True}}
+    settings.SOCIALACCOUNT_PROVIDERS = {
+        "openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [app]}
+    }
+    return issuer
+
+
+def come_from(provider: str, browser: Client, name: str) -> tuple[int, str]:
+    """Sign in at the provider; return the status and page that this server answers with."""
+    sent_on = browser.get(reverse("openid_connect_login", args=["oidc"]))
+    assert sent_on.status_code == 302, sent_on.text
+    assert sent_on["Location"].startswith(f"{provider}/identity/o/authorize")
+    there = requests.Session()
+    form = there.get(sent_on["Location"])
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
+    assert token
+    known = {"login": name, "password": name, "csrfmiddlewaretoken": token.group(1)}
+    known["next"] = parse_qs(urlsplit(form.url).query)["next"][0]
+    answer = there.post(form.url, known, allow_redirects=False)
+    while (address := answer.headers["Location"]).startswith(("/", provider)):
+        address = provider + address if address.startswith("/") else address
+        answer = there.get(address, allow_redirects=False)
+    assert address.startswith(CALLBACK)
+    arrived = browser.get(address, follow=True)
+    return arrived.status_code, arrived.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "name", "joins"),
+    [
+        ({"OIDC_DOMAINS": ["example.org"]}, "dana", True),
+        ({"OIDC_DOMAINS": ["example.org"]}, "erin", False),
+        ({"OIDC_GROUPS": ["writers"]}, "dana", True),
+        ({"OIDC_GROUPS": ["writers"]}, "erin", False),
+        ({}, "dana", False),
+        ({"ALLOW_REGISTRATION": True}, "erin", True),
+    ],
+)
+def test_who_is_in_a_domain_or_group_joins(
+    db: None,
+    provider: str,
+    settings: LazySettings,
+    limits: dict[str, list[str]],
+    name: str,
+    joins: bool,
+) -> None:
+    """They are members, and find their account again; all others are told that they can't."""
+    for key, value in limits.items():
+        setattr(settings, key, value)
+    for _visit in range(2):
+        browser = Client()
+        come_from(provider, browser, name)
+        assert (browser.get(reverse("settings")).status_code == 200) == joins
+    assert [*User.objects.values_list("username", "is_superuser")] == [(name, False)] * joins
+
+
+def test_who_has_left_the_group_is_refused(db: None, provider: str, settings: LazySettings) -> None:
+    """At their next visit, with a sentence."""
+    settings.OIDC_GROUPS = ["writers"]
+    come_from(provider, Client(), "dana")
+    settings.OIDC_GROUPS = ["readers"]
+    status, page = come_from(provider, Client(), "dana")
+    assert status == 403
+    assert "not one of those that may use this server" in page
+
+
+def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:
+    """By the name that the operator gave it, and leads there with a click."""
+    page = Client().get(reverse("account_login")).text
+    assert "Sign in with Example" in page
+    assert reverse("openid_connect_login", args=["oidc"]) in page
+
+
+def test_a_provider_that_is_away_is_said(db: None, provider: str, settings: LazySettings) -> None:
+    """On a page, with what to do."""
+    apps = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]
+    apps[0]["settings"]["server_url"] = "http://127.0.0.1:1"
+    answer = Client().get(reverse("openid_connect_login", args=["oidc"]))
+    assert answer.status_code == 503
+    assert "Try again later" in answer.text
