@@ -151,3 +151,15 @@ async def test_the_guide_to_the_engine_runs() -> None:
         code = compile(block, "docs/engine.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if iscoroutine(running := FunctionType(code, names)()):
             await running
+
+
+def test_each_promise_of_the_threat_model_has_its_test() -> None:
+    """They are named by file and function."""
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", read("docs/security.md"))
+    assert len(named) > 20
+    missing = [
+        f"{path}::{test}"
+        for path, test in named
+        if f"def {test}(" not in (ROOT / "tests" / path).read_text("utf-8")
+    ]
+    assert not missing
