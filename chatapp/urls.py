@@ -137,6 +137,7 @@ urlpatterns = [
     path("settings/tokens/new/", settings.create_token, name="new_token"),
     path("settings/tokens/<int:pk>/revoke/", settings.revoke_token, name="revoke_token"),
     path("settings/account/name/", account.rename_account, name="rename_account"),
+    path("settings/account/download/", account.download_account, name="download_account"),
     path("settings/account/sessions/<int:pk>/end/", account.end_session, name="end_session"),
     path("users/", operator.list_users, name="users"),
     path("users/invite/", operator.invite, name="invite"),

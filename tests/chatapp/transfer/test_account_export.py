@@ -1,0 +1,39 @@
+import io
+import json
+import zipfile
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp.accounts import credentials
+from chatapp.models import Conversation, Profile, SavedCommand
+from tests.chatapp.conftest import Say
+
+
+def test_everything_of_a_user_comes_in_one_archive(
+    browser: Client, alice: User, bob: User, conversation: Conversation, say: Say
+) -> None:
+    """Conversations, deleted ones too, and settings; no key, no token, and nothing of others."""
+    say("user", "What Alice asked.")
+    Conversation.objects.create(owner=bob, title="Bob's")
+    token = credentials.create_api_token(owner=alice, name="mine", scope="read")
+    SavedCommand.objects.create(owner=alice, name="greet", text="Say hello.")
+    profile = Profile.objects.filter(owner=alice).first()
+    assert profile
+    profile.set_key("sk-of-alice")
+    profile.save()
+    answer = browser.get(reverse("download_account"))
+    with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    record = json.loads(files.pop(f"conversations/{conversation.pk}.json"))
+    account = json.loads(files.pop("account.json"))
+    assert files == {}
+    assert "What Alice asked." in json.dumps(record["messages"])
+    assert account["saved_commands"][0]["text"] == "Say hello."
+    said = json.dumps(account)
+    assert not any(secret in said for secret in (token, "sk-of-alice", profile.encrypted_key))
+    Conversation.objects.filter(pk=conversation.pk).update(deleted_at=conversation.created_at)
+    again = browser.get(reverse("download_account"))
+    with zipfile.ZipFile(io.BytesIO(again.getvalue())) as archive:
+        assert f"deleted/{conversation.pk}.json" in archive.namelist()
