@@ -1,7 +1,9 @@
 import io
 import json
 import zipfile
+from typing import Any
 
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -9,6 +11,17 @@ from django.urls import reverse
 from chatapp.accounts import credentials
 from chatapp.models import Conversation, Profile, SavedCommand
 from tests.chatapp.conftest import Say
+
+
+def files_of(browser: Client) -> dict[str, str]:
+    """Download the archive, and return what each file in it says."""
+
+    async def read(answer: Any) -> bytes:
+        return b"".join([piece async for piece in answer.streaming_content])
+
+    content = async_to_sync(read)(browser.get(reverse("download_account")))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def test_everything_of_a_user_comes_in_one_archive(
@@ -23,9 +36,7 @@ def test_everything_of_a_user_comes_in_one_archive(
     assert profile
     profile.set_key("sk-of-alice")
     profile.save()
-    answer = browser.get(reverse("download_account"))
-    with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
-        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    files = files_of(browser)
     record = json.loads(files.pop(f"conversations/{conversation.pk}.json"))
     account = json.loads(files.pop("account.json"))
     assert files == {}
@@ -34,6 +45,4 @@ def test_everything_of_a_user_comes_in_one_archive(
     said = json.dumps(account)
     assert not any(secret in said for secret in (token, "sk-of-alice", profile.encrypted_key))
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=conversation.created_at)
-    again = browser.get(reverse("download_account"))
-    with zipfile.ZipFile(io.BytesIO(again.getvalue())) as archive:
-        assert f"deleted/{conversation.pk}.json" in archive.namelist()
+    assert f"deleted/{conversation.pk}.json" in files_of(browser)
