@@ -24,7 +24,7 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, Configuration, ladder_from
+from .condenser.condenser import Condensed, Condenser, Configuration, condense, ladder_from
 from .condenser.hooks import (
     DEFAULT_VALIDATORS,
     AttachFoldedFiles,
@@ -118,7 +118,6 @@ from .messages import (
     content_to_api,
     user_words,
 )
-from .one_call import Condensed, condense
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
@@ -187,9 +186,9 @@ from .tokens.counters import (
     count_message,
     count_messages,
     count_tools,
+    load_encoding,
 )
 from .tokens.images import image_size
-from .tokens.tokenizer import load_encoding
 from .unicode_text import well_formed, well_formed_json
 
 __all__ = [
