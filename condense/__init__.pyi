@@ -61,8 +61,7 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .facts.ledger import Ledger
-from .facts.markdown import parse_ledger
+from .facts.ledger import Ledger, parse_ledger
 from .facts.notebook import ledger
 from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
 from .folded_files.results import Folded, FoldedFile
@@ -150,8 +149,14 @@ from .reduction.carryover import (
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
-from .requests.request import merge_consecutive, replace_images, shape_request
-from .requests.tool_pairs import INTERRUPTED, inject_synthetic_results, repair_tool_pairs
+from .requests.request import (
+    INTERRUPTED,
+    inject_synthetic_results,
+    merge_consecutive,
+    repair_tool_pairs,
+    replace_images,
+    shape_request,
+)
 from .requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from .roo_settings import RooSettings, read_roo_settings
 from .strategies import (

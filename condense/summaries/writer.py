@@ -13,8 +13,12 @@ from condense.history.boundaries import safe_cuts
 from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, OpaqueBlock, TextBlock
 from condense.prompts import framed, load_prompt
-from condense.requests.request import replace_images, shape_request
-from condense.requests.tool_pairs import INTERRUPTED, inject_synthetic_results
+from condense.requests.request import (
+    INTERRUPTED,
+    inject_synthetic_results,
+    replace_images,
+    shape_request,
+)
 from condense.requests.tools_as_text import tools_to_text
 from condense.summaries.summarizer import Kit, SummaryRequest, Transcription, budget_of, transcribe
 from condense.tokens.counters import TokenCounter, count_messages
@@ -35,8 +39,6 @@ IN_PARTS = "The history did not fit into one call and was summarised in {count} 
 TOO_LONG = "A part's summary is as long as the part:\n{summary}"
 FAILED = "Failed to condense context"
 NO_SUMMARY = "The answer held no summary:\n{text}"
-
-
 OLD_IMAGE = "[Image]"
 
 Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]

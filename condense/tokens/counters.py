@@ -39,6 +39,11 @@ EncodingName = Literal["o200k_base", "cl100k_base"]
 URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
 # Characters per piece of a long text: enough to be worth a thread, few enough to use them all.
 PIECE = 65_536
+# Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
+# these are of the size that short requests show, and calibration does the rest.
+FRAME, TOOL_FRAME = 4, 16
+# Parts of a block that the model does not read.
+_UNREAD = {"type", "cache_control", "signature", "encrypted_content", BESIDE}
 
 # Both vocabularies begin a new word at a letter that follows a line's end, so a text cut there
 # takes exactly as many tokens as in one.
@@ -139,13 +144,6 @@ def count_messages(messages: Iterable[Message], counter: TokenCounter) -> int:
 def compact(value: object) -> str:
     """Return a value as the JSON in which a model reads it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
-
-
-# Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
-# these are of the size that short requests show, and calibration does the rest.
-FRAME, TOOL_FRAME = 4, 16
-# Parts of a block that the model does not read.
-_UNREAD = {"type", "cache_control", "signature", "encrypted_content", BESIDE}
 
 
 class PromptCounter:

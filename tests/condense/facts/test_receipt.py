@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from condense.facts.ledger import FileUse, Ledger
-from condense.facts.markdown import render
+from condense.facts.ledger import FileUse, Ledger, render
 from condense.facts.notebook import ledger
 from condense.facts.receipt import KINDS, MOST_FACTS, Receipt, receipt
 from condense.facts.texts import Shown, plain
