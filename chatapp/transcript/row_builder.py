@@ -34,7 +34,6 @@ from chatapp.transcript.message_parts import (
     parts_of,
     unfinished_parts,
 )
-from chatapp.transcript.recalled import recalled_part
 from chatapp.transcript.rows import (
     CondensationRow,
     ContinuedRow,
@@ -42,6 +41,7 @@ from chatapp.transcript.rows import (
     Row,
     TurnCost,
     VersionChoice,
+    recalled_part,
 )
 from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 

@@ -1,6 +1,10 @@
-"""Trials: a reduction that one strategy makes and nobody applies, judged."""
+"""What-if: what a stored conversation would come to with other settings; nothing is applied.
+
+A trial is a reduction that one strategy makes, judged and ready to show.
+"""
 
 import asyncio
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -10,16 +14,83 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp import errors
 from chatapp.agent.ports import CallOpening, ReplyReader
 from chatapp.condensation.attempt_log import receipt_of
-from chatapp.condensation.condenser_setup import loaded_configuration, summarizer_for
+from chatapp.condensation.condenser_setup import loaded_configuration, situation_of, summarizer_for
 from chatapp.condensation.draft_writer import DraftJournal
 from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import TurnSettings
-from chatapp.toolbox.toolbox import folder_of
-from chatapp.what_if.baseline import Baseline, read_written
+from chatapp.context.turn_context import TurnSettings, read_terms
+from chatapp.conversations.locks import with_unpinned
+from chatapp.markdown import render_markdown
+from chatapp.models import Conversation, Rewind, message_store
+from chatapp.toolbox import toolbox as toolboxes
+from chatapp.transcript import labels
+
+# Messages that are gone through to see how often it would have condensed; the newest ones.
+MOST = 2_000
+# Facts that are listed of those that are lost, and of those that are not in the originals.
+LISTED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What the model sees, how large that is, and what it works with.
+
+    ``unchanged`` says that the last call has sent what the next one begins with.
+    """
+
+    terms: TurnSettings
+    effective: tuple[condense.Message, ...]
+    history: tuple[condense.Message, ...]
+    tokens: condense.TokenCount
+    toolbox: Any
+    unchanged: bool
+
+    def situation(self, terms: TurnSettings) -> condense.Situation:
+        """Return what a condensation by hand would start from, with these terms."""
+        return situation_of(
+            terms,
+            self.effective,
+            self.tokens,
+            self.toolbox,
+            history=self.history,
+            trigger=condense.Trigger.MANUAL,
+        )
+
+
+def terms_of(conversation: Conversation) -> TurnSettings:
+    """Return what a conversation's next turn would work with; raise Refused without a profile."""
+    if terms := read_terms(conversation.pk):
+        return terms
+    raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+
+
+def read_baseline(terms: TurnSettings) -> Baseline:
+    """Return the conversation of these terms as it is now."""
+    conversation, profile = terms.conversation, terms.profile
+    effective = message_store.read_effective(conversation.pk)
+    scale = Scale.read(conversation, profile, terms.system)
+    folder = toolboxes.folder_of(conversation)
+    return Baseline(
+        terms=terms,
+        effective=effective,
+        history=with_unpinned(conversation.pk, effective),
+        tokens=scale.weigh(effective),
+        toolbox=toolboxes.toolbox_for(folder, conversation, profile),
+        unchanged=scale.measured_tokens is not None,
+    )
+
+
+def read_written(conversation: Conversation) -> Sequence[condense.Message]:
+    """Return the newest messages that were not taken back, as if nothing had been condensed."""
+    rows = conversation.messages.written().in_force().order_by("-seq")[:MOST]
+    messages = map(message_store.to_engine, reversed(rows))
+    return [
+        replace(one, position=None, tags=condense.Tags(pinned=one.tags.pinned)) for one in messages
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +200,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:
     """Return how it would condense; nobody is told, for nothing happens."""
-    wanted = loaded_configuration(terms, folder_of(terms.conversation))
+    wanted = loaded_configuration(terms, toolboxes.folder_of(terms.conversation))
     return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
 
 
@@ -199,3 +270,49 @@ class Unasked:
     def stream(self, request: condense.SummaryRequest) -> Any:
         """Raise: nobody is asked."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What was tried with what came of it; ``entered`` says that it has the prompt entered.
+
+    Of what a summary states ``grounded_percent`` stands in what it hides, and ``others`` does not.
+    """
+
+    tried: Trial
+    name: str
+    entered: bool
+    hidden_text: str
+    saved_percent: int | None
+    summary_html: str
+    facts_kept: str
+    lost: Sequence[str]
+    grounded_percent: int | None
+    others: Sequence[str]
+
+
+def card_of(baseline: Baseline, tried: Trial) -> Card:
+    """Return what was tried, ready to show."""
+    made, found = tried.reduction, tried.grounded
+    variant, now = tried.variant, baseline.terms.configuration.prompt
+    hidden, saved, grounded = "", None, None
+    if made:
+        counted = message_store.count_seen(made.hidden_among(baseline.effective))
+        hidden = labels.seen_words(Rewind(**counted))
+        saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+    if made and made.kind == "cleared":
+        hidden = labels.cleared_words(made.count)
+    if found and found.total.total:
+        grounded = math.floor(100 * found.total.score)
+    return Card(
+        tried=tried,
+        name=labels.strategy_name(variant.strategy),
+        entered=variant.prompt != now,
+        hidden_text=hidden,
+        saved_percent=saved,
+        summary_html=render_markdown(made.summary) if made else "",
+        facts_kept=labels.facts_kept(tried.receipt),
+        lost=[fact.text for fact in tried.receipt.of("missing")][:LISTED],
+        grounded_percent=grounded,
+        others=[fact.text for fact in found.of("missing")][:LISTED] if found else [],
+    )
