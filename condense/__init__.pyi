@@ -126,7 +126,6 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .recall.memory import MemoryRecall
 from .recall.passages import (
     MOST_PASSAGES,
     MOST_TOKENS,
@@ -137,7 +136,7 @@ from .recall.passages import (
     split_recalled,
     token_limit,
 )
-from .recall.ranking import SearchedMessage, Terms, find_passages
+from .recall.ranking import MemoryRecall, SearchedMessage, Terms, find_passages
 from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
 from .reduction.carryover import (
     carried_pin_ids,

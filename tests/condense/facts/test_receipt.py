@@ -8,8 +8,8 @@ from condense.facts.notebook import ledger
 from condense.facts.receipt import KINDS, MOST_FACTS, Receipt, receipt
 from condense.facts.texts import Shown, plain
 from condense.messages import Message, TextBlock
-from condense.recall.memory import MemoryRecall
 from condense.recall.passages import Passage
+from condense.recall.ranking import MemoryRecall
 from tests.condense.sessions import WORDS, Session, sessions, summary
 from tests.growth import LINEAR, assert_cheap
 
