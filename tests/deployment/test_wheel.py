@@ -3,12 +3,9 @@
 import json
 import os
 import re
-import site
 import sqlite3
 import subprocess
-import sys
 import uuid
-import venv
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +15,7 @@ import pytest
 
 from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
 from tests.chatapp.test_shutdown import Visitor
+from tests.deployment.environments import environment, lend_packages, pip
 
 CARRIED = ("README.md", "docs", "static", "templates")
 
@@ -31,30 +29,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def pip(*arguments: str, python: str | Path = sys.executable) -> None:
-    """Have the pip of these tests work for a Python."""
-    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    subprocess.run([*command, *arguments], check=True, capture_output=True, text=True)
-
-
-def environment(folder: Path) -> Path:
-    """Make an empty environment; return its Python."""
-    venv.create(folder, symlinks=True)
-    return folder / "bin" / "python"
-
-
 def install(wheel: Path, folder: Path) -> Path:
     """Install nothing but the wheel; return the command that it brings."""
     python = environment(folder)
     pip("install", "--no-index", "--no-deps", str(wheel), python=python)
     return folder / "bin" / "palimpsest"
-
-
-def lend_packages(folder: Path) -> None:
-    """Have an environment see what these tests run with, in place of minutes of downloads."""
-    (packages,) = folder.glob("lib/*/site-packages")
-    lines = (f"import site; site.addsitedir({place!r})\n" for place in site.getsitepackages())
-    (packages / "lent.pth").write_text("".join(lines))
 
 
 def run(program: Path, *arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
@@ -133,6 +112,7 @@ def test_a_wheel_has_every_file_that_a_server_reads(wheel: Path) -> None:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         (licence,) = (one for one in archive.namelist() if one.endswith("/licenses/LICENSE"))
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    assert f'"./dist/{wheel.name}[app]"' in (ROOT / "README.md").read_text("utf-8")
     own = {str(path.relative_to(ROOT)) for path in files(ROOT / "chatapp", ROOT / "condense")}
     carried = files(*(ROOT / name for name in CARRIED))
     own |= {f"chatapp/resources/{path.relative_to(ROOT)}" for path in carried}
