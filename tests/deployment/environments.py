@@ -9,8 +9,8 @@ from pathlib import Path
 
 def pip(*arguments: str, python: str | Path = sys.executable) -> None:
     """Have the pip of these tests work for a Python."""
-    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    subprocess.run([*command, *arguments], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*command, "--python", python, *arguments], check=True)
 
 
 def environment(folder: Path, *, with_pip: bool = False) -> Path:
