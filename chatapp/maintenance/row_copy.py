@@ -17,6 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 import condense
 from chatapp.errors import NotCopied
+from chatapp.installation import PROGRAM
 from chatapp.models import databases, message_index
 from chatapp.models.databases import in_use
 from chatapp.models.tables import Column, Table, tables
@@ -46,7 +47,7 @@ def check_migrated() -> None:
     """Raise NotCopied where the database in use lacks migrations."""
     executor, newest = _plan()
     if executor.migration_plan(newest):
-        raise NotCopied("The database in use is of an older version: run `manage.py migrate`.")
+        raise NotCopied(f"The database in use is of an older version: run `{PROGRAM} migrate`.")
 
 
 def first_found() -> Table | None:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp import processes, service_checks
 from chatapp.context import sizes
+from chatapp.installation import PROGRAM
 from chatapp.maintenance.monitoring_server import serve_monitoring
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import actions
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             raise CommandError(
                 "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
-                "turns (`manage.py serve`)."
+                f"turns (`{PROGRAM} serve`)."
             )
         service_checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
