@@ -29,9 +29,8 @@ from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import stop_unclaimed
-from chatapp.turns.running_turns import running_turns
-from chatapp.turns.turn_queue import Store, begin
+from chatapp.turns.lifecycle import start_message, stop_unclaimed
+from chatapp.turns.running_turns import Store, running_turns
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
 log = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ async def _send(
     if command.queued and await _queue(conversation, command):
         return None
     brought = await bring(conversation, command.text, strict=not command.literal)
-    store = partial(message_queue.start_message, conversation, command, brought)
+    store = partial(start_message, conversation, command, brought)
     try:
         return await _begin(conversation, store)
     except Busy:
@@ -91,11 +90,11 @@ async def _queue(conversation: Conversation, command: incoming_frames.SendMessag
 async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:
     """Begin a turn; what a full disk kept from being closed is closed before it."""
     try:
-        return await begin(store)
+        return await running_turns.begin(store)
     except Busy:
         if not await sync_to_async(close_left_over)(conversation):
             raise
-    return await begin(store)
+    return await running_turns.begin(store)
 
 
 async def send_and_hear(
@@ -152,7 +151,7 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
         await stop(conversation.pk)
     else:
         brought = await bring(conversation, row.text, strict=False)
-        await begin(partial(message_queue.start_queued, conversation, nonce, brought))
+        await running_turns.begin(partial(message_queue.start_queued, conversation, nonce, brought))
         channel.tell(hints.QueueChanged(conversation.pk))
 
 

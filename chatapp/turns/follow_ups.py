@@ -25,7 +25,6 @@ from chatapp.models.database import reading
 from chatapp.turns import message_queue
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.titles import name_conversation
-from chatapp.turns.turn_queue import begin
 from chatapp.turns.turns_without_message import start_condensing, start_idle
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> 
     if wish:
         asked = CondenseRequest.from_json(uuid.UUID(wish["nonce"]), wish["details"])
         store = partial(start_condensing, conversation, asked)
-        if await _until_stored(conversation, lambda: begin(store)):
+        if await _until_stored(conversation, lambda: running_turns.begin(store)):
             return
     if await _until_stored(conversation, lambda: send_next(conversation, is_done)):
         channel.tell(hints.QueueChanged(conversation.pk))
@@ -53,7 +52,9 @@ async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | 
     if row is None:
         return None
     brought = await bring(conversation, row.text, strict=False)
-    return await begin(partial(message_queue.start_queued, conversation, row.nonce, brought))
+    return await running_turns.begin(
+        partial(message_queue.start_queued, conversation, row.nonce, brought)
+    )
 
 
 async def _until_stored(
@@ -116,6 +117,6 @@ async def condense_idle(turn: str) -> None:
     if newest != row:
         return
     try:
-        await begin(partial(start_idle, row.conversation_id))
+        await running_turns.begin(partial(start_idle, row.conversation_id))
     except errors.Refused as reason:
         log.info("nothing was condensed while idle: %s", reason)
