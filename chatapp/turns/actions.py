@@ -25,7 +25,6 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
-from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
@@ -304,19 +303,3 @@ def announce_title(conversation: Conversation) -> None:
 def newest(conversation_id: uuid.UUID) -> int:
     """Return the number of the last change that pages of a conversation were told of."""
     return views.newest(conversation_id)
-
-
-class Front:
-    """What this process says of itself to whoever watches over it."""
-
-    @property
-    def closing(self) -> bool:
-        """Whether nothing begins here any more."""
-        return running_turns.closing
-
-    def load(self) -> Load:
-        """Return how busy it is; callable from any thread but the event loop's."""
-        return Load(len(running_turns.turns), views.watchers, running_turns.lag())
-
-
-front = Front()
