@@ -23,7 +23,7 @@ from chatapp.agent.ports import Nobody
 from chatapp.background_jobs import enqueue
 from chatapp.condensation import threshold
 from chatapp.condensation.condenser_setup import loaded_configuration
-from chatapp.condensation.draft_writer import LOOK, basis_of, close, seen_in, writers_here
+from chatapp.condensation.draft_writer import LOOK, basis_of, close, seen_in
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import BackgroundDraft, Conversation, message_store
@@ -155,8 +155,6 @@ async def settled(conversation_id: uuid.UUID) -> bool:
         left = await reading(is_left)(draft.owner, draft.heartbeat_at)
         if draft.condensation_id is None or left or silent >= SILENT:
             await drop(conversation_id, str(_STOPPED))
-        elif here := writers_here(conversation_id):
-            await asyncio.wait({one.task for one in here}, timeout=LOOK)
         else:
             await asyncio.sleep(LOOK)
     return False
@@ -173,15 +171,8 @@ def is_being_written(conversation_id: uuid.UUID) -> bool:
 
 
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
-    """Drop the draft of a conversation, if there is one; who writes it elsewhere stops soon."""
-    await finish(_drop(conversation_id, reason))
-
-
-async def _drop(conversation_id: uuid.UUID, reason: str) -> None:
-    # First, so that its record has all that it cost.
-    for writer in writers_here(conversation_id):
-        await writer.stop(reason)
-    await RetriedWrites(Nobody()).save(_close, conversation_id, reason)
+    """Drop the draft of a conversation, if there is one; whoever writes it stops soon."""
+    await finish(RetriedWrites(Nobody()).save(_close, conversation_id, reason))
 
 
 @transaction.atomic
@@ -193,9 +184,11 @@ def _close(conversation_id: uuid.UUID, reason: str) -> None:
 
 async def drop_all(reason: str) -> None:
     """Drop the drafts that are written here; those that are ready wait for the next process."""
-    for writer in writers_here():
-        with contextlib.suppress(Exception):
-            await drop(writer.draft.conversation_id, reason)
+    own = BackgroundDraft.objects.unwritten().filter(owner=this_process())
+    begun = own.exclude(condensation=None).values_list("conversation", flat=True)
+    with contextlib.suppress(Exception):
+        for conversation_id in await reading(list)(begun):
+            await drop(conversation_id, reason)
 
 
 async def check(conversation_id: uuid.UUID) -> None:

@@ -9,7 +9,6 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
-from chatapp.environment import APPLICATION, PROCESS
 from chatapp.models.database import execute, forget_columns, is_shared
 
 # A file that nobody uses before it is complete needs no journal.
@@ -67,7 +66,7 @@ def snapshot() -> Iterator[None]:
 def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]]:
     """Yield what a statement selects: one row at a time is held, however many there are."""
     with database.wrap_database_errors, database.cursor() as cursor:
-        if is_file(database):
+        if database.vendor == "sqlite":
             cursor.execute(sql)
             yield from cursor
         else:
@@ -75,37 +74,11 @@ def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]
             yield from cursor.stream(sql)
 
 
-def is_file(database: BaseDatabaseWrapper) -> bool:
-    """Whether a database is a file of this machine."""
-    return database.vendor == "sqlite"
-
-
 def name_of(database: BaseDatabaseWrapper) -> str:
     """Return how a person knows a database; without its password."""
     where = database.settings_dict
-    if is_file(database):
+    if database.vendor == "sqlite":
         return str(where["NAME"])
     user = f"{where['USER']}@" if where["USER"] else ""
     port = f":{where['PORT']}" if where["PORT"] else ""
     return f"postgresql://{user}{where['HOST']}{port}/{where['NAME']}"
-
-
-def find_visitors() -> list[str]:
-    """Return which other processes of this software are connected to the database in use.
-
-    Of a file nobody knows; who serves from one locks the folder that it lies in.
-    """
-    if not is_shared():
-        return []
-    others = execute(
-        "SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() "
-        "AND application_name LIKE %s AND application_name <> %s ORDER BY 1",
-        f"{APPLICATION} %",
-        PROCESS,
-    )
-    return [name.removeprefix(f"{APPLICATION} ") for (name,) in others]
-
-
-def encoding() -> str:
-    """Return how the database in use stores letters; "UTF8" holds all of them."""
-    return str(execute("SHOW server_encoding")[0][0]) if is_shared() else "UTF8"

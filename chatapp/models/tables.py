@@ -8,7 +8,6 @@ from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
-from django.db.models.options import Options
 
 from chatapp.models.database import execute, is_shared
 
@@ -23,38 +22,16 @@ _LAST_VALUE = """
 
 @dataclass(frozen=True)
 class Table:
-    """The table of a model, in the database that is in use."""
+    """The table of a model in the database that is in use, as migrations of its ``app`` make it.
+
+    The ``key`` is one of its ``columns``, which are in their order.
+    """
 
     model: type[models.Model]
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether migrations of the model make it, and no other model's."""
-        return self._own.managed and not self._own.proxy
-
-    @property
-    def _own(self) -> "Options[models.Model]":
-        return self.model._meta  # noqa: SLF001 - Django's documented API
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self._own.db_table
-
-    @property
-    def app(self) -> str:
-        """The app whose migrations make it."""
-        return self._own.app_label
-
-    @property
-    def columns(self) -> list[Column]:
-        """Its columns, in their order."""
-        return [*self._own.concrete_fields]
-
-    @property
-    def key(self) -> str:
-        """The column of its primary key."""
-        return cast(str, self._own.pk.column)
+    name: str
+    app: str
+    columns: list[Column]
+    key: Column
 
     @property
     def is_made_by_django(self) -> bool:
@@ -65,25 +42,22 @@ class Table:
         """Return how many rows there are."""
         return cast(int, execute(f'SELECT count(*) FROM "{self.name}"')[0][0])  # noqa: S608 - a name
 
-    def is_empty(self) -> bool:
-        """Whether there is no row."""
-        return not execute(f'SELECT 1 FROM "{self.name}" LIMIT 1')  # noqa: S608 - a name
-
     def last_key(self) -> int | None:
         """Return the largest number that was ever a key, that of a deleted row too; or None."""
-        if not isinstance(self._own.pk, models.AutoField):
+        if not isinstance(self.key, models.AutoField):
             return None
         if is_shared():
-            given = execute(_LAST_VALUE, self.name, self.key)
+            given = execute(_LAST_VALUE, self.name, self.key.column)
         else:
             given = execute("SELECT seq FROM sqlite_sequence WHERE name = %s", self.name)
-        there = execute(f'SELECT max("{self.key}") FROM "{self.name}"')  # noqa: S608 - names
+        there = execute(f'SELECT max("{self.key.column}") FROM "{self.name}"')  # noqa: S608 - names
         return max([one for (one,) in (*given, *there) if one is not None], default=None)
 
     def go_on_from(self, key: int) -> None:
         """Have rows to come get larger keys than this."""
         if is_shared():
-            execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", self.name, self.key, key)
+            sql = "SELECT setval(pg_get_serial_sequence(%s, %s), %s)"
+            execute(sql, self.name, self.key.column, key)
             return
         execute("DELETE FROM sqlite_sequence WHERE name = %s", self.name)
         execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", self.name, key)
@@ -91,14 +65,14 @@ class Table:
 
 def tables() -> list[Table]:
     """Return the table of each model that we make it of, after those that its rows name."""
-    own = [Table(one) for one in apps.get_models(include_auto_created=True)]
-    named = {
-        one.model: [
-            column.related_model
-            for column in one.columns
-            if column.related_model not in {None, one.model}
-        ]
-        for one in own
-        if one.is_ours
+    own = {one: one._meta for one in apps.get_models(include_auto_created=True)}  # noqa: SLF001 - Django's documented API
+    made = {
+        model: Table(model, one.db_table, one.app_label, [*one.concrete_fields], one.pk)
+        for model, one in own.items()
+        if one.managed and not one.proxy
     }
-    return [Table(one) for one in TopologicalSorter(named).static_order() if one]
+    named = {
+        model: {column.related_model for column in table.columns} - {None, model}
+        for model, table in made.items()
+    }
+    return [made[one] for one in TopologicalSorter(named).static_order()]

@@ -43,18 +43,14 @@ async def watch(
     return views.watch(conversation, since)
 
 
-async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
-    """Store the user's message and start its turn; raise Refused when it can't be.
-
-    A message sent again after a lost connection, with the same nonce, starts nothing.
-    """
-    await _send(conversation, command)
-
-
-async def _send(
+async def send_message(
     conversation: Conversation, command: incoming_frames.SendMessage
 ) -> TurnContext | None:
-    """Return what runs; None where the message waits in the queue, or was sent before."""
+    """Store the user's message and start its turn; raise Refused when it can't be.
+
+    Returns what runs; None where the message waits in the queue, or was sent before with the same
+    nonce, as after a lost connection.
+    """
     if command.queued and await _queue(conversation, command):
         return None
     brought = await bring(conversation, command.text, strict=not command.literal)
@@ -103,7 +99,7 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    run = await _send(conversation, command)
+    run = await send_message(conversation, command)
     if run:
         return _hear(run.turn.pk, run.question)
     named = conversation.turns.unfinished().filter(nonce=command.nonce)

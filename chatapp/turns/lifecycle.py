@@ -69,12 +69,6 @@ def start_message(
     return read_run(conversation, turn=turn, question=question)
 
 
-def has_unfinished(conversation_id: uuid.UUID) -> bool:
-    """Whether a turn of the conversation is on record as not over."""
-    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND finished_at IS NULL"
-    return bool(execute(sql, conversation_id))
-
-
 @contextmanager
 def locked_for_new_turn(
     conversation: Conversation, nonce: uuid.UUID

@@ -14,7 +14,7 @@ from chatapp.errors import Refused
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
-from chatapp.turns.lifecycle import has_unfinished, start_message
+from chatapp.turns.lifecycle import start_message
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20
@@ -88,7 +88,7 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
     """Give a message that waits another text; refused once it was sent or removed."""
-    row = conversation.queued.waiting().filter(nonce=nonce).first()
+    row = find_queued(conversation, nonce)
     check_message(text, alone=not (row and row.attachments))
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
         raise Refused(_("This message is no longer waiting: it was sent or removed."))
@@ -115,7 +115,7 @@ def send_next(conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Have a message that waits be sent next, however what runs ends; False where nothing runs."""
     with transaction.atomic():
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        if not has_unfinished(conversation.pk):
+        if not conversation.turns.unfinished().exists():
             return False
         conversation.queued.waiting().filter(nonce=nonce).update(is_next=True)
     return True

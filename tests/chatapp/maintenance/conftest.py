@@ -121,7 +121,7 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     LogEntry.objects.create(
         user=alice, content_type=kind, object_id=str(conversation.pk), action_flag=CHANGE
     )
-    assert [one.name for one in tables() if one.is_empty()] == []
+    assert [one.name for one in tables() if not one.count()] == []
     return conversation
 
 
