@@ -11,8 +11,7 @@ from chatapp.maintenance import audit_check, row_copy
 from chatapp.maintenance.row_copy import Copied, Say
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
-from chatapp.models.databases import in_use, name_of, snapshot
-from chatapp.models.tables import tables
+from chatapp.models.databases import in_use, name_of, snapshot, tables
 from chatapp.storage.request_reader import find_changed
 
 # Of one kind of problem, so many places are named.

@@ -18,8 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 import condense
 from chatapp.errors import NotCopied
 from chatapp.models import databases, message_index
-from chatapp.models.databases import in_use
-from chatapp.models.tables import Column, Table, tables
+from chatapp.models.databases import Column, Table, in_use, tables
 
 # So many rows, or so many characters of them, are held and written at once.
 ROWS, SIZE = 500, 1_000_000

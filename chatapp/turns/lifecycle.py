@@ -6,19 +6,20 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp import background_jobs
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
 from chatapp.composer.attachments import Brought, attached_to, check_sight, take_attachments
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.recall import recall
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
@@ -26,8 +27,10 @@ from chatapp.errors import Busy
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import execute, insert, lock, now
+from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
+from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
 
 
@@ -57,7 +60,7 @@ def start_message(
         turn = open_turn(locked, command.nonce, question_seq=question_seq, zone=command.zone)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        around = recall(locked, conversation.owner, text) if locked.has_hidden else ()
+        around = _recall(locked, conversation.owner, text)
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -67,6 +70,26 @@ def start_message(
     # An edit takes the place of something: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None
     return read_run(conversation, turn=turn, question=question)
+
+
+def _recall(conversation: Conversation, owner: User, words: str) -> tuple[condense.TextBlock, ...]:
+    """Return a block of hidden passages that fit a new message's words, or nothing.
+
+    The conversation is locked, and nothing is asked of the database where it hides nothing. What
+    can't be searched is not recalled, and keeps no message from being sent.
+    """
+    if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
+        return ()
+    preferences, profile = preferences_of(owner), conversation.profile
+    if profile is None or not (conversation.auto_recall or preferences.auto_recall):
+        return ()
+    try:
+        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
+    except IndexDamaged:
+        return ()
+    limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
+    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit)
+    return (block,) if block else ()
 
 
 @contextmanager
