@@ -151,7 +151,7 @@ def tables() -> list[Table]:
         for model, one in own.items()
         if one.managed and not one.proxy
     }
-    named = {
+    named: dict[Any, set[Any]] = {
         model: {column.related_model for column in table.columns} - {None, model}
         for model, table in made.items()
     }

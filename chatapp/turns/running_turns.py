@@ -87,47 +87,38 @@ class RunningTurns:
         """
         async with self.beginning():
             # What is on record has to run, whether or not somebody still waits for it.
-            return await finish(sync_to_async(self._open)(store))
+            return await finish(self._begin(store))
 
-    def _open(self, store: Store) -> TurnContext | None:
-        """Put a turn on record, and in the queue, with one commit."""
-        run = None
-        try:
-            with transaction.atomic():
-                if run := store():
-                    self._enqueue(run)
-        except BaseException:
-            if run:
-                self._expected.discard(run.turn.pk)
-            raise
+    async def _begin(self, store: Store) -> TurnContext | None:
+        run = await sync_to_async(self._put_on_record)(store)
+        if run is None:
+            return None
+        if not settings.CLUSTER:
+            # A request's own context ends with it, and takes the threads for its queries along.
+            contextvars.Context().run(self.start, run)
+        question = run.question.seq if run.question else 0
+        channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
         return run
 
-    def _enqueue(self, run: TurnContext) -> None:
-        if settings.CLUSTER:
+    @transaction.atomic
+    def _put_on_record(self, store: Store) -> TurnContext | None:
+        """Put a turn on record and in the workers' queue, or among those known here, at once."""
+        run = store()
+        if run and settings.CLUSTER:
             lifecycle.enqueue_turn(run.turn)
-        else:
+        elif run:
             self._expected.add(run.turn.pk)
-            transaction.on_commit(functools.partial(self._start_soon, run))
-        question = run.question.seq if run.question else 0
-        opened = hints.TurnOpened(run.conversation.pk, run.turn.pk, question)
-        transaction.on_commit(functools.partial(channel.tell, opened))
+        return run
 
     def __contains__(self, turn: object) -> bool:
         """Whether a turn runs here, or soon will."""
         return turn in self.turns or turn in self._expected
-
-    def _start_soon(self, run: TurnContext) -> None:
-        if self.loop:
-            # A request's own context ends with it, and takes the threads for its queries along.
-            context = contextvars.Context()
-            self.loop.call_soon_threadsafe(self.start, run, context=context)
 
     def start(self, run: TurnContext) -> TurnTask:
         """Let a turn begin here."""
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
         self._expected.discard(run.turn.pk)
-        self._begun.set()
         return task
 
     def _end(self, task: TurnTask) -> None:
@@ -313,7 +304,7 @@ class RunningTurns:
         """Wait for what was about to begin, so that it is ended like the rest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._beginning or self._expected:
+                while self._beginning:
                     self._begun.clear()
                     await self._begun.wait()
 
