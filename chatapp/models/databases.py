@@ -151,8 +151,10 @@ def tables() -> list[Table]:
         for model, one in own.items()
         if one.managed and not one.proxy
     }
-    named: dict[Any, set[Any]] = {
-        model: {column.related_model for column in table.columns} - {None, model}
+    named: dict[Any, list[Any]] = {
+        model: [
+            one.related_model for one in table.columns if one.related_model not in {None, model}
+        ]
         for model, table in made.items()
     }
     return [made[one] for one in TopologicalSorter(named).static_order()]
