@@ -184,11 +184,12 @@ class Builder:
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         shows_versions = self.versions and present and (rests or by_user)
+        recalls = any(kind_of(one) == condense.RECALLED for one in engine.blocks)
         return MessageRow(
             **place,
             role=message.role,
             parts=parts,
-            recalled=recalled_part(engine),
+            recalled=recalled_part(engine) if recalls else None,
             around="\n".join(
                 [text_of(one) for one in engine.blocks if kind_of(one) == condense.ENVIRONMENT]
             ),

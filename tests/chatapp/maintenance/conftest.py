@@ -24,8 +24,7 @@ from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
 from chatapp.models import Conversation, message_store
-from chatapp.models.databases import draft_at, in_use, opened
-from chatapp.models.tables import tables
+from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
 from tests.chatapp.models.test_migrations import fill
 from tests.chatapp.transfer.lives import HUGE, Life
@@ -121,7 +120,7 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     LogEntry.objects.create(
         user=alice, content_type=kind, object_id=str(conversation.pk), action_flag=CHANGE
     )
-    assert [one.name for one in tables() if one.is_empty()] == []
+    assert [one.name for one in tables() if not one.count()] == []
     return conversation
 
 
