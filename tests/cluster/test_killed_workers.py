@@ -94,7 +94,7 @@ def test_kills_of_workers_lose_and_repeat_nothing(stage: Stage, seed: int) -> No
         turns += fresh
         watched = chance.choice(fresh)
         watched.page.until_words(watched.told, chance.randint(1, watched.told.length // 2))
-        kill(stage, chance.choice(stage.cluster.runners), turns)
+        kill(stage, stage.runner_of(watched.page), turns)
     settle(stage, turns)
     assert any(turn.killed_at for turn in turns)
     assert unfinished(stage.cluster) == 0
