@@ -8,7 +8,6 @@ from typing import Any, override
 
 from procrastinate import PsycopgConnector
 from procrastinate.connector import Notify
-from procrastinate.contrib.django.utils import connector_params
 from procrastinate.exceptions import ConnectorException
 from psycopg import OperationalError
 
@@ -23,8 +22,12 @@ POOL: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_t
 class SteadyConnector(PsycopgConnector):
     """Procrastinate's connector, whose calls and LISTEN are tried again: errors stop a worker."""
 
-    def __init__(self) -> None:
-        super().__init__(kwargs=connector_params(), **POOL)
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        """Connect with these ``parameters`` of psycopg's."""
+        super().__init__(kwargs=parameters, **POOL)
+        # Tasks whose LISTEN broke off, and whether the log has that.
+        self._unheard: set[asyncio.Task[Any] | None] = set()
+        self._is_logged = False
 
     @override
     async def execute_query_async(self, query: Any, **arguments: Any) -> None:
@@ -44,13 +47,32 @@ class SteadyConnector(PsycopgConnector):
     @override
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
         """Listen to the end, however often that breaks off: workers also look by themselves."""
-        channels = [*channels]
-        while True:
-            try:
-                await super().listen_notify(on_notification, channels)
-            except ConnectorException as error:
-                log.warning("new jobs are not announced for now: %s", error.__cause__)
-            await asyncio.sleep(PAUSE)
+        channels, task = [*channels], asyncio.current_task()
+        try:
+            while True:
+                try:
+                    await super().listen_notify(on_notification, channels)
+                except ConnectorException as error:
+                    self._lose(task, error)
+                await asyncio.sleep(PAUSE)
+        finally:
+            self._unheard.discard(task)
+
+    @override
+    async def _loop_notify(self, *given: Any, **named: Any) -> None:
+        """Pass on what is announced, on a connection that listens by now."""
+        self._unheard.discard(asyncio.current_task())
+        if self._is_logged and not self._unheard:
+            self._is_logged = False
+            log.warning("new jobs are announced again")
+        await super()._loop_notify(*given, **named)
+
+    def _lose(self, task: asyncio.Task[Any] | None, error: Exception) -> None:
+        """Take note that a task is told of no jobs; an outage is logged once, whoever meets it."""
+        self._unheard.add(task)
+        if not self._is_logged:
+            self._is_logged = True
+            log.warning("new jobs are not announced for now: %s", error.__cause__)
 
 
 async def _steadily[T](call: Callable[[], Awaitable[T]]) -> T:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from procrastinate import App
 from procrastinate.contrib.django import app
+from procrastinate.contrib.django.utils import connector_params
 from procrastinate.exceptions import ConnectorException
 from procrastinate.job_context import JobContext
 from procrastinate.worker import Worker
@@ -44,7 +45,7 @@ async def work_queues(
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
-    workers = _Workers(app.with_connector(SteadyConnector()), interval)
+    workers = _Workers(app.with_connector(SteadyConnector(connector_params())), interval)
     async with workers.app.open_async(), asyncio.TaskGroup() as tasks:
         work = [
             tasks.create_task(workers.work(queue, number, stop))
@@ -122,13 +123,16 @@ class _Workers:
 
     async def look(self) -> None:
         """Look after jobs that were abandoned, until it is cancelled."""
-        abandoned = AbandonedJobs()
+        abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
             try:
                 await sync_to_async(abandoned.look)(self._own, {*self._running})
+                is_logged = False
             except (ConnectorException, DatabaseError) as error:
-                log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                if not is_logged:
+                    log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                is_logged = True
                 abandoned.forget()
 
     async def clear(self) -> None:

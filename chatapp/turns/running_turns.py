@@ -199,12 +199,13 @@ class RunningTurns:
     async def look_after_others(self) -> None:
         """Go on with, or close, what other processes left; what waits here looks for an answer."""
         await self.take_over()
-        for conversation in await self._close_interrupted():
-            channel.tell(hints.ConversationChanged(conversation))
+        await self._close_interrupted()
 
-    async def _close_interrupted(self) -> set[uuid.UUID]:
+    async def _close_interrupted(self) -> None:
+        """Close what nobody works on; pages are told, which may be open at any process."""
         close = sync_to_async(crash_recovery.close_interrupted)
-        return await close(self.observer, running=self)
+        for conversation in await close(self.observer, running=self):
+            channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
