@@ -32,6 +32,9 @@ def enqueue(name: str, *, after: float = 0.0, key: str = "", **arguments: Any) -
         in_process.defer(name, after=after, key=key, arguments=arguments)
 
 
-async def close() -> None:
-    """Cancel jobs that wait in this process, and end those that run; workers end their own."""
-    await in_process.close()
+async def close(seconds: float | None = None) -> None:
+    """Cancel jobs that wait in this process, and end those that run; workers end their own.
+
+    They have so many ``seconds`` to end by themselves: ``SAFE_POINT``, unless it is given.
+    """
+    await in_process.close(settings.SAFE_POINT if seconds is None else seconds)

@@ -9,7 +9,6 @@ from collections.abc import Awaitable
 from typing import Any
 
 from asgiref.sync import SyncToAsync
-from django.conf import settings
 from django.db import transaction
 
 from chatapp.background_jobs.registry import run
@@ -32,20 +31,20 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
     transaction.on_commit(functools.partial(_begin, name, after, key, arguments))
 
 
-async def close() -> None:
-    """Cancel jobs that wait, and those that still run after ``SAFE_POINT`` seconds."""
-    ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop())]
+async def close(seconds: float) -> None:
+    """Cancel jobs that wait, and those that still run after so many seconds."""
+    ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop(), seconds)]
     if _own_loop.cache_info().currsize:
         own = _own_loop()
-        ends.append(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(own), own)))
+        ends.append(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(own, seconds), own)))
     await asyncio.gather(*ends)
 
 
-async def _end(loop: asyncio.AbstractEventLoop) -> None:
+async def _end(loop: asyncio.AbstractEventLoop, patience: float) -> None:
     """End the jobs of a loop that runs this."""
     for task in [one for one in _waiting if one.get_loop() is loop]:
         task.cancel()
-    for seconds in (settings.SAFE_POINT, CANCELLING):
+    for seconds in (patience, CANCELLING):
         if tasks := {one for one in _tasks if one.get_loop() is loop}:
             await asyncio.wait(tasks, timeout=seconds)
         for task in [one for one in tasks if not one.done()]:

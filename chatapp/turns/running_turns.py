@@ -262,19 +262,20 @@ class RunningTurns:
         """End all that runs, and wait until it is stored; let nothing begin.
 
         Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        These are for jobs as well, at the same time: whoever stops a process waits for it once.
         What can't be stored is left to the next start to clear up.
         """
-        self.closing = True
-        await self._until_begun(settings.SAFE_POINT)
+        self.closing, last = True, time.monotonic() + settings.SAFE_POINT
+        await self._until_begun(_seconds_to(last))
         reason = _("The server was stopped. What was written until then is kept.")
         for task in self.turns.values():
             task.leave(reason)
-        await self._until_ended(settings.SAFE_POINT)
+        await self._until_ended(_seconds_to(last))
         self.stop_all()
         await self._until_ended(STORING)
         # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(_("The server was stopped."))
-        await background_jobs.close()
+        await background_jobs.close(_seconds_to(last))
         await connections().close()
         self.stop_heartbeat()
         await channel.close()
@@ -306,6 +307,11 @@ class RunningTurns:
         self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
         reached.wait(LONGEST_LAG)
         return time.monotonic() - asked
+
+
+def _seconds_to(moment: float) -> float:
+    """Return the seconds that are left up to a moment."""
+    return max(0.0, moment - time.monotonic())
 
 
 async def run_claimed(turn: str, attempt: int) -> None:
