@@ -60,7 +60,7 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 .PHONY: soak
 soak: .venv ## Run the tests that take long: hundreds of faults and kills
 	@.ci/browser
-	@.ci/services postgresql redis-server faketime
+	@.ci/services
 	@.ci/real
 	$(PYTEST) -n 2 --dist worksteal --soak -o faulthandler_timeout=3600 $(ARGS)
 
