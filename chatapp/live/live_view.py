@@ -139,7 +139,7 @@ class LiveView:
         turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
         articles, panel = await turn_view.articles(), await turn_view.panel()
-        streaming = turn_view.streaming
+        growing = turn_view.growing
         return outgoing_frames.snapshot(
             place,
             revision=revision,
@@ -147,7 +147,7 @@ class LiveView:
             status=turn_view.status,
             waits=turn_view.waits,
             articles=articles,
-            streamed=await streaming.snapshot() if streaming else (),
+            streamed=await growing.snapshot() if growing else (),
             panel=panel,
             queue=await self.queue.render(),
         )
