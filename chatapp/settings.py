@@ -321,5 +321,7 @@ LOGGING = {
         # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
+        # Pools say so at each try; `chatapp.processes` says when an outage begins, and its end.
+        "psycopg.pool": {"level": "ERROR"},
     },
 }

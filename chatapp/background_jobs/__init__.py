@@ -77,23 +77,24 @@ _keys: dict[tuple[str, str], asyncio.AbstractEventLoop] = {}
 _lock = threading.Lock()
 
 
-async def close() -> None:
-    """Cancel jobs that wait in this process, and those that still run after ``SAFE_POINT`` seconds.
+async def close(seconds: float | None = None) -> None:
+    """Cancel jobs that wait in this process, and end those that run; workers end their own.
 
-    Workers end their own.
+    They have so many ``seconds`` to end by themselves: ``SAFE_POINT``, unless it is given.
     """
-    ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop())]
+    patience = settings.SAFE_POINT if seconds is None else seconds
+    ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop(), patience)]
     if _own_loop.cache_info().currsize:
         own = _own_loop()
-        ends.append(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(own), own)))
+        ends.append(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(own, patience), own)))
     await asyncio.gather(*ends)
 
 
-async def _end(loop: asyncio.AbstractEventLoop) -> None:
+async def _end(loop: asyncio.AbstractEventLoop, patience: float) -> None:
     """End the jobs of a loop that runs this."""
     for task in [one for one in _waiting if one.get_loop() is loop]:
         task.cancel()
-    for seconds in (settings.SAFE_POINT, CANCELLING):
+    for seconds in (patience, CANCELLING):
         if tasks := {one for one in _tasks if one.get_loop() is loop}:
             await asyncio.wait(tasks, timeout=seconds)
         for task in [one for one in tasks if not one.done()]:

@@ -102,7 +102,8 @@ class SteadyConnector(PsycopgConnector):
             try:
                 await super().listen_notify(on_notification, channels)
             except ConnectorException as error:
-                log.warning("new jobs are not announced for now: %s", error.__cause__)
+                # The process says itself that its database is away.
+                log.debug("new jobs are not announced for now: %s", error.__cause__)
             await asyncio.sleep(RETRY)
 
 
@@ -240,13 +241,16 @@ class _Workers:
 
     async def look(self) -> None:
         """Look after jobs that were abandoned, until it is cancelled."""
-        abandoned = AbandonedJobs()
+        abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
             try:
                 await sync_to_async(abandoned.look)(self._own, {*self._running})
+                is_logged = False
             except (ConnectorException, DatabaseError) as error:
-                log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                if not is_logged:
+                    log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                is_logged = True
                 abandoned.forget()
 
     async def clear(self) -> None:

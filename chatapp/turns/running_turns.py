@@ -215,12 +215,13 @@ class RunningTurns:
     async def look_after_others(self) -> None:
         """Go on with, or close, what other processes left; what waits here looks for an answer."""
         await self.take_over()
-        for conversation in await self._close_interrupted():
-            channel.tell(hints.ConversationChanged(conversation))
+        await self._close_interrupted()
 
-    async def _close_interrupted(self) -> set[uuid.UUID]:
+    async def _close_interrupted(self) -> None:
+        """Close what nobody works on; pages are told, which may be open at any process."""
         close = sync_to_async(crash_recovery.close_interrupted)
-        return await close(self.observer, running=self)
+        for conversation in await close(self.observer, running=self):
+            channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
@@ -277,19 +278,20 @@ class RunningTurns:
         """End all that runs, and wait until it is stored; let nothing begin.
 
         Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        These are for jobs as well, at the same time: whoever stops a process waits for it once.
         What can't be stored is left to the next start to clear up.
         """
-        self.closing = True
-        await self._until_begun(settings.SAFE_POINT)
+        self.closing, last = True, time.monotonic() + settings.SAFE_POINT
+        await self._until_begun(_seconds_to(last))
         reason = _("The server was stopped. What was written until then is kept.")
         for task in self.turns.values():
             task.leave(reason)
-        await self._until_ended(settings.SAFE_POINT)
+        await self._until_ended(_seconds_to(last))
         self.stop_all()
         await self._until_ended(STORING)
         # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(_("The server was stopped."))
-        await background_jobs.close()
+        await background_jobs.close(_seconds_to(last))
         await connections().close()
         self.stop_heartbeat()
         await channel.close()
@@ -321,6 +323,11 @@ class RunningTurns:
         self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
         reached.wait(LONGEST_LAG)
         return time.monotonic() - asked
+
+
+def _seconds_to(moment: float) -> float:
+    """Return the seconds that are left up to a moment."""
+    return max(0.0, moment - time.monotonic())
 
 
 async def run_claimed(turn: str, attempt: int) -> None:

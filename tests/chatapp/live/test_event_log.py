@@ -242,6 +242,15 @@ async def test_what_was_answered_is_told_anew_as_it_stands(recorded: Conversatio
     await show_alike(recorded, ANSWERED, retold(ANSWERED))
 
 
+async def test_a_final_reply_is_in_one_place_once_it_is_stored(recorded: Conversation) -> None:
+    """Whoever comes before the turn has ended fetches its row, and gets no text beside it."""
+    said = events.TextStreamed("Words.")
+    told = [events.StepStarted(3), said, MessageAppended(6, "assistant")]
+    await show_alike(recorded, told, retold(told))
+    frame = await shown(recorded, uuid.uuid4(), told)
+    assert (frame["streamed"], frame["articles"]) == ([], [])
+
+
 async def show_alike(
     conversation: Conversation, told: Sequence[TurnEvent], otherwise: Sequence[TurnEvent]
 ) -> None:
