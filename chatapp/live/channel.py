@@ -16,7 +16,7 @@ from typing import Protocol, override
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from chatapp.agent import events
+from chatapp.agent import async_tasks, events
 from chatapp.agent.events import Restarted, TurnEvent
 from chatapp.live.hints import Hint
 
@@ -225,6 +225,8 @@ def make_channel() -> Channel:
     """Return the channel of this process, as the settings have it."""
     if not settings.CLUSTER:
         return ChannelInMemory()
+    # A piece takes two processes something, so each passes on half as many.
+    async_tasks.ALL_PIECES //= 2
     # By its name: it needs the extra "scale", and imports this module.
     made: Channel = import_string("chatapp.live.redis_channel.RedisChannel")(settings.REDIS_URL)
     return made

@@ -297,8 +297,10 @@ class RedisChannel(Channel):
                 begin = entries[-1][0] if entries else BEGINNING
             self._positions[key] = min(begin, self._positions.get(key, begin), key=_place)
             with contextlib.suppress(RedisError, OSError):
-                await self._redis.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
-                await self._redis.expire(self._wake, int(12 * BLOCK))
+                async with self._redis.pipeline(transaction=False) as pipeline:
+                    pipeline.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
+                    pipeline.expire(self._wake, int(12 * BLOCK))
+                    await pipeline.execute()
             yield follower.events
         finally:
             followers.discard(follower)
