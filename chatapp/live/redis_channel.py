@@ -61,6 +61,8 @@ class RedisPublisher:
         self.is_closed = self.has_ended = False
         self._written = self._since_keyframe = 0
         self._stale_at = 0.0
+        # The place of the last keyframe.
+        self._keyframe = ""
 
     def publish(self, event: TurnEvent) -> None:
         """Have it written with whatever else there is, soon."""
@@ -86,7 +88,9 @@ class RedisPublisher:
             # The stream may be gone by then, and without one, nobody who comes finds a beginning.
             self._stale_at = now + KEPT / 2
             place = self._add(pipeline, key, self.log.read(), keyframe=b"1")
-            pipeline.xtrim(key, minid=place, approximate=False)
+            # Whoever reads a little late finds what came before it, and need not begin anew.
+            pipeline.xtrim(key, minid=self._keyframe or place, approximate=False)
+            self._keyframe = place
             pipeline.expire(key, KEPT)
         if self.has_ended:
             pipeline.expire(key, KEPT_AFTER_END)
