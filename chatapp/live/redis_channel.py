@@ -36,7 +36,7 @@ MOST_HINTS = 10_000
 KEYFRAME_AFTER = 64
 # Seconds: between two writes, before a new try, to wait for news, for an answer, and for which a
 # turn that says nothing is kept.
-SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.02, 0.5, 5.0, 10.0, 3600
+SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.03, 0.5, 5.0, 10.0, 3600
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 
