@@ -113,10 +113,15 @@ class LiveView:
         while True:
             streaming = self.turn_view.streaming
             due = streaming.parts[-1].due if streaming else None
+            seconds = due and due - time.monotonic()
             if told.empty():
                 self._caught_up.set()
+                if seconds is not None and seconds <= 0:
+                    # To run into a timeout takes longer than this.
+                    await self._safely(self.turn_view.flush())
+                    continue
             try:
-                async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
+                async with asyncio.timeout(seconds):
                     event = await told.get()
             except TimeoutError:
                 await self._safely(self.turn_view.flush())

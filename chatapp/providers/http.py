@@ -97,6 +97,7 @@ async def paced(
 
     Raises TimeoutError when nothing comes for so many ``seconds``.
     """
+    async_tasks.STREAMS.add(reads)
     while True:
         async with asyncio.timeout(seconds):
             said = await anext(reads, None)

@@ -25,7 +25,7 @@ from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts, draft_writer
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnContext, read_run
+from chatapp.context.turn_context import TurnContext, known_runs, read_run
 from chatapp.conversations import conversations
 from chatapp.live import hints
 from chatapp.live.channel import channel
@@ -117,7 +117,8 @@ async def condense_idle(turn: str) -> None:
 
 async def name_after(turn: str) -> None:
     """Have the model name the conversation whose first turn has ended."""
-    run = await reading(_read_run)(turn)
+    # The one that has just ended here is known still.
+    run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
     if run and await name_conversation(run):
         conversation = run.conversation
         channel.tell(hints.TitleChanged(conversation.pk))

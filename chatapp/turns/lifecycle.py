@@ -163,7 +163,7 @@ def finish_turn(
     follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
     turn that ``is_done``.
     """
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         lock(Conversation, turn.conversation_id)
         if status != Turn.Status.SUCCEEDED:
             try:

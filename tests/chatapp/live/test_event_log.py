@@ -13,7 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.events import MessageAppended, TurnEvent
 from chatapp.live.channel import EventLog
-from chatapp.live.codec import decode
+from chatapp.live.codec import decode, encode
 from chatapp.live.live_view import LiveView
 from chatapp.live.outgoing_frames import Place
 from chatapp.models import Conversation, Review, ToolRun, message_store
@@ -195,7 +195,7 @@ def retold(told: Sequence[TurnEvent]) -> Events:
     log = EventLog()
     for event in told:
         log.add(event)
-    return decode(b"[%s]" % b",".join(log.read()))
+    return decode(encode(log.read()))
 
 
 SHARES = st.floats(0, 1)
