@@ -86,11 +86,20 @@ coverage: .venv ## Test the engine, and that the tests reach 95 % of it
 migrations: .venv ## Write the migrations that changed models need
 	$(PYTHON_IN)/python manage.py makemigrations
 
+.PHONY: wheel
+wheel: ## Build the wheel, which runs without a checkout, into dist/
+	@.ci/install app
+	$(PYTHON_IN)/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir dist .
+
+.PHONY: licences
+licences: ## List the licences of all that a server runs with, and write its SBOM, into dist/
+	@.ci/licences
+
 .PHONY: lock
 lock: ## Write the lock files anew; ARGS=--upgrade takes the latest versions
 	@.ci/lock $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what can be made again; conversations in var/ stay
-	rm -rf .venv .venv-real .coverage htmlcov build *.egg-info
+	rm -rf .venv .venv-real .coverage htmlcov build dist *.egg-info
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

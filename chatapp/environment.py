@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from chatapp.installation import PROGRAM, how_to_install
+
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -125,7 +127,8 @@ def database_at(name: str, address: str) -> dict[str, object]:
         from psycopg import ProgrammingError  # noqa: PLC0415 - only where it is used
         from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
     except ImportError as error:
-        raise BadEnvironment(f"{name} needs `pip install palimpsest[scale]`.") from error
+        needed = f"{name} needs the extra `scale`: {how_to_install('scale')}."
+        raise BadEnvironment(needed) from error
     example = "postgresql://user:password@host/database"
     # Neither this sentence nor its cause holds a word of the address: it may be of the password.
     wrong = BadEnvironment(f"{name} must be an address such as {example}; {ESCAPE}")
@@ -160,7 +163,8 @@ def read_redis(name: str) -> str:
         # Comes with the extra "scale".
         from redis import Redis  # noqa: PLC0415 - only where it is used
     except ImportError as error:
-        raise BadEnvironment(f"{name} needs `pip install palimpsest[scale]`.") from error
+        needed = f"{name} needs the extra `scale`: {how_to_install('scale')}."
+        raise BadEnvironment(needed) from error
     example = "redis://:password@host:6379/0"
     wrong = BadEnvironment(f"{name} must be an address such as {example}; {ESCAPE}")
     try:
@@ -189,7 +193,10 @@ def _is_port(text: str) -> bool:
 
 def read_folder(name: str, default: Path) -> Path:
     """Return an absolute folder path; `~` and relative paths are resolved."""
-    return Path(read_text(name, str(default))).expanduser().absolute()
+    try:
+        return Path(read_text(name, str(default))).expanduser().absolute()
+    except RuntimeError as error:
+        raise BadEnvironment(f"{name} is in a home folder, and there is none.") from error
 
 
 def make_folder(name: str, folder: Path) -> Path:
@@ -225,7 +232,7 @@ def database_problem(name: object) -> str | None:
         return None
     return (
         f"The database {path} is empty, which no server leaves it. Restore a backup with "
-        "`manage.py restore FILE --replace`, or remove this file to begin anew."
+        f"`{PROGRAM} restore FILE --replace`, or remove this file to begin anew."
     )
 
 

@@ -184,15 +184,22 @@ class _Membership:
     def _stay(self) -> None:
         from psycopg import Error  # noqa: PLC0415 - only where it is used
 
+        is_away = False
         while not self._over.wait(PAUSE):
             try:
                 if self._connection.closed:
                     self._connection = self._hold()
                 self._connection.execute("SELECT 1")
+                if is_away:
+                    log.warning("PostgreSQL can be reached again")
+                is_away = False
             except BadEnvironment as problem:
                 log.error("%s", problem)
-            except Error:
+            except Error as error:
                 self._connection.close()
+                if not is_away:
+                    log.warning("PostgreSQL can't be reached, and is tried again: %s", error)
+                is_away = True
 
 
 def _refusal(there: list[Process]) -> str:

@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatapp import checks
 from chatapp.environment import BadEnvironment
+from chatapp.installation import PROGRAM
 
 # Seconds that a server has to answer.
 PATIENCE = 5
@@ -96,7 +97,7 @@ def _check_migrations() -> Iterator[CheckMessage]:
         apps = ", ".join(sorted({migration.app_label for migration, _backwards in plan}))
         yield Error(
             f"The database lacks {len(plan)} migrations ({apps}).",
-            "Run `manage.py migrate` once, before processes start.",
+            f"Run `{PROGRAM} migrate` once, before processes start.",
             id="palimpsest.E013",
         )
 

@@ -1,7 +1,5 @@
 """Settings of the project; the README lists the environment variables that change them."""
 
-from pathlib import Path
-
 from django.utils.csp import CSP
 
 from chatapp.environment import (
@@ -20,13 +18,11 @@ from chatapp.environment import (
     read_redis,
     read_text,
 )
+from chatapp.installation import BASE_DIR, default_data_folder
 from chatapp.providers import provider_specs
 
-# The folder of the checkout.
-BASE_DIR = Path(__file__).resolve().parent.parent
-
 # Everything that must survive a restart lies in this one folder.
-DATA_DIR = make_folder("DATA_DIR", read_folder("DATA_DIR", BASE_DIR / "var"))
+DATA_DIR = make_folder("DATA_DIR", read_folder("DATA_DIR", default_data_folder()))
 
 # The agent's tools work in one folder per conversation, below this one.
 WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
@@ -380,5 +376,7 @@ LOGGING = {
         # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
+        # Pools say so at each try; `chatapp.processes` says when an outage begins, and its end.
+        "psycopg.pool": {"level": "ERROR"},
     },
 }

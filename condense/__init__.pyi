@@ -24,7 +24,7 @@ from .budget.situation import (
     Trigger,
     Verdict,
 )
-from .condenser.condenser import Condenser, Configuration, ladder_from
+from .condenser.condenser import Condensed, Condenser, Configuration, condense, ladder_from
 from .condenser.hooks import (
     DEFAULT_VALIDATORS,
     AttachFoldedFiles,
@@ -61,8 +61,7 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .facts.ledger import Ledger
-from .facts.markdown import parse_ledger
+from .facts.ledger import Ledger, parse_ledger
 from .facts.notebook import ledger
 from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
 from .folded_files.results import Folded, FoldedFile
@@ -118,7 +117,6 @@ from .messages import (
     content_to_api,
     user_words,
 )
-from .one_call import Condensed, condense
 from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
@@ -128,7 +126,6 @@ from .prompts import (
     register_prompt,
     unregister_prompt,
 )
-from .recall.memory import MemoryRecall
 from .recall.passages import (
     MOST_PASSAGES,
     MOST_TOKENS,
@@ -139,7 +136,7 @@ from .recall.passages import (
     split_recalled,
     token_limit,
 )
-from .recall.ranking import SearchedMessage, Terms, find_passages
+from .recall.ranking import MemoryRecall, SearchedMessage, Terms, find_passages
 from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
 from .reduction.carryover import (
     carried_pin_ids,
@@ -151,8 +148,14 @@ from .reduction.carryover import (
 from .reduction.composition import PartKind, part_kind, split_beside, split_parts
 from .reduction.strategy import Strategy, asks_model, expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
-from .requests.request import merge_consecutive, replace_images, shape_request
-from .requests.tool_pairs import INTERRUPTED, inject_synthetic_results, repair_tool_pairs
+from .requests.request import (
+    INTERRUPTED,
+    inject_synthetic_results,
+    merge_consecutive,
+    repair_tool_pairs,
+    replace_images,
+    shape_request,
+)
 from .requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from .roo_settings import RooSettings, read_roo_settings
 from .strategies import (
@@ -187,9 +190,9 @@ from .tokens.counters import (
     count_message,
     count_messages,
     count_tools,
+    load_encoding,
 )
 from .tokens.images import image_size
-from .tokens.tokenizer import load_encoding
 from .unicode_text import well_formed, well_formed_json
 
 __all__ = [

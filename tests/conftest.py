@@ -15,7 +15,7 @@ from django.db.models.signals import post_migrate
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
-from condense.folded_files import parser_process
+from condense.folded_files import signatures
 from tests.first_start import FirstStart
 
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
@@ -24,7 +24,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 IN_CI = os.environ.get("CI") == "true"
 
 # On a busy machine its process may take seconds to start: no source here is too slow by that.
-parser_process.parser.seconds = 120
+signatures.parser.seconds = 120
 
 
 def find_chromium() -> str | None:

@@ -14,7 +14,7 @@ from chatapp.agent.provider_port import Model, Provider
 from chatapp.models import Preferences, Profile
 from chatapp.models.database import lock, select
 from chatapp.models.profiles import KeySource, server_key
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec

@@ -25,13 +25,15 @@ SHORTEST = 1 / 15
 # … and more where many texts are written: all of them get so many pieces a second.
 ALL_PIECES = 800
 
-# The texts that are written, each for as long as there is its object.
+# The streams that are read here, and the texts that are shown, each for as long as there is its
+# object. One process has a stream for most texts, a worker has streams alone, a web process texts.
+STREAMS: "WeakSet[object]" = WeakSet()
 TEXTS: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
     """Return the seconds from one piece of a text to the next, as things are now."""
-    return max(SHORTEST, len(TEXTS) / ALL_PIECES)
+    return max(SHORTEST, max(len(STREAMS), len(TEXTS)) / ALL_PIECES)
 
 
 async def tick() -> None:

@@ -129,11 +129,13 @@ StreamEvent = (
 )
 
 
-def joined(told: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+def joined[E](told: Iterable[E]) -> Iterator[E]:
     """Yield events; pieces in a row of text, or of what else was written, are one."""
+    kind: Any
+    group: Any
     for kind, group in itertools.groupby(told, type):
         if kind in _PIECES:
-            yield kind("".join(one.text for one in group if isinstance(one, _PIECES)))
+            yield kind("".join([one.text for one in group]))
         else:
             yield from group
 

@@ -16,7 +16,7 @@ from procrastinate.contrib.django import app
 from procrastinate.exceptions import AlreadyEnqueued, JobAborted
 from procrastinate.jobs import Job
 
-from chatapp.background_jobs.registry import LONG_JOBS, UnknownJob, run
+from chatapp.background_jobs import LONG_JOBS, UnknownJob, run
 from chatapp.models import database
 
 BACKGROUND, LONG, TURNS = "background", "long", "turns"

@@ -2,27 +2,38 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Any, override
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError
-from procrastinate import App
+from django.db import DatabaseError, transaction
+from django.db.models import Q
+from procrastinate import App, PsycopgConnector
+from procrastinate.connector import Notify
 from procrastinate.contrib.django import app
-from procrastinate.exceptions import ConnectorException
+from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
+from procrastinate.contrib.django.utils import connector_params
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.job_context import JobContext
+from procrastinate.sql import queries
 from procrastinate.worker import Worker
+from psycopg import OperationalError
 
-from chatapp.background_jobs.abandoned_jobs import AbandonedJobs
-from chatapp.background_jobs.queues import BACKGROUND, LONG, TURNS
-from chatapp.background_jobs.steady_connector import SteadyConnector
+from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
+from chatapp.models import database
 
 log = logging.getLogger(__name__)
 
 # Seconds between two signs of life of a worker, and between two looks at those of all.
 INTERVAL = 5.0
+# Looks at the same sign of life after which its worker is taken for gone.
+LOOKS = 6
+# Seconds for which a call to the database is tried again, and between two tries.
+OUTAGE, RETRY = 60.0, 0.5
 # Seconds that jobs have to be stored once they had to come to a safe point.
 STORING = 25
 # Seconds until a worker that stopped by itself is started again.
@@ -58,6 +69,114 @@ async def work_queues(
         await asyncio.wait(work)
         for one in others:
             one.cancel()
+
+
+class SteadyConnector(PsycopgConnector):
+    """Procrastinate's connector, whose calls and LISTEN are tried again: errors stop a worker."""
+
+    def __init__(self) -> None:
+        # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 1}
+        super().__init__(kwargs=connector_params(), **pool)
+
+    @override
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        call = super().execute_query_async
+        await _steadily(lambda: call(query, **arguments))
+
+    @override
+    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
+        call = super().execute_query_one_async
+        return await _steadily(lambda: call(query, **arguments))
+
+    @override
+    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
+        call = super().execute_query_all_async
+        return await _steadily(lambda: call(query, **arguments))
+
+    @override
+    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
+        """Listen to the end, however often that breaks off: workers also look by themselves."""
+        channels = [*channels]
+        while True:
+            try:
+                await super().listen_notify(on_notification, channels)
+            except ConnectorException as error:
+                # The process says itself that its database is away.
+                log.debug("new jobs are not announced for now: %s", error.__cause__)
+            await asyncio.sleep(RETRY)
+
+
+async def _steadily[T](call: Callable[[], Awaitable[T]]) -> T:
+    last = time.monotonic() + OUTAGE
+    while True:
+        try:
+            return await call()
+        except ConnectorException as error:
+            if not isinstance(error.__cause__, OperationalError) or time.monotonic() > last:
+                raise
+        await asyncio.sleep(RETRY)
+
+
+class AbandonedJobs:
+    """What one process has seen of the signs of life of all workers.
+
+    One is gone when its sign of life has been the same in several looks one after the other, which
+    all worked: neither another machine's clock nor an outage of the database speaks against it.
+    """
+
+    def __init__(self) -> None:
+        self._signs: dict[int, tuple[datetime, int]] = {}
+        self._missing: set[int] = set()
+
+    def forget(self) -> None:
+        """Begin anew, as after an outage nobody had a sign of life to give."""
+        self._signs.clear()
+        self._missing.clear()
+
+    def look(self, own: Collection[int], running: Collection[int]) -> None:
+        """Look at all workers, and hand on what those have left that are gone.
+
+        Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
+        handed out to a call that never heard of it, because its connection broke just then.
+        """
+        signs = {}
+        for pk, sign in ProcrastinateWorker.objects.values_list("pk", "last_heartbeat"):
+            before, looks = self._signs.get(pk, (sign, 0))
+            signs[pk] = (sign, looks + 1 if before == sign else 1)
+        self._signs = signs
+        gone = [pk for pk, (_, looks) in signs.items() if looks >= LOOKS and pk not in own]
+        doing = ProcrastinateJob.objects.filter(status="doing")
+        unknown = doing.filter(worker__in=own).exclude(pk__in=running)
+        missing = set(unknown.values_list("pk", flat=True))
+        # One that was handed out since the look began is running at the next.
+        lost, self._missing = missing & self._missing, missing
+        self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
+
+    def _hand_on(self, abandoned: Q, gone: Collection[int]) -> None:
+        # What another process hands on just now is locked by it.
+        with transaction.atomic():
+            doing = ProcrastinateJob.objects.filter(abandoned, status="doing")
+            for job in doing.select_for_update(skip_locked=True):
+                again = job.attempts + 1 < MOST_ATTEMPTS and _run_again(job.pk)
+                log.warning(
+                    "the worker of job %s (%s) is gone: it is %s",
+                    job.pk, job.task_name, "run again" if again else "given up",
+                )  # fmt: skip
+                if not again:
+                    app.connector.execute_query(
+                        queries["finish_job"], job_id=job.pk, status="failed", delete_job=False
+                    )
+            for pk in gone:
+                app.connector.execute_query(queries["unregister_worker"], worker_id=pk)
+
+
+def _run_again(pk: int) -> bool:
+    """Have a job wait again, unless another one of its name and key waits already."""
+    with suppress(UniqueViolation), transaction.atomic():
+        app.job_manager.retry_job_by_id(pk, retry_at=database.now())
+        return True
+    return False
 
 
 class _Workers:
@@ -122,13 +241,16 @@ class _Workers:
 
     async def look(self) -> None:
         """Look after jobs that were abandoned, until it is cancelled."""
-        abandoned = AbandonedJobs()
+        abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
             try:
                 await sync_to_async(abandoned.look)(self._own, {*self._running})
+                is_logged = False
             except (ConnectorException, DatabaseError) as error:
-                log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                if not is_logged:
+                    log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
+                is_logged = True
                 abandoned.forget()
 
     async def clear(self) -> None:

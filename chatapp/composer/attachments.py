@@ -46,9 +46,6 @@ class Brought(NamedTuple):
     tokens: int = 0
 
 
-NOTHING = Brought("")
-
-
 def attach_file(
     *, owner: User, name: str, data: bytes, profile: Profile | None = None
 ) -> Attachment:

@@ -21,11 +21,12 @@ import condense
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.ports import Nobody
 from chatapp.background_jobs import enqueue
+from chatapp.condensation import threshold
 from chatapp.condensation.condenser_setup import loaded_configuration
-from chatapp.condensation.draft_writer import LOOK, basis_of, close, seen_in, writers_here
+from chatapp.condensation.draft_writer import LOOK, basis_of, close, seen_in
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
-from chatapp.models import BackgroundDraft, Conversation, Preferences, message_store
+from chatapp.models import BackgroundDraft, Conversation, message_store
 from chatapp.models.database import lock, reading
 from chatapp.models.turns import is_left, this_process
 from chatapp.storage.partial_replies import RetriedWrites
@@ -51,7 +52,7 @@ async def begin(run: TurnContext, situation: condense.Situation) -> None:
     """
     wanted = situation.effective and situation.may_ask
     try:
-        if wanted and is_near(run, situation.tokens.value, situation.budget):
+        if wanted and threshold.is_draft_near(run, situation.tokens.value, situation.budget):
             await _begin(run, situation.effective)
     except Exception:
         log.exception("no draft could be begun")
@@ -154,28 +155,9 @@ async def settled(conversation_id: uuid.UUID) -> bool:
         left = await reading(is_left)(draft.owner, draft.heartbeat_at)
         if draft.condensation_id is None or left or silent >= SILENT:
             await drop(conversation_id, str(_STOPPED))
-        elif here := writers_here(conversation_id):
-            await asyncio.wait({one.task for one in here}, timeout=LOOK)
         else:
             await asyncio.sleep(LOOK)
     return False
-
-
-def is_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
-    """Whether a draft is wanted for a context of this size."""
-    share = terms.preferences.draft_share / 100
-    return tokens >= share * budget.condenses_at and is_wanted(terms)
-
-
-def is_wanted(terms: TurnSettings) -> bool:
-    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
-    wanted, writer = terms.preferences, terms.writer
-    if not wanted.auto_condense or wanted.clear_tool_output:
-        return False
-    if wanted.draft_ahead == Preferences.Drafting.FREE:
-        is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
-        return is_free and not writer.spec.writes_at_once
-    return wanted.draft_ahead == Preferences.Drafting.ALWAYS
 
 
 def is_ready(conversation_id: uuid.UUID) -> bool:
@@ -189,15 +171,8 @@ def is_being_written(conversation_id: uuid.UUID) -> bool:
 
 
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
-    """Drop the draft of a conversation, if there is one; who writes it elsewhere stops soon."""
-    await finish(_drop(conversation_id, reason))
-
-
-async def _drop(conversation_id: uuid.UUID, reason: str) -> None:
-    # First, so that its record has all that it cost.
-    for writer in writers_here(conversation_id):
-        await writer.stop(reason)
-    await RetriedWrites(Nobody()).save(_close, conversation_id, reason)
+    """Drop the draft of a conversation, if there is one; whoever writes it stops soon."""
+    await finish(RetriedWrites(Nobody()).save(_close, conversation_id, reason))
 
 
 @transaction.atomic
@@ -209,9 +184,11 @@ def _close(conversation_id: uuid.UUID, reason: str) -> None:
 
 async def drop_all(reason: str) -> None:
     """Drop the drafts that are written here; those that are ready wait for the next process."""
-    for writer in writers_here():
-        with contextlib.suppress(Exception):
-            await drop(writer.draft.conversation_id, reason)
+    own = BackgroundDraft.objects.unwritten().filter(owner=this_process())
+    begun = own.exclude(condensation=None).values_list("conversation", flat=True)
+    with contextlib.suppress(Exception):
+        for conversation_id in await reading(list)(begun):
+            await drop(conversation_id, reason)
 
 
 async def check(conversation_id: uuid.UUID) -> None:

@@ -15,7 +15,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.condensation import background_drafts
+from chatapp.condensation import background_drafts, threshold
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
 from chatapp.condensation.summary_reviews import SummaryReviewer
@@ -116,7 +116,7 @@ class ContextController:
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.waits
-            or background_drafts.is_near(run, size.value, budget)
+            or threshold.is_draft_near(run, size.value, budget)
         ):
             figures = size.value, budget.percent(size.value), budget.threshold, len(history)
             log.debug("not due: %d tokens (%.0f %%, threshold %.0f %%), %d messages", *figures)
@@ -214,7 +214,7 @@ class ContextController:
     async def draft_ahead(self) -> None:
         """Have a summary drafted after the turn's answer, where it may soon be needed."""
         measured = self.scale.measured_tokens or 0
-        if not background_drafts.is_near(self.run, measured, self.run.budget()):
+        if not threshold.is_draft_near(self.run, measured, self.run.budget()):
             return
         try:
             history = await self.journal.effective_history()

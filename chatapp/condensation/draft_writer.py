@@ -10,7 +10,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import override
 
@@ -171,98 +171,74 @@ class DraftLog(AttemptLog):
         """Leave the row to whoever cancels it, and says why."""
 
 
-@dataclass(slots=True, eq=False)
-class DraftWriter:
-    """Writes a draft on this event loop; ``reason`` says why it was stopped, if it was."""
-
-    draft: BackgroundDraft
-    reason: str = ""
-    task: asyncio.Task[None] = field(init=False)
-
-    async def run(self) -> None:
-        """Return once the draft is written, came to nothing, or was dropped anywhere."""
-        self.task = asyncio.create_task(self._write())
-        _writers.add(self)
-        try:
-            while not self.task.done():
-                await asyncio.wait({self.task}, timeout=LOOK)
-                if not (self.task.done() or await sync_to_async(self._is_wanted)()):
-                    self.task.cancel()
-        finally:
-            await finish(self.stop(_("The server was stopped.")))
-            _writers.discard(self)
-
-    async def stop(self, reason: str) -> None:
-        """Stop writing, unless it is over; nothing more is stored once this returns."""
-        if not self.task.done():
-            self.reason = reason
-            self.task.cancel()
-            await asyncio.wait({self.task})
-
-    def _is_wanted(self) -> bool:
-        """Give a sign of life; return whether the draft is still there."""
-        try:
-            return bool(BackgroundDraft.objects.filter(pk=self.draft.pk).update(heartbeat_at=Now()))
-        except DatabaseError as error:
-            log.warning("a draft could not be looked at: %s", error)
-            return True
-
-    async def _write(self) -> None:
-        try:
-            try:
-                condenser, situation = await reading(self._prepare)()
-                await condenser.fit(situation)
-            finally:
-                if self.draft.written_at is None:
-                    reason = self.reason or _("The draft came to nothing.")
-                    await finish(RetriedWrites(Nobody()).save(close, self.draft, reason))
-        except (condense.CondenseError, AgentError) as error:
-            log.info("a draft came to nothing: %s", error)
-        except Exception:
-            log.exception("a draft could not be written")
-
-    def _prepare(self) -> tuple[condense.Condenser, condense.Situation]:
-        """Return what writes the draft, and what of: the conversation as it is stored."""
-        pk = self.draft.conversation_id
-        terms = read_terms(pk)
-        if terms is None or terms.conversation.deleted_at:
-            raise DraftDropped(_("The conversation was deleted, or has no profile any more."))
-        # Before what it is made of: what is changed meanwhile makes the draft useless.
-        basis = basis_of(terms)
-        conversation, profile = terms.conversation, terms.profile
-        journal = DraftJournal(terms, Scale.read(conversation, profile, terms.system))
-        tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
-        # The environment is told when the draft is applied, as it is then.
-        situation = situation_of(
-            terms,
-            journal.effective,
-            journal.scale.weigh(journal.effective),
-            toolbox_for(folder_of(conversation), conversation, profile),
-            history=with_unpinned(pk, journal.effective),
-            condensed_at=tried or 0,
-        )
-        budget, share = situation.budget, terms.preferences.draft_share / 100
-        early = replace(budget, threshold=budget.percent(int(share * budget.condenses_at)))
-        condenser = condenser_for(journal, DraftLog(journal, self.draft, basis))
-        condenser.strategies = [one for one in condenser.strategies if condense.asks_model(one)]
-        return condenser, replace(situation, budget=early)
-
-
-_writers: set[DraftWriter] = set()
-
-
-def writers_here(conversation_id: uuid.UUID | None = None) -> list[DraftWriter]:
-    """Return who writes drafts on this event loop: of one conversation, or of all."""
-    loop = asyncio.get_running_loop()
-    own = [one for one in _writers if one.task.get_loop() is loop]
-    return [one for one in own if conversation_id in {None, one.draft.conversation_id}]
-
-
 async def write_draft(conversation_id: uuid.UUID) -> None:
-    """Write the draft that a conversation waits for, unless it was dropped."""
+    """Write the draft that a conversation waits for, to its end, or until it is dropped."""
     waiting = BackgroundDraft.objects.filter(conversation=conversation_id, condensation=None)
-    if draft := await reading(waiting.first)():
-        await DraftWriter(draft).run()
+    if (draft := await reading(waiting.first)()) is None:
+        return
+    writing = asyncio.create_task(_write(draft))
+    try:
+        while not (await asyncio.wait({writing}, timeout=LOOK))[0]:
+            if not await sync_to_async(_is_wanted)(draft):
+                writing.cancel()
+    finally:
+        writing.cancel()
+        await finish(asyncio.wait({writing}))
+
+
+def _is_wanted(draft: BackgroundDraft) -> bool:
+    """Give a sign of life; return whether the draft is still there."""
+    try:
+        return bool(BackgroundDraft.objects.filter(pk=draft.pk).update(heartbeat_at=Now()))
+    except DatabaseError as error:
+        log.warning("a draft could not be looked at: %s", error)
+        return True
+
+
+async def _write(draft: BackgroundDraft) -> None:
+    reason = _("The draft came to nothing.")
+    try:
+        try:
+            condenser, situation = await reading(_prepare)(draft)
+            await condenser.fit(situation)
+        except asyncio.CancelledError:
+            # Where the draft was dropped, its record says already why.
+            reason = _("The server was stopped.")
+            raise
+        finally:
+            if draft.written_at is None:
+                await finish(RetriedWrites(Nobody()).save(close, draft, reason))
+    except (condense.CondenseError, AgentError) as error:
+        log.info("a draft came to nothing: %s", error)
+    except Exception:
+        log.exception("a draft could not be written")
+
+
+def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situation]:
+    """Return what writes the draft, and what of: the conversation as it is stored."""
+    pk = draft.conversation_id
+    terms = read_terms(pk)
+    if terms is None or terms.conversation.deleted_at:
+        raise DraftDropped(_("The conversation was deleted, or has no profile any more."))
+    # Before what it is made of: what is changed meanwhile makes the draft useless.
+    basis = basis_of(terms)
+    conversation, profile = terms.conversation, terms.profile
+    journal = DraftJournal(terms, Scale.read(conversation, profile, terms.system))
+    tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
+    # The environment is told when the draft is applied, as it is then.
+    situation = situation_of(
+        terms,
+        journal.effective,
+        journal.scale.weigh(journal.effective),
+        toolbox_for(folder_of(conversation), conversation, profile),
+        history=with_unpinned(pk, journal.effective),
+        condensed_at=tried or 0,
+    )
+    budget, share = situation.budget, terms.preferences.draft_share / 100
+    early = replace(budget, threshold=budget.percent(int(share * budget.condenses_at)))
+    condenser = condenser_for(journal, DraftLog(journal, draft, basis))
+    condenser.strategies = [one for one in condenser.strategies if condense.asks_model(one)]
+    return condenser, replace(situation, budget=early)
 
 
 @transaction.atomic

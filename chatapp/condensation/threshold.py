@@ -144,3 +144,20 @@ def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool
         profile.cost_of(bill(profile, condense.Usage(input=tokens))) for tokens in (short, size)
     )
     return None not in (now, next_, later) and (now or 0) + (next_ or 0) < (later or 0)
+
+
+def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
+    """Whether a draft is wanted for a context of this size."""
+    share = terms.preferences.draft_share / 100
+    return tokens >= share * budget.condenses_at and wants_drafts(terms)
+
+
+def wants_drafts(terms: TurnSettings) -> bool:
+    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
+    wanted, writer = terms.preferences, terms.writer
+    if not wanted.auto_condense or wanted.clear_tool_output:
+        return False
+    if wanted.draft_ahead == Preferences.Drafting.FREE:
+        is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
+        return is_free and not writer.spec.writes_at_once
+    return wanted.draft_ahead == Preferences.Drafting.ALWAYS

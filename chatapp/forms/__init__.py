@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.models import fields
 from chatapp.models.errors import DecryptionFailed
-from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.network import AddressRefused, Guard
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm

@@ -16,7 +16,7 @@ from chatapp.forms import KeyInput, check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices, server_key
-from chatapp.network.address_guard import without_userinfo
+from chatapp.network import without_userinfo
 from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import SAFE_WINDOW, Preset

@@ -9,18 +9,8 @@ from django.utils.translation import gettext_lazy
 
 import condense
 from chatapp.providers import request_bytes
-from chatapp.transfer import Piece
+from chatapp.transfer import Piece, transcripts
 from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import (
-    Block,
-    Transcript,
-    call_block,
-    count,
-    listed,
-    parts_of,
-    result_block,
-    text_block,
-)
 
 LABEL = "Codex rollout"
 WHERE = gettext_lazy("~/.codex/sessions: a rollout-….jsonl file for each session.")
@@ -52,7 +42,7 @@ _WRITTEN = re.compile(
 _ASKING = "request_user_input"
 
 
-class _Rollout(Transcript):
+class _Rollout(transcripts.Transcript):
     strategy = LABEL
 
     def take(self, index: int, item: Any, /) -> None:
@@ -73,13 +63,13 @@ class _Rollout(Transcript):
         said_last = self.messages[-1]["role"] if self.messages else ""
         known = any(one.item.get("message") == len(self.messages) for one in self.besides)
         if said_last == "assistant" and isinstance(used, dict) and not known:
-            cached = count(used.get("cached_input_tokens"))
+            cached = transcripts.count(used.get("cached_input_tokens"))
             self.call(
                 "",
                 at,
-                tokens_input=max(0, count(used.get("input_tokens")) - cached),
+                tokens_input=max(0, transcripts.count(used.get("input_tokens")) - cached),
                 tokens_cache_read=cached,
-                tokens_output=count(used.get("output_tokens")),
+                tokens_output=transcripts.count(used.get("output_tokens")),
             )
 
     def _take_item(self, index: int, item: Mapping[Any, Any], at: Any) -> None:
@@ -95,18 +85,18 @@ class _Rollout(Transcript):
             self.refuse(index, "This item has nothing that can be used.")
 
     @override
-    def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
+    def words_in(self, blocks: Sequence[transcripts.Block]) -> Iterator[str | None]:
         for block in blocks:
             asked = self.tool_calls.get(block["tool_use_id"]) if "tool_use_id" in block else None
             yield _answers(block["content"]) if asked and asked["name"] == _ASKING else None
 
 
-def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
+def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
     """Return the role of whose item it is, and its blocks; none where nothing can be used."""
-    block: Block | None = None
+    block: transcripts.Block | None = None
     match item:
         case {"type": "message", "role": str(said_by), "content": content}:
-            blocks = parts_of(content)
+            blocks = transcripts.parts_of(content)
             if said_by == "assistant":
                 return "assistant", blocks
             for one in blocks:
@@ -116,15 +106,15 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[Block]]:
         case {"type": "reasoning", "summary": [*parts]}:
             said = [part.get("text") for part in parts if isinstance(part, dict)]
             text = "\n\n".join(one for one in said if isinstance(one, str) and one.strip())
-            block = text_block(f"> {text.replace('\n', '\n> ')}") if text else None
+            block = transcripts.text_block(f"> {text.replace('\n', '\n> ')}") if text else None
         case {"type": "function_call_output" | "custom_tool_call_output", **answer}:
-            result = result_block(answer.get("call_id"), answer.get("output"))
+            result = transcripts.result_block(answer.get("call_id"), answer.get("output"))
             return "user", [result] if result else []
         case {"type": "function_call" | "custom_tool_call", **call}:
             given = call.get("arguments", call.get("input"))
-            block = call_block(call.get("name"), call.get("call_id"), given)
+            block = transcripts.call_block(call.get("name"), call.get("call_id"), given)
         case {"type": "local_shell_call", "call_id": call_id, "action": action}:
-            block = call_block("local_shell", call_id, action)
+            block = transcripts.call_block("local_shell", call_id, action)
     return "assistant", [block] if block else []
 
 
@@ -134,4 +124,4 @@ def _answers(output: str) -> str:
     if not isinstance(given, dict):
         return ""
     found = [one.get("answers") for one in given.values() if isinstance(one, dict)]
-    return "\n".join(str(one) for answers in found for one in listed(answers))
+    return "\n".join(str(one) for answers in found for one in transcripts.listed(answers))

@@ -9,16 +9,7 @@ from typing import Any
 import ijson
 from django.utils.translation import gettext_lazy
 
-from chatapp.transfer import FORMAT, Beside, Piece, Unusable
-from chatapp.transfer.transcript_files import (
-    DAMAGED,
-    LARGEST,
-    SAMPLED_BYTES,
-    BoundedFile,
-    Sample,
-    limit_depth,
-    opened,
-)
+from chatapp.transfer import FORMAT, Beside, Piece, Unusable, transcript_files
 
 LABEL = "Palimpsest"
 WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
@@ -30,7 +21,7 @@ MOST_DIGITS = 4_000
 _LONG = re.compile(rb"\d{%d}" % MOST_DIGITS)
 
 
-def recognise(sample: Sample) -> bool:
+def recognise(sample: transcript_files.Sample) -> bool:
     """Whether it says so at its beginning."""
     return '"format"' in sample.head[:200] and "palimpsest conversation" in sample.head[:200]
 
@@ -43,8 +34,10 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     told = dict[str, Any]()
     try:
         simply = _has_long_digits(path)
-        with opened(path) as file:
-            for section, item in _items(BoundedFile(file, LARGEST), simply=simply):
+        with transcript_files.opened(path) as file:
+            for section, item in _items(
+                transcript_files.BoundedFile(file, transcript_files.LARGEST), simply=simply
+            ):
                 if section in _SINGLE:
                     told[section] = item
                     _check(told)
@@ -54,7 +47,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
                     yield Beside(section, item)
     except (ijson.JSONError, ValueError) as error:
         raise Unusable("The file is damaged: it is no JSON.") from error
-    except DAMAGED as error:
+    except transcript_files.DAMAGED as error:
         raise Unusable("The compressed file is damaged or cut off.") from error
     _check({"format": None, **told})
     if "conversation" not in told:
@@ -64,9 +57,9 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
 def _has_long_digits(path: Path) -> bool:
     """Whether it may have an integer that Python refuses to make: the parser crashes over it."""
-    with opened(path) as unbounded:
-        file, before = BoundedFile(unbounded, LARGEST), b""
-        while data := file.read(SAMPLED_BYTES):
+    with transcript_files.opened(path) as unbounded:
+        file, before = transcript_files.BoundedFile(unbounded, transcript_files.LARGEST), b""
+        while data := file.read(transcript_files.SAMPLED_BYTES):
             before = before[-MOST_DIGITS:] + data
             if _LONG.search(before):
                 return True
@@ -78,11 +71,11 @@ def _check(told: dict[str, Any]) -> None:
         raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
 
 
-def _items(file: BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
+def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
     """Yield what stands under each key of a file's object, of a list each item by itself."""
     depth, level, section = 0, 0, ""
     builder: Any = None
-    for event, value in limit_depth(ijson.basic_parse(file, use_float=simply)):
+    for event, value in transcript_files.limit_depth(ijson.basic_parse(file, use_float=simply)):
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
             if depth == 0 and event != "start_map":

@@ -11,14 +11,13 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol, cast, override
+from typing import Protocol, override
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from chatapp.agent import events
+from chatapp.agent import async_tasks, events
 from chatapp.agent.events import Restarted, TurnEvent
-from chatapp.live.codec import decode, encode
 from chatapp.live.hints import Hint
 
 log = logging.getLogger(__name__)
@@ -56,35 +55,31 @@ class EventLog:
     """What has to be told of a running turn to somebody who comes now, in its order."""
 
     def __init__(self) -> None:
-        self._told: list[tuple[TurnEvent, bytes]] = []
+        self._told: list[TurnEvent] = []
 
-    def add(self, event: TurnEvent) -> bytes:
-        """Take an event, and return it encoded."""
-        kind, text = type(event), encode(event)
-        needless = _REPLACES.get(kind, ())
+    def add(self, event: TurnEvent) -> None:
+        """Take an event, and drop what it makes needless."""
+        needless = _REPLACES.get(type(event), ())
         if isinstance(event, events.MessageAppended):
             # Results are shown on the cards of the calls before them.
             stays = event.holds_results
             needless = _STEP if stays else (*_STEP, *_TOOLS, events.MessageAppended)
         if needless:
-            self._told = [one for one in self._told if not isinstance(one[0], needless)]
+            self._told = [one for one in self._told if not isinstance(one, needless)]
         elif isinstance(event, events.ToolProgressed | events.ToolFinished):
-            over = events.ToolStarted if kind is events.ToolFinished else events.ToolProgressed
+            is_over = isinstance(event, events.ToolFinished)
+            over = events.ToolStarted if is_over else events.ToolProgressed
             self._told = [
                 one
                 for one in self._told
-                if not (isinstance(one[0], over | events.ToolProgressed) and one[0].id == event.id)
+                if not (isinstance(one, over | events.ToolProgressed) and one.id == event.id)
             ]
-        self._told.append((event, text))
-        return text
+        self._told.append(event)
 
-    def read(self) -> list[bytes]:
-        """Return what there is to tell, encoded; pieces in a row are one."""
-        pieces = (events.TextStreamed, events.ThinkingStreamed)
-        if not any(isinstance(event, pieces) for event, _text in self._told):
-            return [text for _event, text in self._told]
-        told: Any = [event for event, _text in self._told]
-        return [encode(one) for one in cast(Any, events.joined(told))]
+    def read(self) -> list[TurnEvent]:
+        """Return what there is to tell; pieces in a row are one."""
+        self._told = [*events.joined(self._told)]
+        return self._told
 
 
 class Publisher(Protocol):
@@ -157,12 +152,10 @@ class _TurnInMemory:
         self.is_kept = False
 
     def tell(self, event: TurnEvent) -> None:
-        """Tell all readers, as another process would hear it."""
-        text = self.log.add(event)
-        if self.readers:
-            for heard in decode(b"[%s]" % text):
-                for reader in self.readers:
-                    reader.put_nowait(heard)
+        """Tell all readers."""
+        self.log.add(event)
+        for reader in self.readers:
+            reader.put_nowait(event)
 
     def let_go(self) -> None:
         """Forget it, unless it is read or told again."""
@@ -218,7 +211,7 @@ class ChannelInMemory(Channel):
     @asynccontextmanager
     async def read(self, turn: uuid.UUID) -> AsyncIterator[Events]:
         told, heard = self._turn(turn), Events()
-        for event in decode(b"[%s]" % b",".join(told.log.read())):
+        for event in told.log.read():
             heard.put_nowait(event)
         told.readers.add(heard)
         try:
@@ -232,6 +225,8 @@ def make_channel() -> Channel:
     """Return the channel of this process, as the settings have it."""
     if not settings.CLUSTER:
         return ChannelInMemory()
+    # A piece takes two processes something, so each passes on half as many.
+    async_tasks.ALL_PIECES //= 2
     # By its name: it needs the extra "scale", and imports this module.
     made: Channel = import_string("chatapp.live.redis_channel.RedisChannel")(settings.REDIS_URL)
     return made

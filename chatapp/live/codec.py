@@ -9,7 +9,7 @@ import functools
 import logging
 import types
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, get_args, get_type_hints
 
 import orjson
@@ -46,18 +46,19 @@ def _kinds(union: Any) -> list[type]:
 _READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kinds(Hint)}
 
 
-def encode(told: Told) -> bytes:
-    """Return an event or a hint as JSON."""
-    name = type(told).__name__
+def encode(told: Iterable[Told]) -> bytes:
+    """Return events or hints as JSON."""
+    named = [(type(one).__name__, one) for one in told]
     try:
-        return orjson.dumps([name, told])
+        return orjson.dumps(named)
     except TypeError:
         # A model may write half a surrogate pair, which UTF-8 can't carry.
-        return orjson.dumps([name, condense.well_formed_json(dataclasses.asdict(told))])
+        plain = [(name, condense.well_formed_json(dataclasses.asdict(one))) for name, one in named]
+        return orjson.dumps(plain)
 
 
-def decode(text: bytes | str) -> list[Any]:
-    """Return the events or hints in a JSON array of encoded ones; leave out what is unknown."""
+def decode(text: bytes) -> list[Any]:
+    """Return the events or hints that were encoded; leave out what is unknown."""
     found = []
     for name, fields in orjson.loads(text):
         if reader := _READERS.get(name):

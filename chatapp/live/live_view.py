@@ -67,13 +67,17 @@ class LiveView:
 
     async def catch_up(self) -> None:
         """Show what runs by now, whatever was not heard of it."""
+        before = self.followed
         turn = await reading(_find_unfinished)(self.conversation_id)
-        if turn and turn.pk != self.followed:
+        # What was heard of while this was read is newer.
+        is_newest = self.followed == before
+        if is_newest and turn and turn.pk != before:
             self.follow(turn.pk, waits=turn.waits)
+        elif is_newest and before and turn is None:
+            await self._end_unheard(before)
+        if self.followed and self.followed != before:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._caught_up.wait(), LONGEST_CATCHING_UP)
-        elif self.followed and (turn is None or turn.pk != self.followed):
-            await self._end_unheard(self.followed)
 
     async def _follow(
         self, turn: uuid.UUID, before: asyncio.Task[None] | None, question: int, waits: bool
@@ -95,7 +99,7 @@ class LiveView:
         if self._following:
             await asyncio.wait({self._following}, timeout=LONGEST_CATCHING_UP)
         row = await reading(Turn.objects.filter(pk=turn).first)()
-        if self.followed != turn:
+        if self.followed != turn or (row and not row.is_over):
             return
         self.followed = None
         if self._following:
@@ -109,10 +113,15 @@ class LiveView:
         while True:
             streaming = self.turn_view.streaming
             due = streaming.parts[-1].due if streaming else None
+            seconds = due and due - time.monotonic()
             if told.empty():
                 self._caught_up.set()
+                if seconds is not None and seconds <= 0:
+                    # To run into a timeout takes longer than this.
+                    await self._safely(self.turn_view.flush())
+                    continue
             try:
-                async with asyncio.timeout(due and max(0.0, due - time.monotonic())):
+                async with asyncio.timeout(seconds):
                     event = await told.get()
             except TimeoutError:
                 await self._safely(self.turn_view.flush())
@@ -135,7 +144,7 @@ class LiveView:
         turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
         articles, panel = await turn_view.articles(), await turn_view.panel()
-        streaming = turn_view.streaming
+        growing = turn_view.growing
         return outgoing_frames.snapshot(
             place,
             revision=revision,
@@ -143,7 +152,7 @@ class LiveView:
             status=turn_view.status,
             waits=turn_view.waits,
             articles=articles,
-            streamed=await streaming.snapshot() if streaming else (),
+            streamed=await growing.snapshot() if growing else (),
             panel=panel,
             queue=await self.queue.render(),
         )

@@ -22,7 +22,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
-from chatapp.agent.events import Restarted, TurnEnded, TurnEvent
+from chatapp.agent.events import Restarted, TurnEnded, TurnEvent, joined
 from chatapp.live.channel import KEPT_AFTER_END, Channel, EventLog, Events
 from chatapp.live.codec import decode, encode
 from chatapp.live.hints import ChannelRestored, Hint
@@ -36,7 +36,7 @@ MOST_HINTS = 10_000
 KEYFRAME_AFTER = 64
 # Seconds: between two writes, before a new try, to wait for news, for an answer, and for which a
 # turn that says nothing is kept.
-SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.02, 0.5, 5.0, 10.0, 3600
+SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.03, 0.5, 5.0, 10.0, 3600
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 
@@ -56,15 +56,18 @@ class RedisPublisher:
     def __init__(self, channel: "RedisChannel", turn: uuid.UUID, attempt: int) -> None:
         self.channel, self.turn, self.attempt = channel, turn, attempt
         self.log = EventLog()
-        self.pending: list[bytes] = []
+        self.pending: list[TurnEvent] = []
         self.needs_keyframe = True
         self.is_closed = self.has_ended = False
         self._written = self._since_keyframe = 0
         self._stale_at = 0.0
+        # The place of the last keyframe.
+        self._keyframe = ""
 
     def publish(self, event: TurnEvent) -> None:
         """Have it written with whatever else there is, soon."""
-        self.pending.append(self.log.add(event))
+        self.log.add(event)
+        self.pending.append(event)
         self.has_ended = isinstance(event, TurnEnded)
         self.channel.wants_to_write(self)
 
@@ -78,24 +81,26 @@ class RedisPublisher:
         before, key = len(pipeline), f"{TURN}{self.turn}"
         pending, self.pending = self.pending, []
         if pending and self._written:
-            self._add(pipeline, key, pending)
+            self._add(pipeline, key, joined(pending))
         now, is_long = time.monotonic(), self._since_keyframe >= KEYFRAME_AFTER
         if self.needs_keyframe or is_long or now >= self._stale_at:
             self.needs_keyframe, self._since_keyframe = False, 0
             # The stream may be gone by then, and without one, nobody who comes finds a beginning.
             self._stale_at = now + KEPT / 2
             place = self._add(pipeline, key, self.log.read(), keyframe=b"1")
-            pipeline.xtrim(key, minid=place, approximate=False)
+            # Whoever reads a little late finds what came before it, and need not begin anew.
+            pipeline.xtrim(key, minid=self._keyframe or place, approximate=False)
+            self._keyframe = place
             pipeline.expire(key, KEPT)
         if self.has_ended:
             pipeline.expire(key, KEPT_AFTER_END)
         return len(pipeline) - before
 
-    def _add(self, pipeline: Pipeline, key: str, texts: Sequence[bytes], **fields: bytes) -> str:
+    def _add(self, pipeline: Pipeline, key: str, told: Iterable[TurnEvent], **fields: bytes) -> str:
         self._written += 1
         self._since_keyframe += 1
         place = f"{self.attempt}-{self._written}"
-        entry: dict[Any, Any] = {"events": b"[%s]" % b",".join(texts), **fields}
+        entry: dict[Any, Any] = {"events": encode(told), **fields}
         pipeline.xadd(key, entry, id=place)
         return place
 
@@ -135,8 +140,8 @@ class RedisChannel(Channel):
         self._wake = f"{WAKE}{self._name}"
         self._publishers: dict[uuid.UUID, RedisPublisher] = {}
         self._waiting: set[RedisPublisher] = set()
-        self._hints: list[bytes] = []
-        self._followers: dict[uuid.UUID, set[Follower]] = {}
+        self._hints: list[Hint] = []
+        self._followers: dict[str, set[Follower]] = {}
         # Up to where streams of turns are read for those who follow them.
         self._positions: dict[str, bytes] = {}
         self._news = asyncio.Event()
@@ -175,10 +180,10 @@ class RedisChannel(Channel):
         super().tell(hint)
         if self.loop and not self.loop.is_closed():
             context = contextvars.Context()
-            self.loop.call_soon_threadsafe(self._tell_others, encode(hint), context=context)
+            self.loop.call_soon_threadsafe(self._tell_others, hint, context=context)
 
-    def _tell_others(self, text: bytes) -> None:
-        self._hints.append(text)
+    def _tell_others(self, hint: Hint) -> None:
+        self._hints.append(hint)
         self._news.set()
 
     @override
@@ -210,7 +215,7 @@ class RedisChannel(Channel):
         async with self._redis.pipeline(transaction=False) as pipeline:
             counts = [(publisher, publisher.write(pipeline)) for publisher in waiting]
             if told:
-                hints: dict[Any, Any] = {"from": self._name, "hints": b"[%s]" % b",".join(told)}
+                hints: dict[Any, Any] = {"from": self._name, "hints": encode(told)}
                 pipeline.xadd(HINTS, hints, maxlen=MOST_HINTS)
             try:
                 answers = iter(
@@ -273,7 +278,7 @@ class RedisChannel(Channel):
                     woken = entries[-1][0]
                 elif name in self._positions:
                     self._positions[name] = entries[-1][0]
-                    for follower in self._followers[uuid.UUID(name.removeprefix(TURN))]:
+                    for follower in self._followers[name]:
                         follower.take(entries)
 
     def _pass_on(self, entries: Sequence[Entry]) -> None:
@@ -286,7 +291,7 @@ class RedisChannel(Channel):
     @asynccontextmanager
     async def read(self, turn: uuid.UUID) -> AsyncIterator[Events]:
         follower, key, begin = Follower(), f"{TURN}{turn}", BEGINNING
-        followers = self._followers.setdefault(turn, set())
+        followers = self._followers.setdefault(key, set())
         followers.add(follower)
         try:
             # First what is there; what comes meanwhile is read again, and known by its number.
@@ -296,13 +301,15 @@ class RedisChannel(Channel):
                 begin = entries[-1][0] if entries else BEGINNING
             self._positions[key] = min(begin, self._positions.get(key, begin), key=_place)
             with contextlib.suppress(RedisError, OSError):
-                await self._redis.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
-                await self._redis.expire(self._wake, int(12 * BLOCK))
+                async with self._redis.pipeline(transaction=False) as pipeline:
+                    pipeline.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
+                    pipeline.expire(self._wake, int(12 * BLOCK))
+                    await pipeline.execute()
             yield follower.events
         finally:
             followers.discard(follower)
             if not followers:
-                self._followers.pop(turn, None)
+                self._followers.pop(key, None)
                 self._positions.pop(key, None)
 
 

@@ -60,6 +60,11 @@ class TurnView:
         # Panels are read and sent one at a time: an older one never replaces a newer one.
         self._panels = asyncio.Lock()
 
+    @property
+    def growing(self) -> StreamedReply | None:
+        """The reply that is being written; None once it is stored, and pages fetch its row."""
+        return None if self._is_final_reply else self.streaming
+
     def begin(
         self, turn: uuid.UUID, terms: TurnSettings | None = None, *, waits: bool = False
     ) -> None:
@@ -103,8 +108,8 @@ class TurnView:
         articles = []
         if self._newest_seq and not self._is_final_reply:
             articles.append(await self._newest_row())
-        if self.streaming:
-            articles.append((self.streaming.id, self.streaming.render()))
+        if self.growing:
+            articles.append((self.growing.id, self.growing.render()))
         return [*articles, *self._unsaved]
 
     async def panel(self) -> outgoing_frames.Frame:

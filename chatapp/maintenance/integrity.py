@@ -9,6 +9,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import condense
 from chatapp import models
+from chatapp.installation import PROGRAM
 from chatapp.maintenance import audit_check
 from chatapp.maintenance.backups import newer_migrations
 from chatapp.models import hidden_messages, message_index, message_store
@@ -55,7 +56,7 @@ def _migrations() -> Iterator[str]:
     for name in newer_migrations(executor.loader.applied_migrations):
         yield f"The database is from a newer version: it has {name}."
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        yield "The database is from an older version: `manage.py migrate` brings it up to date."
+        yield f"The database is from an older version: `{PROGRAM} migrate` brings it up to date."
 
 
 def _imports() -> Iterator[str]:
@@ -67,7 +68,7 @@ def _imports() -> Iterator[str]:
 def _index_of_words() -> Iterator[str]:
     """Check the index that search looks in, and compare it with the messages."""
     if not message_index.is_sound():
-        yield "The index that search uses is damaged: `manage.py rebuild_search` makes it anew."
+        yield f"The index that search uses is damaged: `{PROGRAM} rebuild_search` makes it anew."
         return
     yield from _named("Search does not know message {}", message_index.find_unknown(limit=100))
 

@@ -5,32 +5,44 @@ from collections.abc import Iterator
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from chatapp.environment import APPLICATION, PROCESS
 from chatapp.errors import NotCopied
 from chatapp.maintenance import audit_check, row_copy
 from chatapp.maintenance.row_copy import Copied, Say
-from chatapp.models import Conversation, Manifest, databases
-from chatapp.models.databases import in_use, name_of
-from chatapp.models.tables import tables
+from chatapp.models import Conversation, Manifest
+from chatapp.models.database import execute, is_shared
+from chatapp.models.databases import in_use, name_of, snapshot, tables
 from chatapp.storage.request_reader import find_changed
 
 # Of one kind of problem, so many places are named.
 NAMED = 5
 
+_OTHERS = """
+    SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name LIKE %s AND application_name <> %s ORDER BY 1
+"""
+
 
 def check_unused(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied where another process is connected to a database that is no file."""
+    """Raise NotCopied where another process of this software is connected to a database.
+
+    Of a file nobody knows; who serves from one locks the folder that it lies in.
+    """
     with in_use(database):
-        if others := databases.find_visitors():
-            raise NotCopied(
-                f"{name_of(database)} is in use by process {', '.join(others)}. Stop all servers, "
-                "workers and commands first."
-            )
+        others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
+    if others:
+        names = ", ".join([name.removeprefix(f"{APPLICATION} ") for (name,) in others])
+        raise NotCopied(
+            f"{name_of(database)} is in use by process {names}. Stop all servers, workers and "
+            "commands first."
+        )
 
 
 def check_fit(database: BaseDatabaseWrapper) -> None:
     """Raise NotCopied where a database can't hold every letter, or holds something already."""
     with in_use(database):
-        if (found := databases.encoding()) != "UTF8":
+        found = execute("SHOW server_encoding")[0][0] if is_shared() else "UTF8"
+        if found != "UTF8":
             raise NotCopied(
                 f"{name_of(database)} stores text as {found}, which lacks most letters. Name one "
                 "that was made with ENCODING 'UTF8' TEMPLATE template0."
@@ -47,7 +59,7 @@ def move(
 
     Raises NotCopied or DatabaseError where it fails; the target is as it was then.
     """
-    with in_use(source), databases.snapshot():
+    with in_use(source), snapshot():
         try:
             source.check_constraints()
         except IntegrityError as error:

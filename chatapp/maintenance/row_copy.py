@@ -17,9 +17,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 import condense
 from chatapp.errors import NotCopied
+from chatapp.installation import PROGRAM
 from chatapp.models import databases, message_index
-from chatapp.models.databases import in_use
-from chatapp.models.tables import Column, Table, tables
+from chatapp.models.databases import Column, Table, in_use, tables
 
 # So many rows, or so many characters of them, are held and written at once.
 ROWS, SIZE = 500, 1_000_000
@@ -46,12 +46,12 @@ def check_migrated() -> None:
     """Raise NotCopied where the database in use lacks migrations."""
     executor, newest = _plan()
     if executor.migration_plan(newest):
-        raise NotCopied("The database in use is of an older version: run `manage.py migrate`.")
+        raise NotCopied(f"The database in use is of an older version: run `{PROGRAM} migrate`.")
 
 
 def first_found() -> Table | None:
     """Return a table of the database in use that has rows other than Django's own; or None."""
-    return next((one for one in tables() if not (one.is_made_by_django or one.is_empty())), None)
+    return next((one for one in tables() if not one.is_made_by_django and one.count()), None)
 
 
 @dataclass(slots=True)
@@ -85,11 +85,7 @@ def copy_rows(
     return copied
 
 
-def _say_nothing(_line: str) -> None:
-    """Keep to oneself how far it is."""
-
-
-def write_file(path: Path, say: Say = _say_nothing) -> None:
+def write_file(path: Path) -> None:
     """Write all rows of the database in use, as they are at one moment, to a new SQLite file."""
     check_migrated()
     source = connections[DEFAULT_DB_ALIAS]
@@ -100,7 +96,7 @@ def write_file(path: Path, say: Say = _say_nothing) -> None:
     ):
         migrate()
         with transaction.atomic():
-            copy_rows(source, target, say)
+            copy_rows(source, target, lambda _line: None)
 
 
 class _Column:
@@ -165,7 +161,7 @@ def _copy(
     names = ", ".join([f'"{one.column.column}"' for one in columns])
     places = ", ".join(["%s"] * len(columns))
     store = f'INSERT INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - names
-    read = f'SELECT {names} FROM "{table.name}" ORDER BY "{table.key}"'  # noqa: S608 - names
+    read = f'SELECT {names} FROM "{table.name}" ORDER BY "{table.key.column}"'  # noqa: S608 - names
     done = 0
     try:
         for batch in _batches(databases.rows_of(source, read)):

@@ -13,18 +13,10 @@ from html import escape
 
 from markdown_it.token import Token
 
+from chatapp.markdown import safe_html
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
-from chatapp.markdown.safe_html import (
-    NAME,
-    OPEN_AT_LINE,
-    UNSAFE,
-    Environment,
-    code_box,
-    parser_for,
-    render_markdown,
-)
 
 # Characters: a longer run without a space is no word that anyone waits for.
 _LONGEST_WORD = 200
@@ -86,7 +78,7 @@ class OpenCode:
     @property
     def html(self) -> str:
         """Safe HTML of it, without colours."""
-        return code_box(self._language, escape("".join(self.pieces)))
+        return safe_html.code_box(self._language, escape("".join(self.pieces)))
 
 
 class MarkdownStream:
@@ -99,7 +91,7 @@ class MarkdownStream:
     def __init__(self) -> None:
         self.closed: list[str] = []
         self.code: OpenCode | None = None
-        self._definitions: Environment = {NAME: "streamed", MAY_COME: True}
+        self._definitions: safe_html.Environment = {safe_html.NAME: "streamed", MAY_COME: True}
         self._held = ""  # the end of the text, not a whole word yet
         self._begin("")
 
@@ -110,7 +102,7 @@ class MarkdownStream:
 
     def feed(self, text: str) -> None:
         """Take more text, of any length; the end waits until it is a whole word."""
-        text = self._held + UNSAFE.sub("\ufffd", text)
+        text = self._held + safe_html.UNSAFE.sub("\ufffd", text)
         start = max(0, len(text) - _LONGEST_WORD)
         ends = [found.end() for found in _WORD_END.finditer(text, start)]
         end = ends[-1] if ends else len(text) if start else 0
@@ -145,8 +137,8 @@ class MarkdownStream:
             # A copy, so that no definition is remembered which is not complete.
             references = dict(self._definitions.get("references", {}))
             known = {"references": references, NOTES: {*self._definitions.get(NOTES, ())}}
-            env = {**self._definitions, **known, OPEN_AT_LINE: len(text.splitlines())}
-            self._html = render_markdown(text, env)
+            env = {**self._definitions, **known, safe_html.OPEN_AT_LINE: len(text.splitlines())}
+            self._html = safe_html.render_markdown(text, env)
         return self._html
 
     def finish(self) -> None:
@@ -166,8 +158,8 @@ class MarkdownStream:
         text = "".join(self._pieces)
         lines = text[: text.rfind("\n") + 1]
         tokens: list[Token] = []
-        env: Environment = {}
-        parser = parser_for(lines)
+        env: safe_html.Environment = {}
+        parser = safe_html.parser_for(lines)
         parser.block.parse(lines, parser, env, tokens)
         starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
         # What begins after a formula that may still be closed may be part of it.
@@ -185,7 +177,7 @@ class MarkdownStream:
         return ""
 
     def _close(self, text: str) -> None:
-        if html := render_markdown(text, self._definitions):
+        if html := safe_html.render_markdown(text, self._definitions):
             self.closed.append(html)
 
 

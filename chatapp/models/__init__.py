@@ -2,9 +2,8 @@
 
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
-from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
-from chatapp.models.condensations import Condensation
+from chatapp.models.condensations import BackgroundDraft, Condensation
 from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer

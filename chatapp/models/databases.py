@@ -1,21 +1,29 @@
-"""Databases beside the one in use: opened for a while, and worked in as if they were it."""
+"""Databases beside the one in use: opened for a while, and worked in as if they were it.
+
+Their tables are those of all models, Django's own included.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.apps import apps
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
-from chatapp.environment import APPLICATION, PROCESS
 from chatapp.models.database import execute, forget_columns, is_shared
 
 # A file that nobody uses before it is complete needs no journal.
 _DRAFT = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
 
 Options = Mapping[str, Any]
+type Column = "models.Field[Any, Any]"
 
 
 def draft_at(path: Path) -> Options:
@@ -67,7 +75,7 @@ def snapshot() -> Iterator[None]:
 def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]]:
     """Yield what a statement selects: one row at a time is held, however many there are."""
     with database.wrap_database_errors, database.cursor() as cursor:
-        if is_file(database):
+        if database.vendor == "sqlite":
             cursor.execute(sql)
             yield from cursor
         else:
@@ -75,37 +83,78 @@ def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]
             yield from cursor.stream(sql)
 
 
-def is_file(database: BaseDatabaseWrapper) -> bool:
-    """Whether a database is a file of this machine."""
-    return database.vendor == "sqlite"
-
-
 def name_of(database: BaseDatabaseWrapper) -> str:
     """Return how a person knows a database; without its password."""
     where = database.settings_dict
-    if is_file(database):
+    if database.vendor == "sqlite":
         return str(where["NAME"])
     user = f"{where['USER']}@" if where["USER"] else ""
     port = f":{where['PORT']}" if where["PORT"] else ""
     return f"postgresql://{user}{where['HOST']}{port}/{where['NAME']}"
 
 
-def find_visitors() -> list[str]:
-    """Return which other processes of this software are connected to the database in use.
+_LAST_VALUE = """
+    SELECT last_value FROM pg_sequences
+    WHERE to_regclass(format('%%I.%%I', schemaname, sequencename))
+    = to_regclass(pg_get_serial_sequence(%s, %s))
+"""
 
-    Of a file nobody knows; who serves from one locks the folder that it lies in.
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a model in the database that is in use, as migrations of its ``app`` make it.
+
+    The ``key`` is one of its ``columns``, which are in their order.
     """
-    if not is_shared():
-        return []
-    others = execute(
-        "SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() "
-        "AND application_name LIKE %s AND application_name <> %s ORDER BY 1",
-        f"{APPLICATION} %",
-        PROCESS,
-    )
-    return [name.removeprefix(f"{APPLICATION} ") for (name,) in others]
+
+    model: type[models.Model]
+    name: str
+    app: str
+    columns: list[Column]
+    key: Column
+
+    @property
+    def is_made_by_django(self) -> bool:
+        """Whether `migrate` fills it."""
+        return self.model in {ContentType, Permission}
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return cast(int, execute(f'SELECT count(*) FROM "{self.name}"')[0][0])  # noqa: S608 - a name
+
+    def last_key(self) -> int | None:
+        """Return the largest number that was ever a key, that of a deleted row too; or None."""
+        if not isinstance(self.key, models.AutoField):
+            return None
+        if is_shared():
+            given = execute(_LAST_VALUE, self.name, self.key.column)
+        else:
+            given = execute("SELECT seq FROM sqlite_sequence WHERE name = %s", self.name)
+        there = execute(f'SELECT max("{self.key.column}") FROM "{self.name}"')  # noqa: S608 - names
+        return max([one for (one,) in (*given, *there) if one is not None], default=None)
+
+    def go_on_from(self, key: int) -> None:
+        """Have rows to come get larger keys than this."""
+        if is_shared():
+            sql = "SELECT setval(pg_get_serial_sequence(%s, %s), %s)"
+            execute(sql, self.name, self.key.column, key)
+            return
+        execute("DELETE FROM sqlite_sequence WHERE name = %s", self.name)
+        execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", self.name, key)
 
 
-def encoding() -> str:
-    """Return how the database in use stores letters; "UTF8" holds all of them."""
-    return str(execute("SHOW server_encoding")[0][0]) if is_shared() else "UTF8"
+def tables() -> list[Table]:
+    """Return the table of each model that we make it of, after those that its rows name."""
+    own = {one: one._meta for one in apps.get_models(include_auto_created=True)}  # noqa: SLF001 - Django's documented API
+    made = {
+        model: Table(model, one.db_table, one.app_label, [*one.concrete_fields], one.pk)
+        for model, one in own.items()
+        if one.managed and not one.proxy
+    }
+    named: dict[Any, list[Any]] = {
+        model: [
+            one.related_model for one in table.columns if one.related_model not in {None, model}
+        ]
+        for model, table in made.items()
+    }
+    return [made[one] for one in TopologicalSorter(named).static_order()]

@@ -5,6 +5,8 @@ import sqlite3
 
 from django.utils.translation import gettext as _
 
+from chatapp.installation import PROGRAM
+
 
 class AppendOnly(TypeError):
     """Something would change what is on record, and leave no trace of it."""
@@ -21,8 +23,8 @@ class IndexDamaged(Exception):
     """The index can't be read; the text says so to whoever searches, and what to do."""
 
     def __init__(self) -> None:
-        text = _("Search in messages is out of order. “manage.py rebuild_search” repairs it.")
-        super().__init__(text)
+        text = _("Search in messages is out of order. “%(program)s rebuild_search” repairs it.")
+        super().__init__(text % {"program": PROGRAM})
 
 
 # The first eight bits of SQLite's codes are their kind, the others say more.
@@ -53,7 +55,8 @@ def explain_write_error(error: Exception) -> str:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = _("Something else is being saved, which takes long. Try again in a moment.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            told = _("Its database is damaged: “manage.py check_integrity” says where.")
+            told = _("Its database is damaged: “%(program)s check_integrity” says where.")
+            told %= {"program": PROGRAM}
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             told = _("It may not write its database. Check the permissions of its folder.")
         case _ if _is_full(error, code):

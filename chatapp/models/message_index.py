@@ -25,7 +25,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import execute, is_shared
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
-from chatapp.search.queries import Query, searchable_text, visible_text
+from chatapp.search import Query, searchable_text, visible_text
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.provider_port import Model
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 

@@ -11,7 +11,7 @@ import httpx2
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.network.address_guard import host_of
+from chatapp.network import host_of
 
 SILENT = "The provider stopped answering."
 BROKE_OFF = "The stream broke off before the reply was complete."

@@ -17,7 +17,7 @@ import aiohttp
 import httpx2
 
 from chatapp.agent import async_tasks
-from chatapp.network.address_guard import PinnedTransport
+from chatapp.network import PinnedTransport
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.
@@ -97,6 +97,7 @@ async def paced(
 
     Raises TimeoutError when nothing comes for so many ``seconds``.
     """
+    async_tasks.STREAMS.add(reads)
     while True:
         async with asyncio.timeout(seconds):
             said = await anext(reads, None)

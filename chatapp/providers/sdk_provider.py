@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from itertools import chain
 from types import ModuleType
@@ -14,7 +14,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.network.address_guard import AddressRefused, Guard, host_of
+from chatapp.network import AddressRefused, Guard, host_of
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
@@ -26,6 +26,7 @@ from chatapp.providers.call_errors import (
     explain_refusal,
     no_reply,
 )
+from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.specs import ListedModel, ProviderSpec
 
@@ -124,8 +125,8 @@ class SdkProvider(ABC):
         """Leave what this request was refused for out of the next one; False where nothing is."""
 
     @abstractmethod
-    async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
-        """Return the models of the server's list."""
+    async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
+        """Return the models that the server ``listed``."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:  # noqa: B027 - not each API can
         """Return the prompt's size as the vendor measures it, None when it does not say."""
@@ -137,7 +138,8 @@ class SdkProvider(ABC):
             async with self.client() as client:
                 options = {"headers": self.headers()}
                 body: object = await client.get(self.models_path, cast_to=object, options=options)
-                return await self.read_models(client, body)
+                data = body.get("data") if isinstance(body, Mapping) else None
+                return await self.read_models(client, listed(data))
         except AddressRefused as error:
             raise ProviderError(str(error)) from error
         except self.failures as error:

@@ -1,4 +1,4 @@
-"""Parts that every page has: icons and the list of conversations."""
+"""Parts that every page has: icons, the list of conversations, and the words of scripts."""
 
 from functools import cache
 from typing import Any
@@ -7,12 +7,104 @@ from django import template
 from django.conf import STATICFILES_STORAGE_ALIAS
 from django.core.files.storage import Storage, storages
 from django.template import Context
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from chatapp.condensation.threshold import CONDENSES, TRUNCATES
+from chatapp.tools import TOOL_SPECS
 from chatapp.views.sidebar import search_conversations
 
 register = template.Library()
+
+# Words that scripts put on the page; "one" and "other" are chosen by Intl.PluralRules.
+TEXTS = {
+    "copied": _("Copied"),
+    "copyFailed": _("Copying failed. Select the text and copy it by hand."),
+    "copyCode": _("Copy code"),
+    "code": _("Code: {name}"),
+    "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
+    "lines": {"one": _("{count} line"), "other": _("{count} lines")},
+    "showLines": {"one": _("Show {count} line"), "other": _("Show all {count} lines")},
+    "showFewer": _("Show fewer"),
+    "table": _("Table: {headings}"),
+    "elapsed": _("{seconds} s"),
+    "tryingAgain": _("Trying again in {seconds} s."),
+    "appliesIn": _("Applies in {seconds} s"),
+    "sending": _("Sending…"),
+    "tooLong": _(
+        "Too long: it has {count} characters, and a message can have {limit}. Upload it"
+        " as a file, or send it in parts."
+    ),
+    "attaching": _("Attaching {name}…"),
+    "attached": _("{name} is attached."),
+    "removed": _("{name} was removed."),
+    "pasted": _("Pasted text.txt"),
+    "stillUploading": _("A file is still uploading. Send when it is done."),
+    "tooManyAttachments": _(
+        "A message can have up to {count} attachments. Send the others with the next one."
+    ),
+    "suggested": {
+        "one": _("{count} suggestion. Tab takes it, Esc closes."),
+        "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
+    },
+    "nothingToRewind": _("There is no message of yours to go back to yet."),
+    "notSent": _("Not sent yet. It will be sent when the connection is back."),
+    "stillRunning": _("Stop the answer before editing."),
+    "queuedIsGone": _(
+        "The message you were editing was sent or removed. Your text is in the composer."
+    ),
+    "stillCondensing": _("Cancel condensing before editing, or wait until it is done."),
+    "offline": _("Offline. Reconnecting…"),
+    "backAgain": _("The connection is back."),
+    "tryLater": _("Try again once the connection is back."),
+    "tryNow": _("Try again."),
+    "condensingNow": _("The context is being condensed now."),
+    "inConversation": _("/{name} is for a conversation. Start one first."),
+    "condensed": _("Condensed {tokens}"),
+    "undo": _("Undo"),
+    "notCondensed": _("The context was not condensed."),
+    "notPutOff": _("Condensing was not put off."),
+    "notCancelled": _("Condensing was not cancelled."),
+    "notStopped": _("The agent was not stopped."),
+    "typedAgain": _("What you typed is back."),
+    "typeSecrets": _("What you typed is back. Enter the key or password again."),
+    "expired": _("Your session has expired."),
+    "signIn": _("Sign in again"),
+    "notYours": _("You can't see this conversation."),
+    "requestFailed": _("That failed: the server answered {status}."),
+    "notRefetched": _("The newest messages could not be loaded. Trying again…"),
+    "unreachable": _("The server can't be reached. Nothing changed."),
+    "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
+    "characters": {"one": _("{count} character"), "other": _("{count} characters")},
+    "thousands": _("{count} k characters"),
+    "showGroup": _("Show"),
+    "hideGroup": _("Collapse"),
+    "newMessages": {"one": _("{count} new message"), "other": _("{count} new messages")},
+    "waits": _("Waits for you"),
+    "jump": _("Jump to latest"),
+    "found": {"one": _("{count} message"), "other": _("{count} messages")},
+    "foundMore": _("More than {count} messages"),
+    "foundNone": _("No message"),
+    "foundPlace": _("{number} of {count}"),
+    "startsVersion": _("Starts a new version; this one stays available."),
+    "yourEdit": _("Your edit"),
+    "send": _("Send"),
+    "remove": _("Remove"),
+    "removeName": _("Remove {name}"),
+    "cancel": _("Cancel"),
+    "noChanges": _("No changes: this is the default."),
+    "condensesAt": CONDENSES,
+    "truncatesAt": TRUNCATES,
+    "ofWindow": _("Condenses at {percent} % of the window"),
+    "outOfRange": _("Enter a number from {least} to {most}."),
+    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
+    "neverGlobally": _("Nothing condenses by itself."),
+    "light": _("Light theme"),
+    "dark": _("Dark theme"),
+    "system": _("Theme of the system"),
+}
 
 
 @register.simple_tag
@@ -37,3 +129,15 @@ def conversation_list(context: Context) -> dict[str, Any]:
     request, current = context["request"], context.get("conversation")
     found = search_conversations(request, request.GET.get("q", ""), current=current or None)
     return found | {"current": current and current.pk, "at": request.GET.get("at")}
+
+
+@register.simple_tag
+def script_texts() -> SafeString:
+    """Return the texts, in the reader's language, as JSON that scripts/text.js reads."""
+    # For each tool, what several of its calls have done.
+    tallies = {
+        f"tally.{spec.name}": {"one": gettext(spec.tally[0]), "other": gettext(spec.tally[1])}
+        for spec in TOOL_SPECS.values()
+        if spec.tally
+    }
+    return json_script({**TEXTS, **tallies}, "script-texts")

@@ -18,7 +18,7 @@ from chatapp.agent.tool_port import ToolSpec
 from chatapp.errors import Refused
 from chatapp.models import McpServer
 from chatapp.models.errors import DecryptionFailed
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.tools.mcp import pool
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
 from chatapp.tools.mcp.servers import Listing, Way

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from chatapp.agent.tool_port import Access, Line, Policy, ToolSpec
 from chatapp.models import Conversation, McpServer, Profile
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox

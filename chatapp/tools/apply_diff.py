@@ -4,15 +4,8 @@ from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, ToolSpec
+from chatapp.tools import text_edits
 from chatapp.tools.arguments import argument
-from chatapp.tools.text_edits import (
-    SHAPE,
-    TextFile,
-    apply_blocks,
-    read_blocks,
-    read_whole,
-    show_difference,
-)
 from chatapp.tools.workspace import WritableWorkspace
 
 
@@ -21,7 +14,7 @@ class Arguments:
     """Which file to change, and how."""
 
     path: str = argument("File to change, relative to the workspace.")
-    diff: str = argument(f"One or more blocks of this shape:\n{SHAPE}")
+    diff: str = argument(f"One or more blocks of this shape:\n{text_edits.SHAPE}")
 
 
 SPEC = ToolSpec(
@@ -39,7 +32,7 @@ SPEC = ToolSpec(
 def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
     """Return what would change, as a unified diff."""
     before, after = _change(workspace, arguments)
-    return show_difference(arguments.path, before.text, after)
+    return text_edits.show_difference(arguments.path, before.text, after)
 
 
 def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
@@ -48,12 +41,12 @@ def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
     if after == before.text:
         raise ToolError("The blocks replace lines by the same lines, so nothing was changed.")
     workspace.write_bytes(arguments.path, before.encode(after))
-    count = len(read_blocks(arguments.diff))
+    count = len(text_edits.read_blocks(arguments.diff))
     return f"Applied {count} {'block' if count == 1 else 'blocks'}."
 
 
-def _change(workspace: WritableWorkspace, arguments: Arguments) -> tuple[TextFile, str]:
-    blocks = read_blocks(arguments.diff)
+def _change(workspace: WritableWorkspace, arguments: Arguments) -> tuple[text_edits.TextFile, str]:
+    blocks = text_edits.read_blocks(arguments.diff)
     workspace.check(arguments.path)
-    before = read_whole(workspace, arguments.path)
-    return before, apply_blocks(before.text, blocks)
+    before = text_edits.read_whole(workspace, arguments.path)
+    return before, text_edits.apply_blocks(before.text, blocks)

@@ -14,7 +14,7 @@ import httpx2
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import AddressRefused, Guard, why_unreached
+from chatapp.network import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import WritableWorkspace
 

@@ -34,7 +34,6 @@ from chatapp.transcript.message_parts import (
     parts_of,
     unfinished_parts,
 )
-from chatapp.transcript.recalled import recalled_part
 from chatapp.transcript.rows import (
     CondensationRow,
     ContinuedRow,
@@ -42,6 +41,7 @@ from chatapp.transcript.rows import (
     Row,
     TurnCost,
     VersionChoice,
+    recalled_part,
 )
 from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
@@ -184,11 +184,12 @@ class Builder:
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         shows_versions = self.versions and present and (rests or by_user)
+        recalls = any(kind_of(one) == condense.RECALLED for one in engine.blocks)
         return MessageRow(
             **place,
             role=message.role,
             parts=parts,
-            recalled=recalled_part(engine),
+            recalled=recalled_part(engine) if recalls else None,
             around="\n".join(
                 [text_of(one) for one in engine.blocks if kind_of(one) == condense.ENVIRONMENT]
             ),

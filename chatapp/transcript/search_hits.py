@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.models import Conversation, Message, Rewind, message_index
-from chatapp.search.queries import Query, excerpt, visible_text
+from chatapp.search import Query, excerpt, visible_text
 
 # The best messages that are looked at, and how many of them one conversation may show.
 BEST, PER_CONVERSATION = 50, 5

@@ -29,7 +29,7 @@ from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.number_formats import number
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
-from chatapp.transcript.recalled import RecalledPart, recalled_part
+from chatapp.transcript.rows import RecalledPart, recalled_part
 
 # What is shown apart from the words, where it has no name of its own.
 _LEFT_OUT = (condense.ENVIRONMENT, condense.RECALLED)

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple, cast
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
+from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.context import sizes
+from chatapp.context.turn_context import budget_for, system_of
 from chatapp.conversations import conversations
 from chatapp.conversations.pins import pin_message
 from chatapp.models import (
@@ -22,6 +26,7 @@ from chatapp.models import (
     ImportRun,
     Message,
     ModelCall,
+    Profile,
     Review,
     Source,
     Turn,
@@ -31,9 +36,9 @@ from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import now
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
+from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
-from chatapp.transfer.profile_choice import choose_profile
 from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
@@ -47,6 +52,8 @@ BATCH, RECORDS = 500, 100
 LONGEST = timedelta(days=1)
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
+# Without a vendor behind it, a window may be as large as any recorded session.
+ROOMY_WINDOW = 2_000_000
 
 _SECTIONS = {*BY_SECTION, "conversation", "fragments", "requests", "chains"}
 
@@ -318,3 +325,30 @@ def _erase(conversation: Conversation) -> None:
         conversation.delete()
     except DatabaseError:
         log.exception("a part of an import stays until the next start")
+
+
+def choose_profile(conversation: Conversation) -> None:
+    """Have a profile answer: the default one, the smallest that is large enough, or one made so."""
+    owner = conversation.owner
+    seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
+    preferences = accounts.preferences_of(owner)
+    default = preferences.default_profile
+    for profile in filter(None, (default, *owner.profiles.order_by("context_window"))):
+        system = system_of(conversation, profile)
+        overhead = sum(sizes.overhead_of(conversation, profile, system))
+        if seen + overhead <= budget_for(profile, preferences).allowed:
+            break
+    else:
+        spec = keyless_spec()
+        profile, _made = Profile.objects.get_or_create(
+            owner=owner,
+            name=f"{spec.first_profile}, large window",
+            defaults={
+                "provider": spec.name,
+                "model": spec.models[0].id,
+                "context_window": ROOMY_WINDOW,
+                "max_output": 2_000,
+            },
+        )
+    conversation.profile = profile
+    conversation.save(update_fields=["profile"])

@@ -25,13 +25,11 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
-from chatapp.maintenance.monitoring import Load
 from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import stop_unclaimed
-from chatapp.turns.running_turns import running_turns
-from chatapp.turns.turn_queue import Store, begin
+from chatapp.turns.lifecycle import start_message, stop_unclaimed
+from chatapp.turns.running_turns import Store, running_turns
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
 log = logging.getLogger(__name__)
@@ -45,22 +43,18 @@ async def watch(
     return views.watch(conversation, since)
 
 
-async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
-    """Store the user's message and start its turn; raise Refused when it can't be.
-
-    A message sent again after a lost connection, with the same nonce, starts nothing.
-    """
-    await _send(conversation, command)
-
-
-async def _send(
+async def send_message(
     conversation: Conversation, command: incoming_frames.SendMessage
 ) -> TurnContext | None:
-    """Return what runs; None where the message waits in the queue, or was sent before."""
+    """Store the user's message and start its turn; raise Refused when it can't be.
+
+    Returns what runs; None where the message waits in the queue, or was sent before with the same
+    nonce, as after a lost connection.
+    """
     if command.queued and await _queue(conversation, command):
         return None
     brought = await bring(conversation, command.text, strict=not command.literal)
-    store = partial(message_queue.start_message, conversation, command, brought)
+    store = partial(start_message, conversation, command, brought)
     try:
         return await _begin(conversation, store)
     except Busy:
@@ -91,11 +85,11 @@ async def _queue(conversation: Conversation, command: incoming_frames.SendMessag
 async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:
     """Begin a turn; what a full disk kept from being closed is closed before it."""
     try:
-        return await begin(store)
+        return await running_turns.begin(store)
     except Busy:
         if not await sync_to_async(close_left_over)(conversation):
             raise
-    return await begin(store)
+    return await running_turns.begin(store)
 
 
 async def send_and_hear(
@@ -105,7 +99,7 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    run = await _send(conversation, command)
+    run = await send_message(conversation, command)
     if run:
         return _hear(run.turn.pk, run.question)
     named = conversation.turns.unfinished().filter(nonce=command.nonce)
@@ -152,7 +146,7 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
         await stop(conversation.pk)
     else:
         brought = await bring(conversation, row.text, strict=False)
-        await begin(partial(message_queue.start_queued, conversation, nonce, brought))
+        await running_turns.begin(partial(message_queue.start_queued, conversation, nonce, brought))
         channel.tell(hints.QueueChanged(conversation.pk))
 
 
@@ -305,19 +299,3 @@ def announce_title(conversation: Conversation) -> None:
 def newest(conversation_id: uuid.UUID) -> int:
     """Return the number of the last change that pages of a conversation were told of."""
     return views.newest(conversation_id)
-
-
-class Front:
-    """What this process says of itself to whoever watches over it."""
-
-    @property
-    def closing(self) -> bool:
-        """Whether nothing begins here any more."""
-        return running_turns.closing
-
-    def load(self) -> Load:
-        """Return how busy it is; callable from any thread but the event loop's."""
-        return Load(len(running_turns.turns), views.watchers, running_turns.lag())
-
-
-front = Front()

@@ -9,23 +9,32 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, override
 
+from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
+import condense
 from chatapp import errors
+from chatapp.accounts.accounts import provider_for
+from chatapp.agent.model_call import StreamedCall
+from chatapp.agent.ports import Nobody, ReplyReader
+from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
+from chatapp.agent.provider_port import ModelRequest, Purpose
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts, draft_writer
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.turn_context import TurnContext, read_run
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import TurnContext, known_runs, read_run
+from chatapp.conversations import conversations
 from chatapp.live import hints
 from chatapp.live.channel import channel
-from chatapp.models import Conversation, Turn
+from chatapp.models import Conversation, Message, Turn, message_store
 from chatapp.models.database import reading
+from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns import message_queue
 from chatapp.turns.running_turns import running_turns
-from chatapp.turns.titles import name_conversation
-from chatapp.turns.turn_queue import begin
 from chatapp.turns.turns_without_message import start_condensing, start_idle
 
 log = logging.getLogger(__name__)
@@ -41,7 +50,7 @@ async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> 
     if wish:
         asked = CondenseRequest.from_json(uuid.UUID(wish["nonce"]), wish["details"])
         store = partial(start_condensing, conversation, asked)
-        if await _until_stored(conversation, lambda: begin(store)):
+        if await _until_stored(conversation, lambda: running_turns.begin(store)):
             return
     if await _until_stored(conversation, lambda: send_next(conversation, is_done)):
         channel.tell(hints.QueueChanged(conversation.pk))
@@ -53,7 +62,9 @@ async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | 
     if row is None:
         return None
     brought = await bring(conversation, row.text, strict=False)
-    return await begin(partial(message_queue.start_queued, conversation, row.nonce, brought))
+    return await running_turns.begin(
+        partial(message_queue.start_queued, conversation, row.nonce, brought)
+    )
 
 
 async def _until_stored(
@@ -92,9 +103,22 @@ async def check_draft(conversation: str) -> None:
     channel.tell(hints.ContextNews(pk))
 
 
+async def condense_idle(turn: str) -> None:
+    """Condense where nothing was said for long after a turn."""
+    row = await reading(Turn.objects.get)(pk=turn)
+    newest = await reading(Turn.objects.filter(conversation=row.conversation_id).newest)()
+    if newest != row:
+        return
+    try:
+        await running_turns.begin(partial(start_idle, row.conversation_id))
+    except errors.Refused as reason:
+        log.info("nothing was condensed while idle: %s", reason)
+
+
 async def name_after(turn: str) -> None:
     """Have the model name the conversation whose first turn has ended."""
-    run = await reading(_read_run)(turn)
+    # The one that has just ended here is known still.
+    run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
     if run and await name_conversation(run):
         conversation = run.conversation
         channel.tell(hints.TitleChanged(conversation.pk))
@@ -109,13 +133,68 @@ def _read_run(turn: str) -> TurnContext | None:
         return None
 
 
-async def condense_idle(turn: str) -> None:
-    """Condense where nothing was said for long after a turn."""
-    row = await reading(Turn.objects.get)(pk=turn)
-    newest = await reading(Turn.objects.filter(conversation=row.conversation_id).newest)()
-    if newest != row:
-        return
+# Characters of the question and of the answer that are shown, and of a title.
+SHOWN, LONGEST = 2_000, 80
+# Tokens: a title is short, but some models think before they write it.
+MOST_TOKENS = 1_000
+
+_AROUND = " \t\"'`*_#“”„«»."
+
+
+def title_request(question: str, answer: str) -> ModelRequest:
+    """Return the request for a title of a conversation that begins in this way."""
+    question, answer = [
+        text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in (question, answer)
+    ]
+    text = TITLE_WANTED.format(question=question, answer=answer)
+    message = condense.Message("user", (condense.TextBlock(text),))
+    return ModelRequest(TITLE_SYSTEM, (message,), purpose=Purpose.TITLE)
+
+
+def read_title(reply: str) -> str:
+    """Return the title in a reply, "" where there is none that could be one."""
+    line = next((one for one in reply.splitlines() if one.strip(_AROUND)), "")
+    title = " ".join(line.removeprefix("Title:").split()).strip(_AROUND)
+    return title if len(title) <= LONGEST else ""
+
+
+class TitleJournal(ConversationJournal):
+    """A journal of one call that neither goes on with its turn nor follows another one."""
+
+    goes_on = False
+
+    def __init__(self, run: TurnContext) -> None:
+        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
+
+    @override
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
+        """Keep nothing: half a title is none."""
+
+
+async def name_conversation(run: TurnContext) -> bool:
+    """Have the model name the conversation whose first turn has ended; whether it has a new name.
+
+    The call is on record. Where it fails, the conversation keeps its name.
+    """
+    question, answer = await reading(_read)(run.turn)
+    if not (question.strip() and answer.strip()):
+        return False
     try:
-        await begin(partial(start_idle, row.conversation_id))
-    except errors.Refused as reason:
-        log.info("nothing was condensed while idle: %s", reason)
+        provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
+        call = StreamedCall(provider, title_request(question, answer), TitleJournal(run))
+        async with call.on_record():
+            async for _event in call.listen():
+                pass
+    except Exception as error:  # noqa: BLE001 - nobody waits for it, and its row says what happened
+        log.warning("a conversation could not be named: %s", error)
+        return False
+    title = read_title(condense.Message("assistant", call.reply.content).text if call.reply else "")
+    name = sync_to_async(conversations.name_conversation)
+    return await name(conversation=run.conversation, title=title, question=question)
+
+
+def _read(turn: Turn) -> tuple[str, str]:
+    """Return what a conversation begins with: the question and the answer of its first turn."""
+    rows = Message.objects.filter(turn=turn).order_by("seq")
+    said = [message_store.to_engine(row).words for row in rows]
+    return (said[0], said[-1]) if len(said) > 1 else ("", "")

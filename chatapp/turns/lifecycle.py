@@ -1,101 +1,95 @@
 """Turns: begun once with what they answer, and ended once with how they ended."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp import background_jobs
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
-from chatapp.composer.attachments import (
-    NOTHING,
-    Brought,
-    attached_to,
-    check_sight,
-    take_attachments,
-)
+from chatapp.composer.attachments import Brought, attached_to, check_sight, take_attachments
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.recall import recall
+from chatapp.context.environment_details import describe_surroundings
+from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy
+from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import execute, insert, lock, now
+from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
 from chatapp.telemetry import tallies
+from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
 
 
-def start_turn(
-    *,
-    conversation: Conversation,
-    text: str,
-    tokens: int,
-    nonce: uuid.UUID,
-    replaces: int | None = None,
-    drops: Collection[int] = (),
-    attachments: Sequence[uuid.UUID] = (),
-    brought: Brought = NOTHING,
-    surroundings: str = "",
-    zone: str = "",
-) -> tuple[Turn, condense.Message] | None:
-    """Store the user's message and its turn; return both, None where this nonce has a turn.
+def start_message(
+    conversation: Conversation, command: SendMessage, brought: Brought
+) -> TurnContext | None:
+    """Store a message and open its turn; None where its nonce was here before.
 
-    ``tokens`` are those of the text and of what it has ``brought``, which becomes part of the
-    message; so do ``attachments``, ``surroundings`` and what is recalled of the hidden messages.
-    ``replaces`` is the seq of an earlier message of the user, which is set aside as a version, and
-    whose attachments are kept but for the blocks that the edit ``drops``, by their places. The
-    title comes from the first message. ``zone`` is as in ``open_turn``.
+    What its text has ``brought`` becomes part of the message; so do attachments, surroundings and
+    what is recalled of the hidden messages. An earlier one that it ``replaces`` is set aside as a
+    version. The title comes from the first message. Raises Refused where it can't begin.
     """
-    with locked_for_new_turn(conversation, nonce) as locked:
+    text, replaces = command.text, command.replaces
+    surroundings = describe_surroundings(conversation, command.zone)
+    with locked_for_new_turn(conversation, command.nonce) as locked:
         if locked is None:
             return None
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
-        beside = attached_to(locked, replaces, drops) if replaces is not None else []
-        if attachments:
-            beside += take_attachments(locked, attachments)
+        beside = attached_to(locked, replaces, command.drops) if replaces is not None else []
+        if command.attachments:
+            beside += take_attachments(locked, command.attachments)
         check_message(text, alone=not beside)
         if replaces is not None:
             set_message_aside(locked, replaces)
         question_seq = locked.last_seq + 1
-        turn = open_turn(locked, nonce, question_seq=question_seq, zone=zone)
+        turn = open_turn(locked, command.nonce, question_seq=question_seq, zone=command.zone)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        recalled = recall(locked, conversation.owner, text)
-        around = (environment_block(surroundings), *recalled) if surroundings else recalled
+        around = _recall(locked, conversation.owner, text)
+        if surroundings:
+            around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
-        tokens += sizes.COUNTER.count(around) + sum([more for _block, more in beside])
+        tokens = brought.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
         row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         set_title_from(locked, message.words or names_of(blocks))
-    return turn, message_store.to_engine(row)
+    # An edit takes the place of something: all is shown anew.
+    question = message_store.to_engine(row) if replaces is None else None
+    return read_run(conversation, turn=turn, question=question)
 
 
-def is_known(conversation_id: uuid.UUID, nonce: uuid.UUID) -> bool:
-    """Whether a turn with this nonce has begun already."""
-    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
-    return bool(execute(sql, conversation_id, nonce))
+def _recall(conversation: Conversation, owner: User, words: str) -> tuple[condense.TextBlock, ...]:
+    """Return a block of hidden passages that fit a new message's words, or nothing.
 
-
-def has_unfinished(conversation_id: uuid.UUID) -> bool:
-    """Whether a turn of the conversation is on record as not over."""
-    sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND finished_at IS NULL"
-    return bool(execute(sql, conversation_id))
-
-
-def busy_with(turn: Turn | None) -> Busy:
-    """Return why nothing else can begin while this turn runs."""
-    if turn and turn.condenses:
-        return Busy(_("The context is being condensed. Cancel that first, or wait."))
-    return Busy(_("The previous turn is still running. Stop it first, or wait."))
+    The conversation is locked, and nothing is asked of the database where it hides nothing. What
+    can't be searched is not recalled, and keeps no message from being sent.
+    """
+    if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
+        return ()
+    preferences, profile = preferences_of(owner), conversation.profile
+    if profile is None or not (conversation.auto_recall or preferences.auto_recall):
+        return ()
+    try:
+        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
+    except IndexDamaged:
+        return ()
+    limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
+    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit)
+    return (block,) if block else ()
 
 
 @contextmanager
@@ -109,9 +103,15 @@ def locked_for_new_turn(
     try:
         with transaction.atomic():
             locked = message_store.lock_conversation(conversation.pk)
-            yield None if is_known(conversation.pk, nonce) else locked
+            sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
+            yield None if execute(sql, conversation.pk, nonce) else locked
     except IntegrityError as error:
-        raise busy_with(conversation.turns.unfinished().first()) from error
+        turn = conversation.turns.unfinished().first()
+        if turn and turn.condenses:
+            text = _("The context is being condensed. Cancel that first, or wait.")
+        else:
+            text = _("The previous turn is still running. Stop it first, or wait.")
+        raise Busy(text) from error
 
 
 def open_turn(
@@ -163,7 +163,7 @@ def finish_turn(
     follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
     turn that ``is_done``.
     """
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         lock(Conversation, turn.conversation_id)
         if status != Turn.Status.SUCCEEDED:
             try:

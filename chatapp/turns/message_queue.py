@@ -1,4 +1,4 @@
-"""Messages: one begins a turn at once, or waits for what runs, and is sent in its turn."""
+"""The queue of messages: each waits for what runs, and is sent in its turn."""
 
 import uuid
 
@@ -7,46 +7,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp.composer.attachments import Brought, find_attachments
-from chatapp.context.environment_details import describe_surroundings
 from chatapp.context.sizes import COUNTER
-from chatapp.context.turn_context import TurnContext, read_run
+from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
-from chatapp.turns.lifecycle import has_unfinished, start_turn
+from chatapp.turns.lifecycle import start_message
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20
-
-
-@transaction.atomic(savepoint=False)
-def start_message(
-    conversation: Conversation, command: SendMessage, brought: Brought
-) -> TurnContext | None:
-    """Store a message and open its turn; None where its nonce was here before.
-
-    Raises Refused where it can't begin.
-    """
-    started = start_turn(
-        conversation=conversation,
-        text=command.text,
-        tokens=brought.tokens,
-        nonce=command.nonce,
-        replaces=command.replaces,
-        drops=command.drops,
-        attachments=command.attachments,
-        brought=brought,
-        surroundings=describe_surroundings(conversation, command.zone),
-        zone=command.zone,
-    )
-    if started is None:
-        return None
-    turn, message = started
-    # An edit takes the place of something: all is shown anew.
-    question = message if command.replaces is None else None
-    return read_run(conversation, turn=turn, question=question)
 
 
 @transaction.atomic(savepoint=False)
@@ -117,7 +88,7 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
     """Give a message that waits another text; refused once it was sent or removed."""
-    row = conversation.queued.waiting().filter(nonce=nonce).first()
+    row = find_queued(conversation, nonce)
     check_message(text, alone=not (row and row.attachments))
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
         raise Refused(_("This message is no longer waiting: it was sent or removed."))
@@ -144,7 +115,7 @@ def send_next(conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Have a message that waits be sent next, however what runs ends; False where nothing runs."""
     with transaction.atomic():
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        if not has_unfinished(conversation.pk):
+        if not conversation.turns.unfinished().exists():
             return False
         conversation.queued.waiting().filter(nonce=nonce).update(is_next=True)
     return True

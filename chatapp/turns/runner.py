@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import override
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -13,6 +15,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
     AgentError,
@@ -22,17 +25,24 @@ from chatapp.agent.errors import (
     SpendingLimitReached,
     StepLimitReached,
 )
+from chatapp.agent.loop import AgentLoop
+from chatapp.agent.ports import Audience
+from chatapp.approvals import Approvals
 from chatapp.background_jobs import enqueue
+from chatapp.condensation.controller import ContextController
 from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
+from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.errors import DecryptionFailed, explain_write_error
+from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns.lifecycle import finish_turn, hand_over
-from chatapp.turns.turn_loop import TurnLoop
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +120,48 @@ def storage_failed(error: Exception) -> Ending:
     """Return the ending for a file or a database that can't be written."""
     text = _("The server could not save what was written. %s") % explain_write_error(error)
     return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
+
+
+class TurnLoop(AgentLoop):
+    """The agent's loop over one run."""
+
+    controller: ContextController
+
+    def __init__(self, run: TurnContext, audience: Audience) -> None:
+        """Read what the turn works with; what only some turns need is made when they do."""
+        provider = provider_for(run.profile)
+        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
+        scale = Scale.read(run.conversation, run.profile, run.system)
+        saver = RetriedWrites(audience)
+        journal = ConversationJournal(run, scale, saver)
+        super().__init__(
+            provider=provider,
+            toolbox=toolbox,
+            journal=journal,
+            controller=ContextController(journal, toolbox=toolbox, provider=provider),
+            audience=audience,
+            system=run.system,
+            step_limit=run.preferences.step_limit,
+        )
+        self.run_context, self.saver, self.files = run, saver, toolbox
+
+    @cached_property
+    @override
+    def approvals(self) -> Approvals:
+        """Who asks a person before a tool runs; from now on the workspace's folder is there."""
+        folder = workspace_of(self.run_context.conversation)
+        return Approvals(
+            self.run_context,
+            toolbox=self.files,
+            checkpoints=Checkpoints(folder),
+            saver=self.saver,
+            audience=self.audience,
+        )
+
+    def wake(self) -> None:
+        """Look at what a person has said."""
+        self.approvals.wake()
+        self.controller.wake()
 
 
 class TurnTask:

@@ -8,15 +8,16 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from chatapp import background_jobs, errors
+from chatapp.agent.async_tasks import finish
 from chatapp.condensation import background_drafts
 from chatapp.context import sizes
 from chatapp.context.turn_context import TurnContext
@@ -26,10 +27,11 @@ from chatapp.models import Turn, TurnRequest
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
-from chatapp.turns.observer import Observer
 from chatapp.turns.runner import TurnTask
 
 log = logging.getLogger(__name__)
+
+Store = Callable[[], TurnContext | None]
 
 # Seconds between two signs of life, with which a turn also hears what was asked of it.
 INTERVAL = 2.0
@@ -59,10 +61,10 @@ class RunningTurns:
         self._expected: set[uuid.UUID] = set()
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.observer = Observer(has_queue=settings.CLUSTER)
+        self.observer = crash_recovery.Observer(has_queue=settings.CLUSTER)
         self._heartbeat: asyncio.Task[None] | None = None
         self._clearing = asyncio.Lock()
-        self._opening: asyncio.Task[None] | None = None
+        self._clearing_up: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
     async def beginning(self) -> AsyncIterator[None]:
@@ -78,31 +80,45 @@ class RunningTurns:
             self._beginning -= 1
             self._begun.set()
 
-    def expect(self, run: TurnContext) -> None:
-        """Take note that a turn will run here once its transaction is committed."""
-        self._expected.add(run.turn.pk)
+    async def begin(self, store: Store) -> TurnContext | None:
+        """Have the turn run that ``store`` puts on record, here or in a worker, and return it.
 
-    def forget(self, run: TurnContext) -> None:
-        """Take note that a turn will not run here after all."""
-        self._expected.discard(run.turn.pk)
+        None where there is none; raises Refused where it can't begin.
+        """
+        async with self.beginning():
+            # What is on record has to run, whether or not somebody still waits for it.
+            return await finish(self._begin(store))
+
+    async def _begin(self, store: Store) -> TurnContext | None:
+        run = await sync_to_async(self._put_on_record)(store)
+        if run is None:
+            return None
+        if not settings.CLUSTER:
+            # A request's own context ends with it, and takes the threads for its queries along.
+            contextvars.Context().run(self.start, run)
+        question = run.question.seq if run.question else 0
+        channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
+        return run
+
+    @transaction.atomic
+    def _put_on_record(self, store: Store) -> TurnContext | None:
+        """Put a turn on record and in the workers' queue, or among those known here, at once."""
+        run = store()
+        if run and settings.CLUSTER:
+            lifecycle.enqueue_turn(run.turn)
+        elif run:
+            self._expected.add(run.turn.pk)
+        return run
 
     def __contains__(self, turn: object) -> bool:
         """Whether a turn runs here, or soon will."""
         return turn in self.turns or turn in self._expected
 
-    def start_soon(self, run: TurnContext) -> None:
-        """Let a turn begin here; callable from any thread."""
-        if self.loop:
-            # A request's own context ends with it, and takes the threads for its queries along.
-            context = contextvars.Context()
-            self.loop.call_soon_threadsafe(self.start, run, context=context)
-
     def start(self, run: TurnContext) -> TurnTask:
         """Let a turn begin here."""
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
-        self.forget(run)
-        self._begun.set()
+        self._expected.discard(run.turn.pk)
         return task
 
     def _end(self, task: TurnTask) -> None:
@@ -199,12 +215,13 @@ class RunningTurns:
     async def look_after_others(self) -> None:
         """Go on with, or close, what other processes left; what waits here looks for an answer."""
         await self.take_over()
-        for conversation in await self._close_interrupted():
-            channel.tell(hints.ConversationChanged(conversation))
+        await self._close_interrupted()
 
-    async def _close_interrupted(self) -> set[uuid.UUID]:
+    async def _close_interrupted(self) -> None:
+        """Close what nobody works on; pages are told, which may be open at any process."""
         close = sync_to_async(crash_recovery.close_interrupted)
-        return await close(self.observer, running=self)
+        for conversation in await close(self.observer, running=self):
+            channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
@@ -248,7 +265,7 @@ class RunningTurns:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
         channel.start()
         self.start_heartbeat()
-        self._opening = asyncio.create_task(self.try_to_clear_up())
+        self._clearing_up = asyncio.create_task(self.try_to_clear_up())
 
     async def try_to_clear_up(self) -> None:
         """Clear up now where that is possible, and later where it is not."""
@@ -261,19 +278,20 @@ class RunningTurns:
         """End all that runs, and wait until it is stored; let nothing begin.
 
         Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        These are for jobs as well, at the same time: whoever stops a process waits for it once.
         What can't be stored is left to the next start to clear up.
         """
-        self.closing = True
-        await self._until_begun(settings.SAFE_POINT)
+        self.closing, last = True, time.monotonic() + settings.SAFE_POINT
+        await self._until_begun(_seconds_to(last))
         reason = _("The server was stopped. What was written until then is kept.")
         for task in self.turns.values():
             task.leave(reason)
-        await self._until_ended(settings.SAFE_POINT)
+        await self._until_ended(_seconds_to(last))
         self.stop_all()
         await self._until_ended(STORING)
         # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(_("The server was stopped."))
-        await background_jobs.close()
+        await background_jobs.close(_seconds_to(last))
         await connections().close()
         self.stop_heartbeat()
         await channel.close()
@@ -288,7 +306,7 @@ class RunningTurns:
         """Wait for what was about to begin, so that it is ended like the rest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._beginning or self._expected:
+                while self._beginning:
                     self._begun.clear()
                     await self._begun.wait()
 
@@ -305,6 +323,11 @@ class RunningTurns:
         self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
         reached.wait(LONGEST_LAG)
         return time.monotonic() - asked
+
+
+def _seconds_to(moment: float) -> float:
+    """Return the seconds that are left up to a moment."""
+    return max(0.0, moment - time.monotonic())
 
 
 async def run_claimed(turn: str, attempt: int) -> None:

@@ -19,7 +19,7 @@ from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
-from chatapp.transcript import condensation_list, condensation_page, originals
+from chatapp.transcript import condensation_page, originals
 from chatapp.views.common import (
     Request,
     View,
@@ -38,8 +38,8 @@ PAGE = 30
 # Of what one condensation hid; the page that compares has the others.
 HIDDEN_LISTED = 200
 TABLES = {
-    "csv": (condensation_list.attempts_as_csv, "text/csv; charset=utf-8"),
-    "json": (condensation_list.attempts_as_json, "application/json"),
+    "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
+    "json": (condensation_page.attempts_as_json, "application/json"),
 }
 
 
@@ -53,7 +53,7 @@ def show_condensations(request: Request) -> HttpResponse:
     listed = found.with_outcome(outcome).sorted_by(sort)
     if (form := request.GET.get("as")) in TABLES:
         # All that the list shows, however many pages it has.
-        rows = listed.select_related("conversation").only(*condensation_list.TABLE_COLUMNS)
+        rows = listed.select_related("conversation").only(*condensation_page.TABLE_COLUMNS)
         write, kind = TABLES[form]
         return download(write(rows.iterator()), f"condensations.{form}", kind)
     context = list_attempts(listed, sort, request.GET.get("after", ""))
@@ -63,7 +63,7 @@ def show_condensations(request: Request) -> HttpResponse:
     totals = found.totals()
     every = Condensation.Outcome.choices
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
-    net = condensation_list.net_of(request.user, totals)
+    net = condensation_page.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
@@ -91,7 +91,7 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
     rows = Condensation.objects.with_place().brief().select_related("conversation")
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
-    return {"lines": condensation_list.attempt_lines(lines), "more": more}
+    return {"lines": condensation_page.attempt_lines(lines), "more": more}
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:

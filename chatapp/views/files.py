@@ -1,24 +1,113 @@
-"""Files of a conversation's workspace: listed, downloaded and uploaded."""
+"""Files: put up for a message, and those of a workspace, listed, downloaded and uploaded."""
 
+import uuid
+
+from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+import condense
+from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.agent.annotated_blocks import FILE, kind_of, names_of, text_of
 from chatapp.agent.errors import ToolError
+from chatapp.composer.attachments import attach_file
 from chatapp.files import folder_transfer
-from chatapp.models import Conversation
+from chatapp.models import Attachment, Conversation
 from chatapp.number_formats import number
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
+from chatapp.tools.documents import bytes_of
 from chatapp.tools.long_outputs import find_output
 from chatapp.tools.workspace import Workspace
+from chatapp.transcript import row_pages
 from chatapp.turns import actions
-from chatapp.views.common import Request, download, in_conversation, limited_upload, refuse
+from chatapp.views.common import (
+    Request,
+    as_uuid,
+    download,
+    in_conversation,
+    limited_upload,
+    own_conversation,
+    refuse,
+    signed_in,
+)
 
+# What is opened by its address may be anything: it runs nothing, and reaches nothing.
+_SEALED = "default-src 'none'; sandbox"
 # What was left out is named, as far as anybody would read on.
 NAMED = 5
 BYTES = "application/octet-stream"
+
+
+def _limit() -> tuple[int, str]:
+    megabytes = settings.LARGEST_ATTACHMENT
+    reason = _("This file is too large: a file can have up to %s MB.") % number(megabytes)
+    return megabytes << 20, reason
+
+
+@limited_upload(_limit)
+@signed_in("POST")
+def put_attachment(request: Request) -> HttpResponse:
+    """Keep a file for the next message, and return its chip."""
+    sent = request.FILES.get("file")
+    if sent is None:
+        raise errors.Refused(_("Choose a file first."))
+    if pk := as_uuid(request.POST.get("conversation", "")):
+        profile = own_conversation(request, pk).profile
+    else:
+        profile = accounts.preferences_of(request.user).default_profile
+    name, data = sent.name or "", sent.read()
+    kept = attach_file(owner=request.user, name=name, data=data, profile=profile)
+    return _chips(request, [kept])
+
+
+@signed_in("GET")
+def show_attachments(request: Request) -> HttpResponse:
+    """Return the chips of what waits under the ids asked for, in their order."""
+    ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
+    found = {one.pk: one for one in request.user.attachments.filter(pk__in=ids)}
+    return _chips(request, [found[one] for one in ids if one in found])
+
+
+def _chips(request: Request, attachments: list[Attachment]) -> HttpResponse:
+    return render(request, "chat/_attachments.html", {"attachments": attachments})
+
+
+@signed_in("GET")
+def show_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return what waits to be sent: an image as it is, a file as its text."""
+    return served(get_object_or_404(request.user.attachments, pk=pk).engine)
+
+
+@signed_in("POST")
+def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Forget what waits to be sent; one that is gone already is gone."""
+    request.user.attachments.filter(pk=pk).delete()
+    return HttpResponse(status=204)
+
+
+@in_conversation("GET")
+def show_block(_request: Request, own: Conversation, seq: int, index: int) -> HttpResponse:
+    """Return what was sent with a message."""
+    return served(row_pages.message_block(own, seq, index))
+
+
+def served(block: condense.Block | None) -> HttpResponse:
+    """Return an image to be shown, or a file's text to be kept; anything else is not found."""
+    image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
+    if image:
+        kind, data = image
+        answer = HttpResponse(data, content_type=kind)
+    elif isinstance(block, condense.TextBlock) and kind_of(block) == FILE:
+        name = f"{names_of([block])}.txt"
+        answer = download(text_of(block), name, "text/plain; charset=utf-8")
+    else:
+        raise Http404
+    answer["Content-Security-Policy"] = _SEALED
+    return answer
 
 
 @limited_upload(lambda: (folder_transfer.MAX_BYTES, str(folder_transfer.too_much())))

@@ -19,7 +19,7 @@ from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
 from chatapp.number_formats import number
-from chatapp.search.queries import LONGEST
+from chatapp.search import LONGEST
 from chatapp.transcript import search_hits
 from chatapp.turns import actions
 from chatapp.views.common import (

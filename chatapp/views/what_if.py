@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from chatapp import errors
+from chatapp import errors, what_if
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.forms.what_if import WhatIfForm
@@ -25,9 +25,6 @@ from chatapp.views.common import (
     refuse,
     show_in_inspector,
 )
-from chatapp.what_if.baseline import read_baseline, terms_of
-from chatapp.what_if.cards import card_of
-from chatapp.what_if.trials import predict_cost, try_all, try_with_model
 
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
@@ -39,7 +36,7 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
     show = partial(show_in_inspector, request, "what_if", "what_if/_what_if.html")
     try:
-        terms = terms_of(conversation)
+        terms = what_if.terms_of(conversation)
     except errors.Refused as refusal:
         return show({"conversation": conversation, "problem": str(refusal)})
     sent = request.POST if request.method == "POST" else None
@@ -58,9 +55,9 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
         actions.announce_changes(request.user.pk)
         messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
         return redirect("what_if", pk=conversation.pk)
-    baseline = read_baseline(terms)
-    tried = try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
-    context["cards"] = [card_of(baseline, one) for one in tried]
+    baseline = what_if.read_baseline(terms)
+    tried = what_if.try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
+    context["cards"] = [what_if.card_of(baseline, one) for one in tried]
     context["nothing"] = not any(one.reduction or one.predicted for one in tried)
     return show(context)
 
@@ -68,16 +65,16 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 @in_conversation("GET")
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
-    terms = terms_of(conversation)
-    predicted = predict_cost(read_baseline(terms), Variant.in_force(terms))
+    terms = what_if.terms_of(conversation)
+    predicted = what_if.predict_cost(what_if.read_baseline(terms), Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Ask a model, once what that may cost was confirmed, and return the one card."""
-    baseline = read_baseline(form.terms)
-    tried = try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
+    baseline = what_if.read_baseline(form.terms)
+    tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
         # Somebody was told that it may cost about so much, or that nobody knows.
         cost, confirmed = tried.predicted_cost, request.POST.get("predicted", "")
@@ -87,9 +84,9 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
             said = _("It may cost %s now. Compare again to confirm that.")
             raise errors.Refused(said % money(cost))
         try:
-            tried = try_with_model(baseline, tried)
+            tried = what_if.try_with_model(baseline, tried)
         except DecryptionFailed:
             return refuse(request, _("The stored key can't be read: enter it again."))
-    card = card_of(baseline, tried)
+    card = what_if.card_of(baseline, tried)
     context = {"conversation": form.terms.conversation, "card": card}
     return render(request, "what_if/_card.html", context)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
 from condense.budget.situation import Addition, Reduction, Trigger
@@ -19,9 +19,9 @@ from condense.condenser.log import (
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
-from condense.facts.markdown import parse_ledger
+from condense.facts.ledger import ledger_of
 from condense.history.signed_blocks import count_thinking_behind
-from condense.messages import Block, Message, TextBlock
+from condense.messages import Block, TextBlock
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
 from condense.summaries.summarizer import Bill, Kit
@@ -238,7 +238,7 @@ class AttemptRunner:
             self.ladder.check(extended)
         except DidNotShrink:
             hidden = reduction.hidden_among(situation.effective)
-            loses_ledger = _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
+            loses_ledger = any(map(ledger_of, hidden)) and not ledger_of(reduction.message)
             if situation.fits and loses_ledger:
                 raise
             what = addition.what or f"what the hook {name_of(hook)} adds"
@@ -283,10 +283,3 @@ def _lacking(made: Reduction) -> tuple[str, ...]:
     rejecting = [verdict for verdict in made.verdicts if verdict.rejects]
     issues = [verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting]
     return tuple([issue for some in issues for issue in some])
-
-
-def _holds_ledger(messages: Iterable[Message]) -> bool:
-    """Whether a summary or marker among these carries a ledger."""
-    made = [one for one in messages if one.is_summary or one.is_marker]
-    texts = (block.text for one in made for block in one.blocks if isinstance(block, TextBlock))
-    return any(map(parse_ledger, texts))

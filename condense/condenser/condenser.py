@@ -6,26 +6,21 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from condense import errors
 from condense.budget.budget import BUFFER, Budget, Fixed, Resolver, with_threshold
-from condense.budget.situation import Gauge, Reduction, Situation, Trigger
+from condense.budget.situation import Environment, Gauge, Reduction, Situation, Trigger
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, PromptChoice
 from condense.condenser.ladder import FALLBACKS, INSTEAD, LADDER, Ladder, Policy
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
-from condense.errors import (
-    CannotFit,
-    CondenseError,
-    DidNotShrink,
-    Discarded,
-    NothingToCondense,
-    Vetoed,
-)
-from condense.messages import Message
+from condense.history.effective_history import effective_history
+from condense.history.tags import hide_behind
+from condense.messages import Json, Message
 from condense.reduction.strategy import Strategy, asks_model
 from condense.strategies import load_strategy
 from condense.summaries.summarizer import Kit, Summarizer
-from condense.tokens.counters import TokenCount, TokenCounter
+from condense.tokens.counters import TiktokenCounter, TokenCount, TokenCounter
 
 NOTHING_MORE = "Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
 STOPS = (
@@ -87,18 +82,18 @@ class Condenser:
         logger.log(level, DECIDED, situation.trigger, size, *limits, word)
         if ladder is None or not due:
             return None
-        failures: list[CondenseError] = []
+        failures: list[errors.CondenseError] = []
         try:
             ladder, rungs = await self._planned(ladder, hooks)
-        except Vetoed as veto:
+        except errors.Vetoed as veto:
             failures, rungs = [veto], []
         while rungs:
             try:
                 attempt = AttemptRunner(rungs[0], ladder, hooks, self.kit, self.log, self.reviewer)
                 return await attempt.run(rungs[1:])
-            except Discarded:
+            except errors.Discarded:
                 raise
-            except CondenseError as error:
+            except errors.CondenseError as error:
                 failures.append(error)
                 rungs = ladder.after(rungs[1:], error)
         self._give_up(ladder, failures)
@@ -133,7 +128,7 @@ class Condenser:
             rungs = [one for one in named if situation.may_ask or not asks_model(one)]
             if not rungs:
                 said = "A hook planned nothing that could be tried."
-                raise Vetoed(said, details="\n".join(hooks.troubles))
+                raise errors.Vetoed(said, details="\n".join(hooks.troubles))
         return replace(ladder, situation=situation), rungs
 
     def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
@@ -146,19 +141,21 @@ class Condenser:
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
-    def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
+    def _give_up(self, ladder: Ladder, failures: Sequence[errors.CondenseError]) -> None:
         """Return where the request may be sent as it is; raise the reason otherwise."""
         situation = ladder.situation
         if situation.fits and situation.trigger is Trigger.AUTO:
             return
         error = failures[-1] if failures else None
-        nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
+        nothing_more = error is None or isinstance(
+            error, errors.NothingToCondense | errors.DidNotShrink
+        )
         if error is None or (nothing_more and situation.trigger is not Trigger.MANUAL):
             floor = ladder.floor()
             truncates = any(one.kind == "truncated" for one in self.strategies)
             said = (NOTHING_MORE if truncates else STOPS).format(floor=floor)
             details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
-            error = CannotFit(said, details=details)
+            error = errors.CannotFit(said, details=details)
             error.floor = floor
         error.cost = sum([one.cost for one in failures], Decimal(0))
         error.calls = sum([one.calls for one in failures])
@@ -233,3 +230,57 @@ class Configuration:
         return Situation(
             effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """A whole history after a run, and what was done; None and unchanged where nothing was due."""
+
+    messages: Sequence[Message]
+    reduction: Reduction | None
+
+
+async def condense(
+    messages: Sequence[Message],
+    *,
+    summarizer: Summarizer,
+    counter: TokenCounter | None = None,
+    budget: Budget | None = None,
+    trigger: Trigger = Trigger.MANUAL,
+    system: str = "",
+    tools: Sequence[Json] = (),
+    prompt: str = "",
+    focus: str = "",
+    environment: Environment | None = None,
+    hooks: Hooks | None = None,
+    log: CondensationLog | None = None,
+) -> Condensed:
+    """Return a whole tagged history with what the model has read hidden behind a summary.
+
+    Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
+    200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
+    what is hidden, and the files that were read there as signatures. Raises NothingToCondense,
+    SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
+    """
+    counter = counter or TiktokenCounter()
+    situation = Situation(
+        effective=effective_history(messages),
+        history=tuple(messages),
+        tokens=TokenCount(0),
+        budget=budget or Budget(window=200_000),
+        trigger=trigger,
+        system=system,
+        tools=tuple(tools),
+        prompt=prompt,
+        focus=focus,
+        environment=environment,
+    )
+    situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
+    policy = Policy(small_window=0)
+    condenser = Condenser(
+        summarizer, counter, ("fresh_start",), policy=policy, hooks=hooks, log=log
+    )
+    reduction = await condenser.fit(situation)
+    if reduction is None:
+        return Condensed(messages, None)
+    return Condensed(hide_behind(messages, reduction.hidden, reduction.message), reduction)

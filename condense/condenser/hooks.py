@@ -19,7 +19,7 @@ from typing import Any, get_args
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError, Vetoed
-from condense.facts.markdown import parse_ledger, render
+from condense.facts.ledger import parse_ledger, render
 from condense.facts.receipt import receipt
 from condense.facts.texts import plain_text
 from condense.folded_files.files_read import files_read

@@ -4,15 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from condense import errors
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
-from condense.errors import (
-    CondenseError,
-    DidNotShrink,
-    Floor,
-    NothingToCondense,
-    SummaryRejected,
-    Vetoed,
-)
 from condense.history.boundaries import require_enough, unread_tail
 from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
@@ -77,7 +70,7 @@ class Ladder:
         effective = situation.effective
         try:
             require_enough(effective, effective[: unread_tail(effective)])
-        except NothingToCondense:
+        except errors.NothingToCondense:
             return False
         return True
 
@@ -121,16 +114,16 @@ class Ladder:
         new = situation.trigger is Trigger.FORCED or self.has_enough_new()
         return [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
 
-    def after(self, rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
+    def after(self, rest: Sequence[Strategy], error: errors.CondenseError) -> list[Strategy]:
         """Return what to try after an error: nothing after a veto, or for what a person chose.
 
         Otherwise the ``rest``, without what asks the model where this attempt did. Where none is
         left, the ledger stands for a summary that was rejected.
         """
-        if isinstance(error, Vetoed) or self.situation.chosen:
+        if isinstance(error, errors.Vetoed) or self.situation.chosen:
             return []
         left = [one for one in rest if not (error.calls and asks_model(one))]
-        if left or not isinstance(error, SummaryRejected):
+        if left or not isinstance(error, errors.SummaryRejected):
             return left
         return [s for s in self.strategies if s.kind == "condensed" and not asks_model(s)]
 
@@ -148,7 +141,9 @@ class Ladder:
         Raises CondenseError where the strategy loses what is pinned.
         """
         if loses_pins(self.situation, reduction):
-            raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)
+            raise errors.CondenseError(
+                LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost
+            )
         situation, chosen = self.situation, self.situation.chosen
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
         left, originals = self._share_left(reduction), bool(chosen and chosen.originals)
@@ -166,7 +161,7 @@ class Ladder:
             reason = f"The context would soon be too large again: {after:,} tokens"
         else:
             return
-        raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+        raise errors.DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
 
     def _share_left(self, reduction: Reduction) -> float:
         """Return which share of the history's size a reduction leaves."""
@@ -174,11 +169,11 @@ class Ladder:
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))
 
-    def floor(self) -> Floor:
+    def floor(self) -> errors.Floor:
         """Return what stays whatever is condensed; the newest message counts once."""
         situation, weigh = self.situation, self.gauge.weigh
         effective = situation.effective
-        return Floor(
+        return errors.Floor(
             system=weigh(situation.system),
             tools=count_tools(situation.tools, self.gauge.counter),
             pinned=weigh(carried_pins(situation, effective[:-1])),

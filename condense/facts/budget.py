@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from condense.facts.calls import is_lookup
-from condense.facts.ledger import Ledger, Request, Run
-from condense.facts.markdown import render
+from condense.facts.ledger import Ledger, Request, Run, render
 from condense.facts.texts import GAP, estimate, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so

@@ -12,8 +12,7 @@ from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
 from condense.facts.calls import is_lookup
-from condense.facts.ledger import FileUse
-from condense.facts.markdown import BEGINNINGS, parse_ledger
+from condense.facts.ledger import BEGINNINGS, FileUse, parse_ledger
 from condense.facts.names import names_in
 from condense.facts.notebook import Notebook
 from condense.facts.texts import Shown, plain_text

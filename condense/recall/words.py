@@ -3,12 +3,12 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from itertools import pairwise
 from typing import Literal
-
-from condense.recall.common_words import common_words
 
 # Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
 UNSPACED = (
@@ -38,9 +38,23 @@ ENDS, LEAST_ASKED = 2_000, 20
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟])|\n+")
 MARKS = ("?", "？", "؟")
 AGAIN = 8  # times that a term is looked for in one text
+# Words of any question and of any short answer, which tell nothing of what it is about: a file for
+# each language, without accents. Where a text may be of several, it is of the first of them.
+_LANGUAGES = ("english", "german", "french", "spanish", "russian", "arabic")
 
 Kind = Literal["word", "stem", "pair", "sign", "common"]
 Forms = tuple[tuple[str, bool], ...]
+
+
+def common_words(words: Collection[str]) -> frozenset[str]:
+    """Return the common words of the language that most of these words may be of."""
+    return max(map(_read, _LANGUAGES), key=lambda common: sum(word in common for word in words))
+
+
+@cache
+def _read(language: str) -> frozenset[str]:
+    text = resources.files(__package__).joinpath("common_words", f"{language}.txt")
+    return frozenset(text.read_text("utf-8").split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from condense.budget.situation import Addition, Gauge, Reduction, Situation
-from condense.facts.markdown import parse_ledger
+from condense.facts.ledger import parse_ledger
 from condense.facts.notebook import budget_in, ledger
 from condense.messages import Block, ImageBlock, Message, TextBlock, beside_of, user_words
 from condense.requests.tools_as_text import tools_to_text

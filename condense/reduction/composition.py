@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, pairwise
 
-from condense.facts.markdown import BEGINNINGS as LEDGERS
+from condense.facts.ledger import BEGINNINGS as LEDGERS
 from condense.history.signed_blocks import without_compaction
 from condense.history.tags import TRUNCATION_TEXT
 from condense.messages import Message, TextBlock

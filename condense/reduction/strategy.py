@@ -9,14 +9,7 @@ from condense.history.boundaries import require_enough, unread_tail
 from condense.messages import Block, Content, Message, Tags, TextBlock
 from condense.prices import Usage
 from condense.prompts import condense_instruction, framed, load_prompt, repair_instruction
-from condense.reduction.carryover import (
-    carried_pins,
-    carry_first,
-    carry_newest,
-    repeated_directives,
-    room_beside,
-    tell_unread,
-)
+from condense.reduction import carryover
 from condense.summaries.summarizer import Kit, Summarizer, budget_of
 from condense.summaries.writer import Writer, Written
 from condense.tokens.counters import TokenCounter
@@ -129,7 +122,7 @@ def make_reduction(
 
     What is pinned there is part of that message, unless it only clears results.
     """
-    if not tags.clear_id and (pins := carried_pins(gauge.situation, hidden)):
+    if not tags.clear_id and (pins := carryover.carried_pins(gauge.situation, hidden)):
         content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
     ids = tuple([message.id for message in hidden])
     message = Message(
@@ -174,7 +167,7 @@ def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     unread_from = unread_tail(effective)
     unread, cuts = effective[unread_from:], (*cuts, unread_from)
     if situation.is_over:
-        pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
+        pinned = gauge.weigh(carryover.carried_pins(situation, effective[:unread_from]))
         room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
         cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= room] or [len(effective)]
     require_enough(effective, effective[: cuts[0]])
@@ -233,19 +226,19 @@ def carrying_reduction(
     tags = tags or Tags(condense_id=kit.new_id())
     # The unread messages stay, or are hidden before they were read.
     is_lost = len(split.kept) < len(split.unread)
-    dropped = tell_unread(split.unread, gauge) if is_lost else Addition()
-    directives = repeated_directives(situation, {message.id for message in split.kept})
+    dropped = carryover.tell_unread(split.unread, gauge) if is_lost else Addition()
+    directives = carryover.repeated_directives(situation, {message.id for message in split.kept})
     rest = (*directives, *dropped.blocks)
     first = carried = Addition()
     if split.keeps_first:
         # Half of the room is for the rest.
-        room = room_beside(gauge, split.hidden, split.kept, (*head, *rest))
-        first = carry_first(effective, room / 2, kit.counter)
+        room = carryover.room_beside(gauge, split.hidden, split.kept, (*head, *rest))
+        first = carryover.carry_first(effective, room / 2, kit.counter)
     if split.unread:
         # A summary may repeat the request by chance; only these give it as the user's.
         known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
-        room = room_beside(gauge, split.hidden, split.kept, around)
-        carried = carry_newest(effective, split.hidden, known, room, kit.counter)
+        room = carryover.room_beside(gauge, split.hidden, split.kept, around)
+        carried = carryover.carry_newest(effective, split.hidden, known, room, kit.counter)
     blocks = (*head, *first.blocks, *carried.blocks, *rest)
     made = make_reduction(strategy, split.hidden, blocks, tags, gauge=gauge, kit=kit)
     return replace(made, notes=(*dropped.notes, *first.notes, *carried.notes))

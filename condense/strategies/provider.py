@@ -3,21 +3,14 @@
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
 from condense.prompts import load_prompt
-from condense.reduction.strategy import (
-    ByModel,
-    carrying_reduction,
-    instruction,
-    opening,
-    split_at,
-    with_written,
-)
+from condense.reduction import strategy
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
 
 
-class ProviderCompaction(ByModel):
+class ProviderCompaction(strategy.ByModel):
     """Hides everything before the unread messages behind the provider's own compaction.
 
     Its block is sent first and unchanged; ledger and requests stand after it.
@@ -39,10 +32,10 @@ class ProviderCompaction(ByModel):
         the history does not fit into one call, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_at(gauge)
+        split = strategy.split_at(gauge)
         if len(split.kept) < len(split.unread):
             raise NothingToCondense(UNREAD)
-        prompt = instruction(self, split, gauge, kit)
+        prompt = strategy.instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
-        made = carrying_reduction(self, split, gauge, kit, (block, opening()))
-        return with_written(made, written, prompt, kit)
+        made = strategy.carrying_reduction(self, split, gauge, kit, (block, strategy.opening()))
+        return strategy.with_written(made, written, prompt, kit)

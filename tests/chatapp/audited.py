@@ -1,6 +1,5 @@
 """A conversation in which everything has happened that goes on record."""
 
-import uuid
 from typing import Any
 
 from django.db import models
@@ -20,6 +19,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.turns import lifecycle
+from tests.chatapp import scripted_turns
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import summarise
 from tests.records import put_on_record
@@ -66,12 +66,7 @@ def live_through(conversation: Conversation) -> None:
     undo.undo_condensation(condensation=attempt)
     rewound = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=seventh)
     rewind.undo_rewind(rewind=rewound)
-    nonce = uuid.uuid4()
-    started = lifecycle.start_turn(
-        conversation=conversation, text="And West?", tokens=5, nonce=nonce, replaces=seventh
-    )
-    assert started
-    turn = started[0]
+    turn = scripted_turns.ask(conversation, "And West?", replaces=seventh)
     for place, decision in enumerate(("once", "deny")):
         approvals.answer_question(question=ask(turn, place), decision=decision, words="since")
     wanted = ask(turn, 2, kind="answer", text="Which way?", shown="", suggestions=["left"])

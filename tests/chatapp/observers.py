@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import override
 
-from chatapp.turns.observer import Observer
+from chatapp.turns.crash_recovery import Observer
 
 
 @dataclass

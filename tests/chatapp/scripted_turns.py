@@ -1,10 +1,14 @@
 """Turns as they would have run, for tests: asked, answered, and ended."""
 
 import uuid
+from typing import Any
 
 from django.db import transaction
 
 import condense
+from chatapp.composer.attachments import Brought
+from chatapp.context.turn_context import TurnContext
+from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.turns import lifecycle, turns_without_message
 
@@ -12,13 +16,24 @@ DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.S
 INTERRUPTED = Turn.Status.INTERRUPTED
 
 
-def ask(conversation: Conversation, text: str = "Why?", *, replaces: int | None = None) -> Turn:
+def send(
+    conversation: Conversation,
+    text: str = "Why?",
+    nonce: uuid.UUID | None = None,
+    *,
+    tokens: int = 1,
+    **said: Any,
+) -> TurnContext | None:
+    """Send a message, and return what begins, if it does."""
+    command = SendMessage(text, nonce or uuid.uuid4(), **said)
+    return lifecycle.start_message(conversation, command, Brought(text, (), tokens))
+
+
+def ask(conversation: Conversation, text: str = "Why?", **said: Any) -> Turn:
     """Send a message; its turn runs from now on."""
-    started = lifecycle.start_turn(
-        conversation=conversation, text=text, tokens=1, nonce=uuid.uuid4(), replaces=replaces
-    )
+    started = send(conversation, text, **said)
     assert started
-    return started[0]
+    return started.turn
 
 
 def end(

@@ -67,6 +67,7 @@ from tests.chatapp.condensation import other_process
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import journal_of, run_in
+from tests.chatapp.scripted_turns import send
 from tests.records import put_on_record, record_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,9 +145,7 @@ class Case:
 
     def start(self, nonce: uuid.UUID | None = None) -> Any:
         """Send a message that begins a turn."""
-        return lifecycle.start_turn(
-            conversation=self.chat, text="Hello.", tokens=1, nonce=nonce or uuid.uuid4()
-        )
+        return send(self.chat, "Hello.", nonce)
 
     def turn(self, **columns: Any) -> Turn:
         """Return a turn that a process works on."""
@@ -237,7 +236,7 @@ def test_what_waits_is_sent_once(case: Case) -> None:
     Turn.objects.filter(pk=ran.pk).update(status="succeeded", finished_at=timezone.now())
 
     def send() -> Any:
-        return message_queue.start_queued(case.chat, case.nonce, attachments.NOTHING)
+        return message_queue.start_queued(case.chat, case.nonce, attachments.Brought(""))
 
     beside(send, send)
     assert (Turn.objects.exclude(pk=ran.pk).count(), Message.objects.count()) == (1, 5)

@@ -65,11 +65,11 @@ class Stage:
         self.person = Person(cluster)
         self.pages: list[Page] = []
 
-    def converse(self) -> uuid.UUID:
-        """Return a new conversation of the person's, begun where a web process answers."""
+    def converse(self, person: Person | None = None) -> uuid.UUID:
+        """Return a new conversation of a person's, begun where a web process answers."""
         for web in itertools.cycle(self.cluster.webs):
             with contextlib.suppress(OSError):
-                return self.person.at(web).converse()
+                return (person or self.person).at(web).converse()
         raise AssertionError
 
     def open(self, conversation: uuid.UUID, web: int = 1, *, person: Person | None = None) -> Page:
@@ -80,11 +80,16 @@ class Stage:
         page.until("snapshot")
         return page
 
-    def begin(self, told: Story, *, web: int = 1, also: int = 0) -> Page:
-        """Ask for a story in a new conversation; return the page, or that at ``also``."""
-        conversation = self.converse()
-        page = self.open(conversation, web)
-        other = self.open(conversation, also) if also else page
+    def begin(
+        self, told: Story, *, web: int = 1, also: int = 0, person: Person | None = None
+    ) -> Page:
+        """Ask for a story in a new conversation; return the page, or that at ``also``.
+
+        Threads that do so at the same time need a ``person`` each, who is at one page at a time.
+        """
+        conversation = self.converse(person)
+        page = self.open(conversation, web, person=person)
+        other = self.open(conversation, also, person=person) if also else page
         page.ask(told)
         return other
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from chatapp.live.live_views import LiveViews
 from tests.cluster.cluster import Cluster
 from tests.cluster.narrator import Story, story
 from tests.cluster.nodes import Node
@@ -16,8 +17,10 @@ from tests.cluster.pages import Page
 from tests.cluster.stage import Stage, in_cluster
 from tests.standin.behaviours import ToolCall
 
-# Seconds from a kill to the moment at which the turns of the dead are interrupted or taken over.
+# Seconds from a kill to the moment at which the turns of the dead are interrupted or taken over …
 NOTICED = 10.0
+# … and from then until pages show that, also where who did it was killed before it told anybody.
+SHOWN = LiveViews.interval + 2.0
 # What a machine is granted on which everything takes longer, since others use it too.
 BUSY = 2
 # Kills of one test, and turns that are written at each of them.
@@ -61,6 +64,14 @@ def kill(stage: Stage, node: Node, turns: list[Turn]) -> None:
             turn.killed_at = now
 
 
+def ended_after(stage: Stage, turn: Turn) -> tuple[float, float]:
+    """Return how long after a kill its turn was ended, and how long after that this was shown."""
+    sql = "SELECT min(finished_at) FROM chatapp_turn WHERE conversation_id = %s"
+    ended = stage.cluster.value(sql, turn.page.conversation).timestamp()
+    took = ended - (time.time() - time.monotonic()) - turn.killed_at
+    return took, (turn.page.idle_since(turn.killed_at) or 0) - turn.killed_at - took
+
+
 def settle(stage: Stage, turns: list[Turn]) -> None:
     """Nothing is lost of them but the last moment; they are continued, and are whole then."""
     for turn in turns:
@@ -68,9 +79,10 @@ def settle(stage: Stage, turns: list[Turn]) -> None:
         page.wait(lambda turn=turn: turn.is_noticed)
         if turn.killed_at:
             stage.check_after_kill(page, turn.told, turn.killed_at)
-            took = (page.idle_since(turn.killed_at) or 0) - turn.killed_at
-            is_slow = stage.reading.was_busy_since(turn.killed_at)
-            assert took <= (BUSY if is_slow else 1) * NOTICED
+            took, until_shown = ended_after(stage, turn)
+            patience = BUSY if stage.reading.was_busy_since(turn.killed_at) else 1
+            assert took <= patience * NOTICED
+            assert until_shown <= patience * SHOWN
         if stage.turns(page.conversation)[-1][0] == "interrupted":
             assert turn.killed_at, "nothing happened to its process"
             page.take_up("continue")
@@ -94,7 +106,7 @@ def test_kills_of_workers_lose_and_repeat_nothing(stage: Stage, seed: int) -> No
         turns += fresh
         watched = chance.choice(fresh)
         watched.page.until_words(watched.told, chance.randint(1, watched.told.length // 2))
-        kill(stage, chance.choice(stage.cluster.runners), turns)
+        kill(stage, stage.runner_of(watched.page), turns)
     settle(stage, turns)
     assert any(turn.killed_at for turn in turns)
     assert unfinished(stage.cluster) == 0

@@ -1,10 +1,11 @@
 """Every process is replaced while people write: no message is lost, and no answer is broken off."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.cluster.narrator import Story, story
 from tests.cluster.pages import Page
-from tests.cluster.stage import Stage, in_cluster
+from tests.cluster.stage import Person, Stage, in_cluster
 from tests.standin.behaviours import ToolCall
 
 
@@ -17,27 +18,27 @@ def test_a_rolling_restart_under_load_loses_no_message(stage: Stage) -> None:
     begun: list[tuple[Page, Story]] = []
     over = threading.Event()
 
-    def ask() -> None:
+    def ask(person: Person) -> None:
         while not over.is_set():
             told = story(45, call=ToolCall("list_files") if len(begun) % 2 else None)
-            page = stage.begin(told, web=1 + len(begun) % 2)
+            page = stage.begin(told, web=1 + len(begun) % 2, person=person)
             begun.append((page, told))
             page.until_words(told)
 
-    people = [threading.Thread(target=ask) for _ in range(2)]
-    for one in people:
-        one.start()
-    try:
-        for node in stage.cluster.nodes:
-            asked = len(begun)
-            assert node.end() == 0
-            node.start()
-            for page, told in begun[asked:]:
-                page.until_words(told)
-    finally:
-        over.set()
-        for one in people:
-            one.join()
+    people = [Person(stage.cluster) for _ in range(2)]
+    with ThreadPoolExecutor(len(people)) as threads:
+        asking = [threads.submit(ask, person) for person in people]
+        try:
+            for node in stage.cluster.nodes:
+                asked = len(begun)
+                assert node.end() == 0
+                node.start()
+                for page, told in begun[asked:]:
+                    page.until_words(told)
+        finally:
+            over.set()
+    for one in asking:
+        one.result()
     assert len(begun) > len(stage.cluster.nodes)
     for page, told in begun:
         page.wait(lambda page=page, told=told: page.words == [*told.words] and not page.turn)

@@ -7,8 +7,7 @@ from typing import Any, Self
 from hypothesis import strategies as st
 
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.facts.ledger import Ledger
-from condense.facts.markdown import render
+from condense.facts.ledger import Ledger, render
 from condense.facts.notebook import gather
 
 

@@ -8,7 +8,7 @@ import pytest
 import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.folded_files.files_read import files_read
-from condense.prompts.reply_parser import parse_summary
+from condense.summaries.summarizer import parse_summary
 from condense.summaries.summary_failures import describe
 from tests.condense.folded_files.definitions import definitions
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap

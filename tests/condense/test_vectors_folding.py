@@ -6,10 +6,9 @@ from typing import Any
 
 from condense.errors import Unfoldable
 from condense.folded_files.files_read import files_read
-from condense.folded_files.parser_process import Span
 from condense.folded_files.results import units
 from condense.folded_files.sections import LIMIT, Sections
-from condense.folded_files.signatures import MARKDOWN, language_of, render
+from condense.folded_files.signatures import MARKDOWN, Span, language_of, render
 from condense.messages import Message, ToolUseBlock
 from tests.condense.folded_files.definitions import definitions
 from tests.condense.roo import Case, each

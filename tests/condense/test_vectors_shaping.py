@@ -5,8 +5,7 @@ from typing import Any
 from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Message, block_from_api, content_from_api
 from condense.reduction.carryover import extract_command_blocks
-from condense.requests.request import merge_consecutive, replace_images
-from condense.requests.tool_pairs import inject_synthetic_results
+from condense.requests.request import inject_synthetic_results, merge_consecutive, replace_images
 from condense.requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from tests.condense.roo import Case, assert_same, each, expected, message, messages, said
 from tests.condense.test_vectors_history import VAGUE_SUMMARY

@@ -10,8 +10,8 @@ import condense
 from condense.history.boundaries import NOT_ENOUGH, RECENTLY
 from condense.history.signed_blocks import is_thinking, without_thinking
 from condense.prompts import framed
-from condense.requests.tool_pairs import INTERRUPTED
-from condense.summaries.summary_request import without_old_images
+from condense.requests.request import INTERRUPTED
+from condense.summaries.writer import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
 from tests.condense.roo_model import RecordedCounter, RecordedModel, said_by, tools_of
 

@@ -41,6 +41,7 @@ def joining(data: Path, **environment: str) -> Iterator[tuple[str, "subprocess.P
         env=own | {"DATA_DIR": str(data)} | environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     ) as process:
         assert process.stdout
@@ -138,11 +139,13 @@ def test_what_a_killed_process_left_goes_after_a_day(
 def test_a_process_is_known_again_after_postgresql_was_restarted(
     alone: dict[str, str], postgres: Postgres, tmp_path: Path
 ) -> None:
-    """The lock is lost with the connection, and taken in a new one."""
-    with joining(tmp_path / "a", **alone):
+    """The lock is lost with the connection, and taken in a new one; the log has both."""
+    with joining(tmp_path / "a", **alone) as (_said, process):
         postgres.restart()
-        while not postgres.ask("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"):
-            time.sleep(0.1)
+        assert process.stdout
+        assert "PostgreSQL can't be reached, and is tried again" in process.stdout.readline()
+        assert "PostgreSQL can be reached again" in process.stdout.readline()
+        assert postgres.ask("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
         with joining(tmp_path / "b", **alone) as (said, _process):
             assert "works on this database already" in said
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from condense.messages import Message
-from condense.recall.memory import MemoryRecall
 from condense.recall.passages import MOST_PASSAGES, Recall, recalled_block, token_limit
+from condense.recall.ranking import MemoryRecall
 from condense.tokens.counters import CachedCounter, PromptCounter
 from tests.evaluation.chats import read_chat, splice_chat
 from tests.evaluation.contents import text_of

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from chatapp.environment import only_server_in
 from chatapp.errors import BadArchive, NotCopied
+from chatapp.installation import PROGRAM
 from chatapp.maintenance import backups, moves, row_copy
 from chatapp.models.databases import in_use, name_of, opened
 
@@ -25,7 +26,7 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="what `manage.py backup` wrote")
+        parser.add_argument("file", type=Path, help=f"what `{PROGRAM} backup` wrote")
         parser.add_argument(
             "--replace",
             action="store_true",

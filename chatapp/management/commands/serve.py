@@ -20,7 +20,8 @@ from twisted.internet.defer import Deferred
 
 from chatapp import processes, service_checks, static_files
 from chatapp.accounts import accounts, credentials
-from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
+from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
+from chatapp.installation import IS_CHECKOUT
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
@@ -131,6 +132,8 @@ class Command(BaseCommand):
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
         say(address(settings.HOST, port) + link)
+        if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
+            say(f"Everything is stored in {settings.DATA_DIR}, unless DATA_DIR says otherwise.")
 
 
 def migrate_if_needed() -> None:

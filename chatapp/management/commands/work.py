@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp import processes, service_checks
 from chatapp.context import sizes
-from chatapp.maintenance.monitoring_server import serve_monitoring
+from chatapp.installation import PROGRAM
 from chatapp.tools.shell import hide_environment
-from chatapp.turns import actions
+from chatapp.turns import monitoring
 from chatapp.turns.running_turns import running_turns
 
 # Prints a line at once, whoever reads it.
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             raise CommandError(
                 "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
-                "turns (`manage.py serve`)."
+                f"turns (`{PROGRAM} serve`)."
             )
         service_checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
@@ -60,7 +60,7 @@ async def _work(turns: int, jobs: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
-    monitoring = await serve_monitoring(actions.front)
+    monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
     say("Working.")
@@ -69,5 +69,3 @@ async def _work(turns: int, jobs: int) -> None:
     # Turns come to a safe point, and their jobs end with them.
     await running_turns.close()
     await working
-    if monitoring:
-        monitoring.close()

@@ -1,7 +1,7 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
@@ -10,7 +10,7 @@ import anthropic
 
 from chatapp.agent.events import SentRequest
 from chatapp.agent.provider_port import ModelRequest
-from chatapp.network.address_guard import AddressRefused
+from chatapp.network import AddressRefused
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
@@ -22,6 +22,7 @@ from chatapp.providers.anthropic.request import (
 )
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
+from chatapp.providers.formats import Json
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
@@ -145,10 +146,8 @@ class AnthropicProvider(SdkProvider):
         return None
 
     @override
-    async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
+    async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
         """Return the models of the server's list, with their limits."""
-        data = body.get("data") if isinstance(body, Mapping) else None
-        listed = (one for one in data if isinstance(one, Mapping)) if isinstance(data, list) else ()
         return tuple(
             ListedModel(
                 one["id"], as_tokens(one.get("max_input_tokens")), as_tokens(one.get("max_tokens"))

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.tools.mcp.servers import Definition, Listing, Server, Way
 
 if TYPE_CHECKING:

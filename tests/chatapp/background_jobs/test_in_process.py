@@ -9,7 +9,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connections, transaction
-from pytest_django import Settings
 
 from chatapp import background_jobs
 from chatapp.background_jobs import UnknownJob, enqueue
@@ -96,7 +95,7 @@ async def test_a_job_that_fails_is_logged_and_ends_nothing(
 
 @places
 async def test_at_the_end_what_waits_is_cancelled_and_what_runs_has_some_time(
-    at: At, said: deque[str], settings: Settings
+    at: At, said: deque[str]
 ) -> None:
     """Without any it is cancelled as well."""
     await at(lambda: enqueue("wait", word="running"))
@@ -108,10 +107,9 @@ async def test_at_the_end_what_waits_is_cancelled_and_what_runs_has_some_time(
     assert "running" in said
     played_jobs.begun.clear()
     played_jobs.go_on.clear()
-    settings.SAFE_POINT = 0
     await at(lambda: enqueue("wait", word="too long"))
     await asyncio.to_thread(played_jobs.begun.wait)
-    await background_jobs.close()
+    await background_jobs.close(0)
     played_jobs.go_on.set()
     assert said[-1] == "cancelled: too long"
 

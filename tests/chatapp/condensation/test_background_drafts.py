@@ -21,7 +21,7 @@ from django.utils import timezone
 import condense
 from chatapp import background_jobs
 from chatapp.background_jobs import JOBS
-from chatapp.condensation import background_drafts, draft_writer
+from chatapp.condensation import background_drafts, draft_writer, threshold
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import pins
@@ -112,9 +112,9 @@ Begin = Callable[[], AbstractAsyncContextManager[Drafting]]
 
 @pytest.fixture(params=["here", "elsewhere"])
 def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Say where drafts are written; in this process all that happens wakes up who waits for it."""
+    """Say where drafts are written; rows tell whoever waits how far they are."""
     for module in (background_drafts, draft_writer):
-        monkeypatch.setattr(module, "LOOK", 3_600 if request.param == "here" else 0.05)
+        monkeypatch.setattr(module, "LOOK", 0.05)
     if request.param == "elsewhere":
         monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.write_draft")
     return str(request.param)
@@ -409,7 +409,7 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
     if not price:
         paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
-    assert background_drafts.is_wanted(run_in(conversation)) is drafts
+    assert threshold.wants_drafts(run_in(conversation)) is drafts
 
 
 async def test_what_an_ended_process_has_drafted_is_applied_by_another(begin: Begin) -> None:
@@ -633,6 +633,7 @@ async def test_an_orderly_stop_drops_what_is_being_written_here(
     attempt = await Condensation.objects.aget()
     assert (attempt.status, attempt.error) == ("unused", "The server was stopped.")
     await job
+    assert not gate.is_open
     gate.open()
 
 

@@ -22,13 +22,12 @@ from chatapp.models import (
     Message,
     Profile,
     Rewind,
-    Turn,
     hidden_messages,
     message_store,
 )
-from chatapp.turns import lifecycle
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
+from tests.chatapp.scripted_turns import ask, end
 from tests.records import put_on_record
 
 FEW, MANY = 8, 250
@@ -185,15 +184,7 @@ class Somebody:
 
     def edit(self, place: int) -> None:
         if seqs := [seq for seq in self.places(role="user") if seq not in self.alone]:
-            started = lifecycle.start_turn(
-                conversation=self.conversation,
-                text=LONG,
-                tokens=400,
-                nonce=uuid.uuid4(),
-                replaces=seqs[place % len(seqs)],
-            )
-            assert started
-            lifecycle.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
+            end(ask(self.conversation, LONG, tokens=400, replaces=seqs[place % len(seqs)]))
 
     def switch_version(self, place: int) -> None:
         aside = Rewind.objects.filter(conversation=self.conversation, undone_at=None)

@@ -13,7 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.events import MessageAppended, TurnEvent
 from chatapp.live.channel import EventLog
-from chatapp.live.codec import decode
+from chatapp.live.codec import decode, encode
 from chatapp.live.live_view import LiveView
 from chatapp.live.outgoing_frames import Place
 from chatapp.models import Conversation, Review, ToolRun, message_store
@@ -195,7 +195,7 @@ def retold(told: Sequence[TurnEvent]) -> Events:
     log = EventLog()
     for event in told:
         log.add(event)
-    return decode(b"[%s]" % b",".join(log.read()))
+    return decode(encode(log.read()))
 
 
 SHARES = st.floats(0, 1)
@@ -240,6 +240,15 @@ async def test_what_was_answered_is_told_anew_as_it_stands(recorded: Conversatio
     """A step with a call and its results, and the beginning of the next one."""
     await show_alike(recorded, ANSWERED, [*ANSWERED[:3], events.Restarted(), *retold(ANSWERED)])
     await show_alike(recorded, ANSWERED, retold(ANSWERED))
+
+
+async def test_a_final_reply_is_in_one_place_once_it_is_stored(recorded: Conversation) -> None:
+    """Whoever comes before the turn has ended fetches its row, and gets no text beside it."""
+    said = events.TextStreamed("Words.")
+    told = [events.StepStarted(3), said, MessageAppended(6, "assistant")]
+    await show_alike(recorded, told, retold(told))
+    frame = await shown(recorded, uuid.uuid4(), told)
+    assert (frame["streamed"], frame["articles"]) == ([], [])
 
 
 async def show_alike(

@@ -1,6 +1,7 @@
 """What no hint told is found in the rows, and shown a little later."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, override
@@ -98,6 +99,24 @@ async def test_an_end_that_was_not_heard_is_shown(
     shown = await reader.until("status.changed", turn="")
     assert shown["text"] == Turn.Status.SUCCEEDED.label.capitalize() + "."
     assert reader.views.views[reader.conversation.pk].followed is None
+
+
+async def test_a_turn_that_is_heard_of_while_the_rows_are_read_is_not_taken_for_over(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read is from before it began."""
+    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
+    turn = await sync_to_async(ask)(reader.conversation)
+    view, loop = reader.views.views[reader.conversation.pk], asyncio.get_running_loop()
+
+    def find_none(_conversation: uuid.UUID) -> None:
+        loop.call_soon_threadsafe(view.follow, turn.pk)
+
+    monkeypatch.setattr("chatapp.live.live_view._find_unfinished", find_none)
+    await view.catch_up()
+    assert view.followed == turn.pk
+    channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
+    await reader.until("text.streamed")
 
 
 async def test_the_next_turn_is_shown_where_the_end_of_the_last_was_not_heard(

@@ -28,8 +28,7 @@ from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
 from chatapp.models import Conversation, Invitation, message_store
-from chatapp.models.databases import draft_at, in_use, opened
-from chatapp.models.tables import tables
+from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
 from tests.chatapp.models.test_migrations import fill
 from tests.chatapp.transfer.lives import HUGE, Life
@@ -130,7 +129,7 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     elsewhere = SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
     SocialToken.objects.create(app=app, account=elsewhere, token="t")
     Invitation.objects.create(invited_by=alice, digest="d", expires_at=timezone.now())
-    assert [one.name for one in tables() if one.is_empty()] == []
+    assert [one.name for one in tables() if not one.count()] == []
     return conversation
 
 

@@ -18,7 +18,7 @@ from chatapp.maintenance.integrity import find_problems
 from chatapp.models import Conversation, Manifest, Message, ModelCall, message_index
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use, opened
-from chatapp.search.queries import Query
+from chatapp.search import Query
 from tests import postgresql
 from tests.chatapp.maintenance.conftest import KINDS, Make, own_database, rows_in
 from tests.chatapp.maintenance.test_integrity import newest_migration

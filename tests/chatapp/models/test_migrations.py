@@ -38,7 +38,7 @@ from chatapp.models import (
     TurnRequest,
     message_index,
 )
-from chatapp.search.queries import Query
+from chatapp.search import Query
 from tests.chatapp.audited import condense_on_record, live_through
 from tests.chatapp.storage.test_requests import Session
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import errors
 from chatapp.context import sizes
-from chatapp.conversations import rewind
+from chatapp.conversations import conversations, rewind
 from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
 from chatapp.models.rewinds import RewindQuerySet
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -39,7 +39,7 @@ class Twin:
 
     def __init__(self, owner: User) -> None:
         """Begin with nothing on either side."""
-        self.conversation = Conversation.objects.create(owner=owner)
+        self.conversation = conversations.start_conversation(owner=owner)
         self.history: tuple[condense.Message, ...] = ()
         self.counter = 0
 

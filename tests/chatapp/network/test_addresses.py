@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatapp.network.address_guard import AddressRefused, Guard, host_of, look_up, without_userinfo
+from chatapp.network import AddressRefused, Guard, host_of, look_up, without_userinfo
 
 PRIVATE = [
     "http://localhost:9000", "http://LOCALHOST./", "http://api.localhost/", "http://127.0.0.1/",

@@ -6,7 +6,7 @@ import ssl
 import httpx2
 import pytest
 
-from chatapp.network.address_guard import (
+from chatapp.network import (
     BROKE_OFF,
     NO_NAME,
     NOBODY,

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.provider_port import Model
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.providers import http
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import listen, reply, request

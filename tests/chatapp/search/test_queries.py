@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.search.queries import (
+from chatapp.search import (
     EXCERPT,
     Query,
     excerpt,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chatapp import network
 from chatapp.agent.tool_port import Policy, ToolOutcome
-from chatapp.network import address_guard
-from chatapp.network.address_guard import Guard
+from chatapp.network import Guard
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
 from chatapp.tools.fetch_url import text_of_html
 from tests.growth import assert_linear
@@ -100,7 +100,7 @@ def test_it_is_off_until_somebody_decides_otherwise() -> None:
 async def test_no_other_address_than_of_the_public_web_is_called(folder: Path, url: str) -> None:
     """In none of the ways it can be written."""
     outcome = await fetch(folder, url)
-    said = address_guard.PRIVATE if url.startswith("http") else address_guard.NO_ADDRESS
+    said = network.PRIVATE if url.startswith("http") else network.NO_ADDRESS
     assert (outcome.is_error, outcome.text) == (True, said)
 
 
@@ -111,7 +111,7 @@ async def test_a_name_that_leads_here_is_refused_when_it_is_looked_up(
     outcome = await fetch(
         folder, f"http://example.org:{port}/", Guard(resolve=Pretending("127.0.0.1"))
     )
-    assert outcome.text == address_guard.PRIVATE
+    assert outcome.text == network.PRIVATE
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_called(
@@ -119,7 +119,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_called(
 ) -> None:
     """A name that leads elsewhere the second time is not looked up a second time."""
     resolve = Pretending("127.0.0.1", "192.0.2.1")
-    monkeypatch.setattr(address_guard, "_is_public", lambda _address: True)
+    monkeypatch.setattr(network, "_is_public", lambda _address: True)
     outcome = await fetch(folder, f"http://example.org:{port}/page", Guard(resolve=resolve))
     assert outcome.text.splitlines() == [
         f"[http://example.org:{port}/page, HTTP 200, text/html]", "Hello", "One & two",
@@ -134,11 +134,11 @@ async def test_each_redirect_is_checked_as_the_first_address_was(
     """To this machine, to a file, and in a circle: none is followed to its end."""
     resolve = Pretending("127.0.0.1")
     allowed = iter([True, False])
-    monkeypatch.setattr(address_guard, "_is_public", lambda _address: next(allowed, False))
+    monkeypatch.setattr(network, "_is_public", lambda _address: next(allowed, False))
     base = f"http://example.org:{port}"
     outcome = await fetch(folder, f"{base}/inside", Guard(resolve=resolve))
-    assert outcome.text == address_guard.PRIVATE
-    monkeypatch.setattr(address_guard, "_is_public", lambda _address: True)
+    assert outcome.text == network.PRIVATE
+    monkeypatch.setattr(network, "_is_public", lambda _address: True)
     assert (await fetch(folder, f"{base}/file", Guard(resolve=resolve))).is_error
     looped = await fetch(folder, f"{base}/loop", Guard(resolve=resolve))
     assert looped.text == "The server redirects more than 5 times."

@@ -1,7 +1,6 @@
 """Conversations in which anything may have happened, to be written and read again."""
 
 import json
-import uuid
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -32,6 +31,7 @@ from chatapp.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.models.test_store import Twin
+from tests.chatapp.scripted_turns import send
 from tests.records import put_on_record
 
 TEXTS = ("Hello.", "“\U0001f600” \u202e<b>\t\r\n", "{}[]\\\"'", "x" * 500)
@@ -50,12 +50,11 @@ class Life(Twin):
     def talk(self, place: int) -> None:
         """Take a turn, with its call, from a message to which something is attached."""
         text = TEXTS[place % len(TEXTS)]
-        started = lifecycle.start_turn(
-            conversation=self.conversation, text=text, tokens=5, nonce=uuid.uuid4()
-        )
+        started = send(self.conversation, text, tokens=5)
         assert started
-        turn, message = started
-        self.history = (*self.history, message)
+        assert started.question
+        turn = started.turn
+        self.history = (*self.history, started.question)
         beside = {"kind": "file", "name": TEXTS[place % 3], "size": place}
         file = condense.TextBlock("<file>…</file>", {condense.BESIDE: beside})
         self.append(condense.Message("user", (file, condense.ImageBlock(PICTURE))))

@@ -66,6 +66,22 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     assert turn.status == Turn.Status.INTERRUPTED
 
 
+async def test_pages_are_told_of_what_a_process_ends_as_it_starts(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are open at others, which may not have noticed yet that its own one is gone."""
+    turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
+    told: asyncio.Queue[hints.Hint] = asyncio.Queue()
+    monkeypatch.setattr(channel, "listeners", [told.put_nowait])
+    process = RunningTurns()
+    process.observer = await sync_to_async(long_watch)()
+    await process.clear_up()
+    process.stop_heartbeat()
+    assert await told.get() == hints.ConversationChanged(conversation.pk)
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.INTERRUPTED
+
+
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
     run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()

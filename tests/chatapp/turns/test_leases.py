@@ -29,11 +29,8 @@ pytestmark = pytest.mark.django_db
 
 def ask_unclaimed(conversation: Conversation) -> Turn:
     """Send a message, whose turn some process is to claim."""
-    sent = {"text": "Why?", "tokens": 1, "nonce": uuid.uuid4(), "zone": "Asia/Tokyo"}
     with override_settings(CLUSTER=True):
-        started = lifecycle.start_turn(conversation=conversation, **sent)
-    assert started
-    turn = started[0]
+        turn = ask(conversation, zone="Asia/Tokyo")
     turn.refresh_from_db()
     return turn
 

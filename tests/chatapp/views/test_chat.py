@@ -12,8 +12,8 @@ from django.urls import reverse
 import condense
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Profile, message_store
-from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
+from tests.chatapp.scripted_turns import send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -62,9 +62,7 @@ def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) 
     nonces = {page.partition('data-nonce="')[2].partition('"')[0] for page in pages}
     assert len(nonces) == 1
     conversation = Conversation.objects.get()
-    lifecycle.start_turn(
-        conversation=conversation, text="Read <this>.", tokens=3, nonce=uuid.UUID(nonces.pop())
-    )
+    send(conversation, "Read <this>.", uuid.UUID(nonces.pop()))
     assert " data-send" not in browser.get(address).text
     for number in range(2):
         browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."})

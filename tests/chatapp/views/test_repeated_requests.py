@@ -14,10 +14,10 @@ from django.urls import reverse
 
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages
-from chatapp.turns import lifecycle, turns_without_message
+from chatapp.turns import turns_without_message
 from tests.chatapp.audited import talk as speak
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.scripted_turns import STOPPED, ask, end, seen
+from tests.chatapp.scripted_turns import STOPPED, ask, end, seen, send
 from tests.chatapp.written_files import database_in
 from tests.records import record_for
 
@@ -106,7 +106,7 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
     end(ask(talk), "Because", stop_reason="stopped", status=STOPPED)
     nonce = uuid.uuid4()
     begin = {
-        "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
+        "send": lambda: send(talk, "So?", nonce),
         "condense": lambda: turns_without_message.open_condensing(conversation=talk, nonce=nonce),
     }
     take_up = partial(turns_without_message.take_up, conversation=talk, how=what, nonce=nonce)

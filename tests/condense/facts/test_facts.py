@@ -2,8 +2,7 @@
 
 import pytest
 
-from condense.facts.ledger import FileUse, Ledger, Request, Run, Todo
-from condense.facts.markdown import render
+from condense.facts.ledger import FileUse, Ledger, Request, Run, Todo, render
 from condense.facts.notebook import gather, ledger
 from condense.facts.texts import GAP, plain_text
 from condense.messages import Message, TextBlock

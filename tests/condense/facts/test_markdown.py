@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
-from condense.facts.markdown import common_root, parse_ledger, render
+from condense.facts.ledger import (
+    Failure,
+    FileUse,
+    Ledger,
+    Request,
+    Run,
+    Todo,
+    common_root,
+    parse_ledger,
+    render,
+)
 from condense.facts.notebook import gather, ledger
 from condense.messages import TextBlock
 from tests.condense.sessions import Session, marker, summary

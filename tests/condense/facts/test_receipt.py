@@ -3,14 +3,13 @@
 import pytest
 from hypothesis import given, settings
 
-from condense.facts.ledger import FileUse, Ledger
-from condense.facts.markdown import render
+from condense.facts.ledger import FileUse, Ledger, render
 from condense.facts.notebook import ledger
 from condense.facts.receipt import KINDS, MOST_FACTS, Receipt, receipt
 from condense.facts.texts import Shown, plain
 from condense.messages import Message, TextBlock
-from condense.recall.memory import MemoryRecall
 from condense.recall.passages import Passage
+from condense.recall.ranking import MemoryRecall
 from tests.condense.sessions import WORDS, Session, sessions, summary
 from tests.growth import LINEAR, assert_cheap
 

@@ -24,8 +24,7 @@ from condense import (
     recalled_block,
     replace_hidden,
 )
-from condense.facts.ledger import Request
-from condense.facts.markdown import ledger_of
+from condense.facts.ledger import Request, ledger_of
 from condense.facts.notebook import gather
 from condense.facts.receipt import receipt
 from condense.reduction.carryover import newest_request

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from condense.errors import SkipReason
-from condense.folded_files.parser_process import parser
 from condense.folded_files.results import Folded, FoldedFile
 from condense.folded_files.sections import fold_files
+from condense.folded_files.signatures import parser
 from condense.folded_files.workspace import ignore_matcher
 from condense.memory import Memory
 

@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from condense.errors import SkipReason, Unfoldable
-from condense.folded_files.parser_process import ParserProcess, parser
 from condense.folded_files.sections import fold_files
-from condense.folded_files.signatures import LANGUAGES, LONGEST_LINE, MARKDOWN, read_definitions
+from condense.folded_files.signatures import (
+    LANGUAGES,
+    LONGEST_LINE,
+    MARKDOWN,
+    ParserProcess,
+    parser,
+    read_definitions,
+)
 from tests.condense.folded_files.definitions import definitions
 
 PARSED = sorted(set(LANGUAGES) - {MARKDOWN})

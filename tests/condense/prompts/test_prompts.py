@@ -10,7 +10,7 @@ import pytest
 
 import condense
 from condense.prompts import framed
-from condense.prompts.reply_parser import ParsedSummary, parse_summary
+from condense.summaries.summarizer import ParsedSummary, parse_summary
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {

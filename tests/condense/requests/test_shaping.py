@@ -15,8 +15,14 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.requests.request import IMAGE_TEXT, OPENING, merge_consecutive, shape_request
-from condense.requests.tool_pairs import INTERRUPTED, repair_tool_pairs
+from condense.requests.request import (
+    IMAGE_TEXT,
+    INTERRUPTED,
+    OPENING,
+    merge_consecutive,
+    repair_tool_pairs,
+    shape_request,
+)
 from condense.requests.tools_as_text import tool_use_to_text
 from tests.condense.api_rules import assert_valid_request
 from tests.growth import LINEAR, assert_cheap

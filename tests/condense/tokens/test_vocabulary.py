@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.tokens.tokenizer import PIECE, EncodingName, count_text, load_encoding, split_text
+from condense.tokens.counters import PIECE, EncodingName, count_text, load_encoding, split_text
 
 NASTY = st.text(alphabet="aB\u00e9\u4e2d1'/;}.\\ \t\r\n\x0b\u2028\u0301\U0001f9e0", max_size=80)
 
@@ -31,7 +31,7 @@ def test_a_vocabulary_that_was_tampered_with_is_refused(monkeypatch: pytest.Monk
     def refuse(*_: object) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr("condense.tokens.tokenizer.gzip.decompress", lambda _packed: b"IQ== 0\n")
+    monkeypatch.setattr("condense.tokens.counters.gzip.decompress", lambda _packed: b"IQ== 0\n")
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     load_encoding.cache_clear()

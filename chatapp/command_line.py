@@ -1,0 +1,32 @@
+"""The command line: `manage.py` in a checkout, `palimpsest` where the wheel is installed."""
+
+import os
+import sys
+from importlib.util import find_spec
+
+from chatapp.installation import PROGRAM, how_to_install
+
+INTERRUPTED = 130
+
+# Whoever installed the engine alone has none of the extra "app".
+_NEEDED = ("channels", "daphne", "django")
+
+
+def main() -> int:
+    """Run the command that the arguments name; returns the exit code."""
+    if not all(map(find_spec, _NEEDED)):
+        print(f"{PROGRAM} needs the extra `app`: {how_to_install('app')}.", file=sys.stderr)
+        return 1
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 - may be missing
+
+    from chatapp.environment import BadEnvironment  # noqa: PLC0415 - imports Django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
+    try:
+        execute_from_command_line(sys.argv)
+    except BadEnvironment as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0

@@ -1,1 +1,0 @@
-"""Calls to addresses that users choose."""

@@ -1,1 +1,0 @@
-"""Search, as far as it is about words: no database, no page."""

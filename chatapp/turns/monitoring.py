@@ -1,0 +1,238 @@
+"""Monitoring: what a process answers who watches over it: alive, ready, and its numbers.
+
+A web process does so as one of its pages, and a worker, which has none, on a port of its own.
+"""
+
+import functools
+import itertools
+import logging
+import secrets
+import socket
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any, override
+
+from django.conf import settings
+from django.db import DatabaseError, connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpResponse
+
+from chatapp.environment import BadEnvironment, folder_problem
+from chatapp.live.live_views import views
+from chatapp.models import Condensation, Conversation, ModelCall, Turn
+from chatapp.models.database import is_shared
+from chatapp.telemetry import Labels, heartbeat, tallies
+from chatapp.turns.running_turns import running_turns
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+    from redis import Redis
+
+log = logging.getLogger(__name__)
+
+UNREADABLE = "The database can't be read."
+WITHOUT_REDIS = "ok, but Redis can't be reached: what other processes do shows late."
+
+# Seconds that Redis has for an answer.
+PATIENCE = 2
+
+
+def answer(path: str, authorization: str) -> HttpResponse:
+    """Return what is said at an address; takes as long as the database does.
+
+    Not callable from the event loop's thread, whose lag is measured.
+    """
+    match path:
+        case "/healthz":
+            return _alive()
+        case "/readyz":
+            return _ready()
+        case "/metrics":
+            return _metrics(authorization)
+    return _say("Not found", 404)
+
+
+def _say(text: str, status: int = 200) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="text/plain")
+
+
+def _alive() -> HttpResponse:
+    """Say "ok", or 503 where a new start may help: a file can't be read any more.
+
+    A server of databases comes back by itself, and turns go on then.
+    """
+    return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
+
+
+def _ready() -> HttpResponse:
+    """Say "ok", or 503 with the reason while no turn may begin here.
+
+    Without Redis all goes on, later.
+    """
+    if running_turns.closing:
+        return _say("The server is being stopped.", 503)
+    try:
+        missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
+    except DatabaseError:
+        log.exception("the database can't be read")
+        return _say(UNREADABLE, 503)
+    if missing:
+        return _say("The database has to be migrated.", 503)
+    if folder_problem("DATA_DIR", settings.DATA_DIR):
+        return _say("The disk can't be written.", 503)
+    return _say(WITHOUT_REDIS if settings.CLUSTER and not _reaches_redis() else "ok")
+
+
+@functools.cache
+def _migrations() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def _is_readable() -> bool:
+    try:
+        Conversation.objects.exists()
+    except DatabaseError:
+        log.exception("the database can't be read")
+        return False
+    return True
+
+
+def _reaches_redis() -> bool:
+    from redis import RedisError  # noqa: PLC0415 - comes with the extra "scale"
+
+    try:
+        return _redis(settings.REDIS_URL).ping() is not None
+    except RedisError as error:
+        log.warning("Redis can't be reached: %s", type(error).__name__)
+        return False
+
+
+@functools.cache
+def _redis(address: str) -> "Redis":
+    from redis import Redis  # noqa: PLC0415 - the same
+    from redis.backoff import NoBackoff  # noqa: PLC0415
+    from redis.retry import Retry  # noqa: PLC0415
+
+    return Redis.from_url(
+        address,
+        socket_connect_timeout=PATIENCE,
+        socket_timeout=PATIENCE,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+PREFIX = "palimpsest"
+# Outcomes that there will be: a number that is not there yet can't be seen to grow.
+_TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
+_CALLS: list[Labels] = [*itertools.product(ModelCall.Purpose.values, ModelCall.Status.values)]
+_ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
+_CONDENSATIONS: list[Labels] = [
+    *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
+]
+_CAUSE = ("trigger", "kind", "outcome")
+# Names, what they say, labels, and the values of the labels.
+COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
+    ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
+    ("calls", "model_calls", "Calls to models.", ("purpose", "outcome"), _CALLS),
+    ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
+    ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
+    ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
+    ("condensations", "condensations", "Attempts to condense a context.", _CAUSE, _CONDENSATIONS),
+)
+
+
+def _metrics(authorization: str) -> HttpResponse:
+    """Give the numbers to whoever has the operator's token, or to all where the operator likes."""
+    if not settings.ALLOW_METRICS:
+        if not settings.METRICS_TOKEN:
+            return _say("Not found", 404)
+        scheme, _space, token = authorization.partition(" ")
+        right = secrets.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())
+        if scheme.lower() != "bearer" or not right:
+            refused = _say("A token is needed.", 401)
+            refused["WWW-Authenticate"] = "Bearer"
+            return refused
+    # Loaded with the first request: most servers are never asked.
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415
+
+    return HttpResponse(generate_latest(_Numbers()), content_type=CONTENT_TYPE_LATEST)
+
+
+class _Numbers:
+    """What prometheus-client takes for a registry."""
+
+    def collect(self) -> "Iterator[Metric]":
+        """Yield each number with its name and labels."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily  # noqa: PLC0415
+
+        for tally, name, says, labels, known in COUNTERS:
+            counter = CounterMetricFamily(f"{PREFIX}_{name}", says, labels=labels)
+            sums = dict.fromkeys(known, 0) | tallies.read(tally)
+            for values, total in sums.items():
+                counter.add_metric(values, float(total))
+            yield counter
+        for name, says, value in self._gauges():
+            if value is not None:
+                yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
+
+    def _gauges(self) -> Iterator[tuple[str, str, float | None]]:
+        reached, lag = _reaches_redis() if settings.CLUSTER else None, running_turns.lag()
+        yield "running_turns", "Turns that run now.", len(running_turns.turns)
+        yield "watchers", "Pages that watch a conversation.", views.watchers
+        yield "event_loop_lag_seconds", "How long the event loop took to answer.", lag
+        yield "heartbeat_timestamp_seconds", "When turns got their last sign of life.", heartbeat()
+        yield "database_reachable", "Whether the database can be read.", _is_readable()
+        yield "redis_reachable", "Whether Redis answers.", reached
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers each question in a thread of its own."""
+
+    address_family = socket.AF_INET6 if ":" in settings.HOST else socket.AF_INET
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one question, and knows no other method of HTTP than GET."""
+
+    timeout = 10
+
+    def do_GET(self) -> None:
+        """Answer as a page would."""
+        path, authorization = self.path.partition("?")[0], self.headers.get("Authorization", "")
+        try:
+            said = answer(path, authorization)
+        except Exception:
+            log.exception("a question about this process could not be answered")
+            said = _say("The process can't tell.", 500)
+        finally:
+            connections.close_all()
+        length = {"Content-Length": str(len(said.content)), "Cache-Control": "no-store"}
+        self.send_response(said.status_code)
+        for name, value in {**said.headers, **length}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(said.content)
+
+    @override
+    def log_message(self, format: str, *values: Any) -> None:
+        log.debug(format, *values)
+
+
+def serve() -> ThreadingHTTPServer | None:
+    """Answer at HOST and WORKER_PORT until the server that is returned is closed; None without one.
+
+    Raises BadEnvironment where it can't listen.
+    """
+    if not settings.WORKER_PORT:
+        return None
+    try:
+        server = _Server((settings.HOST, settings.WORKER_PORT), _Handler)
+    except OSError as error:
+        raise BadEnvironment(
+            f"Cannot listen on {settings.HOST} port {settings.WORKER_PORT}: {error.strerror}. Set "
+            "WORKER_PORT to another value, or leave it out."
+        ) from error
+    Thread(target=server.serve_forever, name="monitoring", daemon=True).start()
+    return server

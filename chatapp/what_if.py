@@ -1,0 +1,318 @@
+"""What-if: what a stored conversation would come to with other settings; nothing is applied.
+
+A trial is a reduction that one strategy makes, judged and ready to show.
+"""
+
+import asyncio
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, override
+
+from asgiref.sync import async_to_sync
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp import errors
+from chatapp.agent.ports import CallOpening, ReplyReader
+from chatapp.condensation.attempt_log import receipt_of
+from chatapp.condensation.condenser_setup import loaded_configuration, situation_of, summarizer_for
+from chatapp.condensation.draft_writer import DraftJournal
+from chatapp.condensation.threshold import bill, predict
+from chatapp.context.sizes import COUNTER, Scale
+from chatapp.context.trial_settings import Variant
+from chatapp.context.turn_context import TurnSettings, read_terms
+from chatapp.conversations.locks import with_unpinned
+from chatapp.markdown import render_markdown
+from chatapp.models import Conversation, Rewind, message_store
+from chatapp.toolbox import toolbox as toolboxes
+from chatapp.transcript import labels
+
+# Messages that are gone through to see how often it would have condensed; the newest ones.
+MOST = 2_000
+# Facts that are listed of those that are lost, and of those that are not in the originals.
+LISTED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What the model sees, how large that is, and what it works with.
+
+    ``unchanged`` says that the last call has sent what the next one begins with.
+    """
+
+    terms: TurnSettings
+    effective: tuple[condense.Message, ...]
+    history: tuple[condense.Message, ...]
+    tokens: condense.TokenCount
+    toolbox: Any
+    unchanged: bool
+
+    def situation(self, terms: TurnSettings) -> condense.Situation:
+        """Return what a condensation by hand would start from, with these terms."""
+        return situation_of(
+            terms,
+            self.effective,
+            self.tokens,
+            self.toolbox,
+            history=self.history,
+            trigger=condense.Trigger.MANUAL,
+        )
+
+
+def terms_of(conversation: Conversation) -> TurnSettings:
+    """Return what a conversation's next turn would work with; raise Refused without a profile."""
+    if terms := read_terms(conversation.pk):
+        return terms
+    raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+
+
+def read_baseline(terms: TurnSettings) -> Baseline:
+    """Return the conversation of these terms as it is now."""
+    conversation, profile = terms.conversation, terms.profile
+    effective = message_store.read_effective(conversation.pk)
+    scale = Scale.read(conversation, profile, terms.system)
+    folder = toolboxes.folder_of(conversation)
+    return Baseline(
+        terms=terms,
+        effective=effective,
+        history=with_unpinned(conversation.pk, effective),
+        tokens=scale.weigh(effective),
+        toolbox=toolboxes.toolbox_for(folder, conversation, profile),
+        unchanged=scale.measured_tokens is not None,
+    )
+
+
+def read_written(conversation: Conversation) -> Sequence[condense.Message]:
+    """Return the newest messages that were not taken back, as if nothing had been condensed."""
+    rows = conversation.messages.written().in_force().order_by("-seq")[:MOST]
+    messages = map(message_store.to_engine, reversed(rows))
+    return [
+        replace(one, position=None, tags=condense.Tags(pinned=one.tags.pinned)) for one in messages
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """How often it would have condensed with a threshold, and what the model would have read.
+
+    ``cost`` is what that would have cost, less the replies; all figures are estimates.
+    """
+
+    variant: Variant
+    followed: condense.Replayed
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a variant comes to on a conversation as it is.
+
+    Without a ``reduction`` there is an ``error``, or a model has to be asked first, for which
+    tokens and USD are ``predicted``. ``grounded`` tells of what a summary states whether it stands
+    in what it hides; it is None without a summary.
+    """
+
+    variant: Variant
+    so_far: Sequence[SoFar] = ()
+    predicted: condense.Usage | None = None
+    predicted_cost: Decimal | None = None
+    reduction: condense.Reduction | None = None
+    receipt: condense.Receipt = field(default_factory=condense.Receipt)
+    grounded: condense.Receipt | None = None
+    cost: Decimal | None = Decimal(0)
+    error: str = ""
+
+
+def try_all(
+    baseline: Baseline, variants: Iterable[Variant], thresholds: Sequence[float]
+) -> list[Trial]:
+    """Return what each variant comes to, with how each of the thresholds would have done so far.
+
+    No model is asked: where one has to be, it is said what that may cost.
+    """
+    written = read_written(baseline.terms.conversation)
+    found: list[Trial] = []
+    for variant in variants:
+        others = [replace(variant, threshold=threshold) for threshold in thresholds]
+        so_far = [_so_far(baseline, written, other) for other in others]
+        tried = predict_cost(baseline, variant) or _try(baseline, variant)
+        found.append(replace(tried, so_far=so_far))
+    return found
+
+
+def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
+    """Return what a variant comes to once the model that writes its summaries is asked.
+
+    Raises crypto.DecryptionFailed when its key can't be read.
+    """
+    model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
+    predicted, cost = tried.predicted, tried.predicted_cost
+    asked = _try(baseline, tried.variant, model)
+    return replace(asked, so_far=tried.so_far, predicted=predicted, predicted_cost=cost)
+
+
+def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None = None) -> Trial:
+    terms = variant.of(baseline.terms)
+    situation = baseline.situation(terms)
+    configuration = _configuration(terms)
+    alone = replace(configuration, strategies=(_rung(configuration, variant),))
+    fit = alone.condenser(model or condense.ExcerptSummarizer(), COUNTER).fit
+    try:
+        # The server's own event loop waits for a model, and for nothing that only computes.
+        reduction = async_to_sync(fit)(situation) if model else asyncio.run(fit(situation))
+    except condense.CondenseError as error:
+        return Trial(variant=variant, error=_why(error), cost=error.cost)
+    if reduction is None:
+        return Trial(variant=variant, error=_("Nothing was made smaller."))
+    return Trial(
+        variant=variant,
+        reduction=reduction,
+        receipt=receipt_of(
+            terms.conversation.pk, reduction, baseline.effective, baseline.toolbox.holds
+        ),
+        grounded=_ground(baseline, reduction) if reduction.summary else None,
+        cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
+    )
+
+
+def _why(error: condense.CondenseError) -> str:
+    """Return for people why nothing was made."""
+    if isinstance(error, condense.NothingToCondense):
+        return _("Nothing new to condense yet.")
+    if isinstance(error, condense.SummaryRejected):
+        return _("The model's summary was incomplete, so it was not used.")
+    return str(error)
+
+
+def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
+    """Return of each name and figure in a summary whether it stands in what that hides.
+
+    Sentences do not count: they may be said in other words.
+    """
+    lines = [line for line in reduction.summary.splitlines() if line.strip()]
+    stated = [condense.Message("user", line) for line in lines]
+    hidden = reduction.hidden_among(baseline.effective)
+    found = condense.receipt(stated, hidden).findings
+    return condense.Receipt(tuple([one for one in found if one.kind == "names"]))
+
+
+def _configuration(terms: TurnSettings) -> condense.Configuration:
+    """Return how it would condense; nobody is told, for nothing happens."""
+    wanted = loaded_configuration(terms, toolboxes.folder_of(terms.conversation))
+    return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
+
+
+def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:
+    """Return what would be tried first; the operator's strategies may clear nothing."""
+    rungs = [one for one in configuration.strategies if not isinstance(one, str)]
+    fitting = (one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
+    return next(fitting, rungs[0])
+
+
+def predict_cost(baseline: Baseline, variant: Variant) -> Trial | None:
+    """Return what asking a model may cost, None where none is asked."""
+    terms = variant.of(baseline.terms)
+    situation = baseline.situation(terms)
+    prompt = _rung(_configuration(terms), variant).prompt_for(situation)
+    gauge = condense.Gauge(situation, COUNTER)
+    expected = condense.expected_usage(gauge, prompt, Unasked(terms), COUNTER)
+    if not expected.total:
+        return None
+    usage = predict(terms, expected, unchanged=baseline.unchanged)
+    cost = terms.writer.cost_of(usage)
+    return Trial(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
+
+
+def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Variant) -> SoFar:
+    terms = variant.of(baseline.terms)
+    start = replace(baseline.situation(terms), effective=(), history=())
+    configuration = _configuration(terms)
+    # What an excerpt says in place of a summary is not worth to be judged.
+    unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
+    condenser = unjudged.condenser(condense.ExcerptSummarizer(), COUNTER)
+    followed = asyncio.run(condense.replay_history(written, condenser, start, COUNTER))
+    profile = terms.profile
+    costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
+    known = [cost for cost in costs if cost is not None]
+    return SoFar(variant, followed, sum(known, Decimal(0)) if len(known) == len(costs) else None)
+
+
+class TrialJournal(DraftJournal):
+    """A journal of calls that belong to no turn and to no attempt, and leave no message."""
+
+    def __init__(self, terms: TurnSettings) -> None:
+        super().__init__(terms, Scale(overhead=0))
+
+    @override
+    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
+        return super()._open_call(replace(opening, attempt_id=""), columns)
+
+    @override
+    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
+        """Keep nothing: half a summary is none."""
+
+
+class Unasked:
+    """Knows how a model would be asked, for a prediction."""
+
+    def __init__(self, terms: TurnSettings) -> None:
+        apart = terms.writer != terms.profile
+        self.supports_images = terms.writer.sees_images
+        self.caches_prompts = terms.writer.spec.caches_prompts and not apart
+        self.budget = (
+            condense.Budget(terms.writer.context_window, terms.writer.output_limit)
+            if apart
+            else None
+        )
+
+    def stream(self, request: condense.SummaryRequest) -> Any:
+        """Raise: nobody is asked."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What was tried with what came of it; ``entered`` says that it has the prompt entered.
+
+    Of what a summary states ``grounded_percent`` stands in what it hides, and ``others`` does not.
+    """
+
+    tried: Trial
+    name: str
+    entered: bool
+    hidden_text: str
+    saved_percent: int | None
+    summary_html: str
+    facts_kept: str
+    lost: Sequence[str]
+    grounded_percent: int | None
+    others: Sequence[str]
+
+
+def card_of(baseline: Baseline, tried: Trial) -> Card:
+    """Return what was tried, ready to show."""
+    made, found = tried.reduction, tried.grounded
+    variant, now = tried.variant, baseline.terms.configuration.prompt
+    hidden, saved, grounded = "", None, None
+    if made:
+        counted = message_store.count_seen(made.hidden_among(baseline.effective))
+        hidden = labels.seen_words(Rewind(**counted))
+        saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+    if made and made.kind == "cleared":
+        hidden = labels.cleared_words(made.count)
+    if found and found.total.total:
+        grounded = math.floor(100 * found.total.score)
+    return Card(
+        tried=tried,
+        name=labels.strategy_name(variant.strategy),
+        entered=variant.prompt != now,
+        hidden_text=hidden,
+        saved_percent=saved,
+        summary_html=render_markdown(made.summary) if made else "",
+        facts_kept=labels.facts_kept(tried.receipt),
+        lost=[fact.text for fact in tried.receipt.of("missing")][:LISTED],
+        grounded_percent=grounded,
+        others=[fact.text for fact in found.of("missing")][:LISTED] if found else [],
+    )

@@ -1,0 +1,151 @@
+"""The wheel: what it holds, and the server that it makes of an empty environment."""
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
+from tests.chatapp.test_shutdown import Visitor
+from tests.deployment.environments import environment, lend_packages, pip
+
+CARRIED = ("README.md", "docs", "static", "templates")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built by what the lock file names, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={folder}", str(ROOT))
+    (built,) = folder.iterdir()
+    return built
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """Install nothing but the wheel; return the command that it brings."""
+    python = environment(folder)
+    pip("install", "--no-index", "--no-deps", str(wheel), python=python)
+    return folder / "bin" / "palimpsest"
+
+
+def run(program: Path, *arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, far from the checkout."""
+    return subprocess.run(
+        [program, *arguments],
+        cwd=home,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@contextmanager
+def serving(program: Path, home: Path) -> Iterator[list[str]]:
+    """Run a server that is told nothing but its port; yield the two lines that it prints."""
+    with subprocess.Popen(
+        [program, "serve"],
+        cwd=home,
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout
+        try:
+            yield [server.stdout.readline(), server.stdout.readline()]
+        finally:
+            server.terminate()
+
+
+def converse(program: Path, home: Path) -> None:
+    """Do the main job with a server that never ran before: a message, and an answer that stays."""
+    data = home / ".local" / "share" / "palimpsest"
+    with serving(program, home) as (link, place):
+        assert SIGN_IN.match(link), link
+        assert place == f"Everything is stored in {data}, unless DATA_DIR says otherwise.\n"
+        visitor = Visitor(link.strip())
+        page = visitor.read("/")
+        for asset in re.findall(r'(?:href|src)="(/static/[^"#]+)"', page):
+            assert re.search(r"\.[0-9a-f]{12}\.", asset), f"{asset} was not collected"
+        (sheet,) = re.findall(r'href="(/static/css/site\.\w+\.css)"', page)
+        assert "{" in visitor.read(sheet)
+        visitor.read("/")
+        visitor.post("/c/new/")
+        with visitor.open_socket() as socket:
+            said = {"type": "message.send", "text": "Who are you?", "nonce": str(uuid.uuid4())}
+            socket.send(json.dumps(said))
+            while not is_over(json.loads(socket.recv(PATIENCE))):
+                pass
+    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
+        ((content, status),) = database.execute(
+            "SELECT m.content, t.status FROM chatapp_turn t "
+            "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
+        )
+    assert "offline stand-in" in json.loads(content)[0]["text"]
+    assert status == "succeeded"
+
+
+def files(*places: Path) -> Iterator[Path]:
+    """Yield the files at and below some places, but for what Python leaves there."""
+    for place in places:
+        for path in (place, *place.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def is_over(frame: dict[str, object]) -> bool:
+    """Whether a frame says that a turn has ended."""
+    return frame["type"] == "status.changed" and not frame["turn"]
+
+
+def test_a_wheel_has_every_file_that_a_server_reads(wheel: Path) -> None:
+    """Templates, assets and documents, which lie beside the packages; tests stay here."""
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+        (licence,) = (one for one in archive.namelist() if one.endswith("/licenses/LICENSE"))
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    assert f'"./dist/{wheel.name}[app]"' in (ROOT / "README.md").read_text("utf-8")
+    own = {str(path.relative_to(ROOT)) for path in files(ROOT / "chatapp", ROOT / "condense")}
+    carried = files(*(ROOT / name for name in CARRIED))
+    own |= {f"chatapp/resources/{path.relative_to(ROOT)}" for path in carried}
+    assert held == own
+
+
+def test_a_server_runs_from_its_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    """In the user's folder for data, and with every command under one name."""
+    folder, home = tmp_path / "environment", tmp_path / "home"
+    home.mkdir()
+    program = install(wheel, folder)
+    refused = run(program, "serve", home=home)
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "palimpsest needs the extra `app`: install the wheel as `palimpsest-….whl[app]`.\n",
+    )
+    lend_packages(folder)
+    converse(program, home)
+    checked = run(program, "check_integrity", home=home)
+    assert checked.returncode == 0, checked.stderr
+    assert "(`palimpsest serve`)" in run(program, "work", home=home).stderr
+    assert [*home.iterdir()] == [home / ".local"]
+
+
+@pytest.mark.soak
+def test_a_wheel_brings_all_that_it_needs(wheel: Path, tmp_path: Path) -> None:
+    """From PyPI: the engine without the application's packages, and then the server."""
+    home = tmp_path / "home"
+    home.mkdir()
+    python = environment(tmp_path / "environment")
+    pip("install", str(wheel), python=python)
+    engine = "import condense; condense.TiktokenCounter().count('word'); import django"
+    done = run(python, "-c", engine, home=home)
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'django'\n")
+    pip("install", f"{wheel}[app]", python=python)
+    converse(python.with_name("palimpsest"), home)
