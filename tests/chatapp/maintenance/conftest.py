@@ -20,14 +20,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, JSONField, TextField
 from django.db.models.functions import Cast
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
-from chatapp.models import Conversation, Invitation, message_store
+from chatapp.models import Conversation, message_store
 from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
 from tests.chatapp.models.test_migrations import fill
@@ -128,7 +127,6 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     app = SocialApp.objects.create(provider="openid_connect", name="one", client_id="c")
     elsewhere = SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
     SocialToken.objects.create(app=app, account=elsewhere, token="t")
-    Invitation.objects.create(invited_by=alice, digest="d", expires_at=timezone.now())
     assert [one.name for one in tables() if not one.count()] == []
     return conversation
 

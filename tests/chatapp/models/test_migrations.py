@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import DjangoDbBlocker
 
 import condense
-from chatapp.accounts import credentials
+from chatapp.accounts import credentials, invitations
 from chatapp.composer import attachments
 from chatapp.condensation import undo
 from chatapp.conversations import conversations, forks, pins
@@ -59,6 +59,7 @@ def fill(conversation: Conversation) -> None:
     conversations.move_conversation(conversation=conversation, folder=None, named="Travels")
     credentials.create_sign_in_token(user=owner)
     credentials.create_api_token(owner=owner, name="script", scope="read")
+    invitations.invite(by=owner, role="member")
     attachments.attach_file(owner=owner, name="a.txt", data=b"A")
     turn = conversation.turns.latest("started_at")
     TurnRequest.objects.create(turn=turn, kind=TurnRequest.Kind.STOP)

@@ -17,7 +17,7 @@ def files_of(browser: Client) -> dict[str, str]:
     """Download the archive, and return what each file in it says."""
 
     async def read(answer: Any) -> bytes:
-        return b"".join([piece async for piece in answer.streaming_content])
+        return b"".join([piece async for piece in answer])
 
     content = async_to_sync(read)(browser.get(reverse("download_account")))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

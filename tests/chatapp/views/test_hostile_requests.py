@@ -2,8 +2,10 @@
 
 import re
 import uuid
+from contextlib import closing
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -102,6 +104,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     turn.save()
     known = {
         "uidb36": "a",
+        "action": "budget",
         "key": "b",
         "provider_id": "oidc",
         "job_pk": SOMEBODY,
@@ -114,7 +117,8 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     known |= {"call_pk": call.pk, "rewind_pk": rewind.pk}
     known |= {"question_pk": question.pk, "review_pk": review.pk}
     profile = Profile.objects.get(owner=alice)
-    owners = {"c": conversation.pk, "attachments": SOMEBODY}
+    session = UserSession.objects.create(user=alice, ip="::1", session_key="s", user_agent="a")
+    owners = {"c": conversation.pk, "attachments": SOMEBODY, "settings": session.pk}
 
     def fill(name: str) -> str:
         ([(path, wanted)], *_), *_ = get_resolver().reverse_dict.getlist(name)
@@ -145,7 +149,8 @@ def test_no_value_is_an_error_of_the_server(
     """Neither in an address nor in a form."""
     fields = dict.fromkeys(KEYS, value)
     for place in places:
-        assert outsider.get(place, fields).status_code < 500, f"GET {place}"
+        with closing(outsider.get(place, fields)) as page:
+            assert page.status_code < 500, f"GET {place}"
         answer = outsider.post(place, fields, headers={"HX-Request": "true"})
         assert answer.status_code < 500, f"POST {place}"
 

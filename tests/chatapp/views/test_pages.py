@@ -35,7 +35,11 @@ def headers_for(name: str) -> dict[str, str]:
 def test_every_page_is_read_without_writing_and_kept_by_no_browser(
     browser: Client, conversation: Conversation, name: str
 ) -> None:
-    """No transaction, no row, as on a full disk; and somebody else may use the browser next."""
+    """No transaction, no row, as on a full disk; and somebody else may use the browser next.
+
+    That somebody was here is noted once in ten minutes.
+    """
+    browser.get(reverse("manifest"))
     address = reverse(name, args=[] if name in PAGES else [conversation.pk])
     with CaptureQueriesContext(connection) as queries:
         answer = browser.get(address, headers=headers_for(name))
