@@ -1,9 +1,7 @@
 import io
 import json
 import zipfile
-from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -15,11 +13,7 @@ from tests.chatapp.conftest import Say
 
 def files_of(browser: Client) -> dict[str, str]:
     """Download the archive, and return what each file in it says."""
-
-    async def read(answer: Any) -> bytes:
-        return b"".join([piece async for piece in answer])
-
-    content = async_to_sync(read)(browser.get(reverse("download_account")))
+    content = browser.get(reverse("download_account")).getvalue()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 

@@ -2,7 +2,6 @@
 
 import re
 import uuid
-from contextlib import closing
 
 import pytest
 from allauth.usersessions.models import UserSession
@@ -149,8 +148,11 @@ def test_no_value_is_an_error_of_the_server(
     """Neither in an address nor in a form."""
     fields = dict.fromkeys(KEYS, value)
     for place in places:
-        with closing(outsider.get(place, fields)) as page:
-            assert page.status_code < 500, f"GET {place}"
+        page = outsider.get(place, fields)
+        if page.streaming:
+            # What it reads is closed at its end.
+            page.getvalue()
+        assert page.status_code < 500, f"GET {place}"
         answer = outsider.post(place, fields, headers={"HX-Request": "true"})
         assert answer.status_code < 500, f"POST {place}"
 
