@@ -37,9 +37,8 @@ class Newer(AppConfig):
         from chatapp.live import channel, redis_channel  # noqa: PLC0415
         from chatapp.live.hints import TurnOpened  # noqa: PLC0415
 
-        channel.encode = with_more(channel.encode)  # type: ignore[attr-defined] # its own name
-        redis_channel.encode = with_more(redis_channel.encode)  # type: ignore[attr-defined] # as above
-        publisher, redis = redis_channel.RedisPublisher, redis_channel.RedisChannel
+        redis_channel.encode = with_more(redis_channel.encode)  # type: ignore[attr-defined] # its own name
+        publisher, redis = redis_channel.RedisPublisher, type(channel.channel)
         publish, tell = publisher.publish, redis.tell
 
         def publish_more(self: Any, event: Any) -> None:
@@ -60,7 +59,7 @@ def with_more(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
     """Return an encoding that gives each event and hint a field more."""
 
     def encode_more(told: Any) -> bytes:
-        name, fields = orjson.loads(encode(told))
-        return orjson.dumps([name, {**fields, "of_tomorrow": True}])
+        named = orjson.loads(encode(told))
+        return orjson.dumps([(name, {**fields, "of_tomorrow": True}) for name, fields in named])
 
     return encode_more
