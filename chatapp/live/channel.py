@@ -39,7 +39,8 @@ _STEP = (
 _REPLACES: dict[type, tuple[type, ...]] = {
     # A cancelled attempt may not have said that it ended.
     events.StepStarted: (*_STEP, *_CONDENSING),
-    events.StreamDiscarded: _WRITTEN,
+    # What was written followed the pause that an earlier one had led to.
+    events.StreamDiscarded: (*_WRITTEN, events.RetryScheduled),
     events.ContextChanged: (events.ContextChanged,),
     events.PersonAnswered: (events.PersonAsked,),
     events.CondensingStarted: (events.CondensingAwaited,),
