@@ -25,7 +25,9 @@ SAMPLES = "samples"
 # What the files take together with the system prompt and the tools: the last one fills the offline
 # stand-in's window, and with the answer there is still room for all of them where the condensation
 # is undone.
-TOKENS = 10_300
+TOKENS = 11_200
+# What a file takes beside its text, called for and answered.
+FRAME = 85
 # What they take at least, however much the tools do: less would not be worth reading.
 LEAST = 4_000
 _CUT = "[The rest of {name} is left out of these samples.]\n"
@@ -82,7 +84,7 @@ def lay_out_samples(*, beside: int) -> Path:
     base = Path(settings.BASE_DIR)
     files = (base / "README.md", *sorted((base / "docs").glob("*.md")))
     waiting = {file: file.read_text("utf-8") for file in files}
-    left = max(TOKENS - beside, LEAST)
+    left = max(TOKENS - beside - FRAME * len(files), LEAST)
     # The shortest first: what it does not need of its share the others can have.
     for file in sorted(files, key=lambda one: len(waiting[one])):
         text, room = waiting[file], left // len(waiting)

@@ -97,6 +97,8 @@ def test_opening_a_conversation_takes_so_many_queries(
     """Its page with everything on it."""
     for number in range(20):
         say("user" if number % 2 else "assistant", "More")
+    # The visit is noted.
+    browser.get(reverse("manifest"))
     with statements() as sent:
         browser.get(reverse("chat", args=[conversation.pk]))
     assert len(sent) <= TO_OPEN, "\n".join(sent)
