@@ -1,0 +1,67 @@
+"""People join, and protect their accounts."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.tabs import Tabs
+
+
+def join(window: Tabs, operator: Page, name: str) -> Page:
+    """Invite somebody, and return the tab in which they have made their account."""
+    operator.goto("/users/")
+    operator.get_by_role("button", name="Invite").click()
+    link = operator.get_by_role("textbox", name="Link").input_value()
+    guest = window.open(known=False)
+    guest.goto(link)
+    guest.get_by_role("button", name="Make an account").click()
+    guest.get_by_label("Username").fill(name)
+    guest.get_by_label("Password", exact=True).fill("a long sentence")
+    guest.get_by_label("Password (again)").fill("a long sentence")
+    guest.get_by_role("button", name="Sign Up").click()
+    expect(guest).to_have_url(re.compile("/$"))
+    return guest
+
+
+def test_a_second_user_comes_from_a_click_to_their_first_message(window: Tabs, page: Page) -> None:
+    """Two clicks to join, and none of the operator's pages is theirs."""
+    guest = join(window, page, "carol")
+    expect(guest.get_by_role("link", name="Users")).to_have_count(0)
+    guest.get_by_role("textbox", name="Message").fill("Hello from Carol")
+    guest.keyboard.press("Enter")
+    expect(guest.get_by_text("Hello from Carol").first).to_be_visible()
+    expect(guest).to_have_url(re.compile("/c/"))
+    page.goto("/users/")
+    row = page.get_by_role("row", name="carol")
+    expect(row).to_contain_text("member")
+    row.get_by_role("button", name="Deactivate").click()
+    expect(page.get_by_role("row", name="carol")).to_contain_text("deactivated")
+    # Their open page is told so.
+    expect(guest.get_by_text("Your session has expired.")).to_be_visible()
+
+
+def test_a_passkey_signs_in_by_itself(window: Tabs, page: Page) -> None:
+    """It is added in the account's pages, and opens the sign-in page without a password."""
+    guest = join(window, page, "dave")
+    # Browsers know keys of names, not of numbers.
+    there = guest.url.replace("127.0.0.1", "localhost")
+    guest.goto(f"{there}sign-in/")
+    guest.get_by_label("Login").fill("dave")
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Sign in", exact=True).click()
+    expect(guest).to_have_url(there)
+    keys = guest.context.new_cdp_session(guest)
+    keys.send("WebAuthn.enable")
+    holder = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
+    verified = {"hasUserVerification": True, "isUserVerified": True}
+    keys.send("WebAuthn.addVirtualAuthenticator", {"options": holder | verified})
+    guest.goto(f"{there}account/2fa/webauthn/add/")
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Confirm").click()
+    guest.get_by_label("Passwordless").check()
+    guest.get_by_role("button", name="Add").click()
+    expect(guest).not_to_have_url(re.compile("/add/"))
+    guest.context.clear_cookies()
+    guest.goto(f"{there}sign-in/")
+    guest.get_by_role("button", name="Sign in with a passkey").click()
+    expect(guest).to_have_url(there)
