@@ -212,6 +212,8 @@ IN_MEMORY = {
 IN_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 CACHES = {
     "default": IN_REDIS if CLUSTER else IN_MEMORY,
+    # Pages are read without Redis, too.
+    "visits": IN_MEMORY | {"LOCATION": "visits"},
     "pages": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "pages",

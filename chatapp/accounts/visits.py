@@ -1,11 +1,10 @@
 """Visits: when and where from a user was last here, by session, for the user and the operator."""
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 
 from allauth.usersessions.models import UserSession
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import OperationalError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -21,8 +20,7 @@ def note_visits(
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if (key := request.session.session_key) and request.user.is_authenticated:
-            noted = "visit-" + hashlib.sha256(key.encode()).hexdigest()
-            if cache.add(noted, True, FRESH):
+            if caches["visits"].add(key, True, FRESH):
                 # On a full disk the page can be read still.
                 with suppress(OperationalError):
                     UserSession.objects.create_from_request(request)
