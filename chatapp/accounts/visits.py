@@ -19,11 +19,11 @@ def note_visits(
     """Note the visit of whoever is signed in, before the view runs."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if (key := request.session.session_key) and request.user.is_authenticated:
-            if caches["visits"].add(key, True, FRESH):
-                # On a full disk the page can be read still.
-                with suppress(OperationalError):
-                    UserSession.objects.create_from_request(request)
+        key = request.session.session_key
+        if key and request.user.is_authenticated and caches["visits"].add(key, True, FRESH):
+            # On a full disk the page can be read still.
+            with suppress(OperationalError):
+                UserSession.objects.create_from_request(request)
         return get_response(request)
 
     return middleware
