@@ -236,6 +236,9 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
+# No mail is sent: operators pass links on themselves.
+MAILERS = {"default": {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}}
+
 # Second factors. A code that was shown once is not shown again; passkeys sign in by themselves.
 MFA_ADAPTER = "chatapp.accounts.adapters.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]

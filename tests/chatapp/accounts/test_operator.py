@@ -125,3 +125,12 @@ def test_the_list_asks_as_often_for_many_as_for_few(operator: Client) -> None:
     assert "user048" in page
     assert "user050" not in page
     assert "user050" in operator.get(reverse("users"), {"after": "user049"}).text
+
+
+def test_whoever_forgot_a_password_is_told_whom_to_ask(bob: User) -> None:
+    """No mail is sent, to nobody's address, and none is asked for."""
+    place = reverse("account_reset_password")
+    page = Client().get(place).text
+    assert "Ask an operator" in page
+    assert "<input" not in page.partition("<h1>")[2].partition("</main>")[0]
+    assert Client().post(place, {"email": "bob@example.org"}).status_code == 302
