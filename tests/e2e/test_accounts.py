@@ -32,7 +32,9 @@ def test_a_second_user_comes_from_a_click_to_their_first_message(window: Tabs, p
     expect(guest.get_by_text("Hello from Carol").first).to_be_visible()
     expect(guest).to_have_url(re.compile("/c/"))
     # The page follows its turn by now, to its end.
-    expect(guest.get_by_text("This is what I see")).to_be_visible()
+    expect(
+        guest.get_by_role("article", name="Agent").get_by_text("This is what I see")
+    ).to_be_visible()
     page.goto("/users/")
     row = page.get_by_role("row", name="carol")
     expect(row).to_contain_text("member")
