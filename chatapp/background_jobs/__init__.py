@@ -55,9 +55,9 @@ def enqueue(name: str, *, after: float = 0.0, key: str = "", **arguments: Any) -
     # What is no JSON is refused in both wirings, and arrives alike.
     arguments = json.loads(json.dumps(arguments))
     if settings.CLUSTER:
-        from chatapp.background_jobs import queues  # noqa: PLC0415 - only with Procrastinate
-
-        queues.defer(name, after=after, key=key, arguments=arguments)
+        # By its name: it needs the extra "scale", and imports this module.
+        defer = import_string("chatapp.background_jobs.queues.defer")
+        defer(name, after=after, key=key, arguments=arguments)
     else:
         transaction.on_commit(functools.partial(_begin, name, after, key, arguments))
 
