@@ -107,6 +107,12 @@ def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:
     assert reverse("openid_connect_login", args=["oidc"]) in page
 
 
+def test_an_account_can_be_connected_to_it(browser: Client, provider: str) -> None:
+    """From its section in the settings."""
+    page = browser.get(reverse("settings_section", args=["account"])).text
+    assert reverse("socialaccount_connections") in page
+
+
 def test_a_provider_that_is_away_is_said(db: None, provider: str, settings: LazySettings) -> None:
     """On a page, with what to do."""
     apps = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]
