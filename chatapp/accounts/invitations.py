@@ -52,8 +52,8 @@ def accept(request: HttpRequest, save: Callable[[], User]) -> User:
         raise ImmediateHttpResponse(say_used(request))
     user = save()
     if held:
-        user.is_superuser = user.is_staff = held.role == Invitation.Role.OPERATOR
-        user.save(update_fields=["is_superuser", "is_staff"])
+        user.is_superuser = held.role == Invitation.Role.OPERATOR
+        user.save(update_fields=["is_superuser"])
         Invitation.objects.filter(pk=held.pk).update(used_by=user)
         request.session.pop(HELD, None)
     return user

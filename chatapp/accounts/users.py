@@ -69,8 +69,8 @@ def give_role(user: User, role: str) -> None:
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
         _keep_an_operator(user)
-    user.is_superuser = user.is_staff = is_operator
-    user.save(update_fields=["is_superuser", "is_staff"])
+    user.is_superuser = is_operator
+    user.save(update_fields=["is_superuser"])
 
 
 def set_active(user: User, *, active: bool) -> None:
