@@ -96,6 +96,12 @@ def is_alone(user: User) -> bool:
     return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
 
 
+def providers_in_use() -> set[str]:
+    """Return the names of providers that somebody's turns may call, as far as is known now."""
+    with_server_key = {one.name for one in provider_specs().values() if server_key(one)}
+    return with_server_key.union(Profile.objects.values_list("provider", flat=True).distinct())
+
+
 def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
     """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read.
 

@@ -21,7 +21,8 @@ from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.job_context import JobContext
 from procrastinate.sql import queries
 from procrastinate.worker import Worker
-from psycopg import OperationalError
+from psycopg import AsyncConnection, OperationalError
+from psycopg_pool import AsyncConnectionPool
 
 from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
 from chatapp.models import database
@@ -77,6 +78,7 @@ class SteadyConnector(PsycopgConnector):
     def __init__(self) -> None:
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
         pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 1}
+        pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
         super().__init__(kwargs=connector_params(), **pool)
 
     @override
@@ -105,6 +107,16 @@ class SteadyConnector(PsycopgConnector):
                 # The process says itself that its database is away.
                 log.debug("new jobs are not announced for now: %s", error.__cause__)
             await asyncio.sleep(RETRY)
+
+
+def _unchecked(*, check: object, **given: Any) -> AsyncConnectionPool:
+    """Return a pool that asks nothing before each call: one that fails is tried again anyway."""
+    return AsyncConnectionPool(**given)
+
+
+async def _commit_alone(connection: AsyncConnection) -> None:
+    """Have each statement be a transaction: a call is one, and needs no BEGIN and COMMIT more."""
+    await connection.set_autocommit(True)
 
 
 async def _steadily[T](call: Callable[[], Awaitable[T]]) -> T:

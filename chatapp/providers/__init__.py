@@ -4,7 +4,7 @@ A ``spec`` imports no SDK; the ``factory`` that it names is imported with the fi
 """
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -56,6 +56,13 @@ def create_provider(
     given = {"api_key": api_key, "base_url": base_url, "guard": guard}
     make = partial(_make, provider_specs()[name].factory, model, **given)
     return ResilientProvider(model, make, key=api_key, attempts=attempts)
+
+
+def load_sdks(names: Collection[str]) -> None:
+    """Import the SDKs of vendors now, which takes a second each, so that no turn waits for it."""
+    for spec in provider_specs().values():
+        if spec.name in names:
+            pkgutil.resolve_name(spec.factory)
 
 
 def _make(factory: str, model: Model, **given: Any) -> Any:

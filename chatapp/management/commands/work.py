@@ -9,8 +9,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp import processes, service_checks
+from chatapp.accounts import accounts
 from chatapp.context import sizes
 from chatapp.installation import PROGRAM
+from chatapp.providers import load_sdks
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
 from chatapp.turns.running_turns import running_turns
@@ -41,6 +43,7 @@ class Command(BaseCommand):
         if settings.ALLOW_COMMANDS:
             hide_environment()
         sizes.warm_up()
+        load_sdks(accounts.providers_in_use())
         with processes.joined("worker"), asyncio.Runner(loop_factory=_new_loop) as runner:
             runner.run(_work(turns, jobs))
 
