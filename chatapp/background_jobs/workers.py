@@ -109,9 +109,9 @@ class SteadyConnector(PsycopgConnector):
             await asyncio.sleep(RETRY)
 
 
-def _unchecked(*, check: object, **given: Any) -> AsyncConnectionPool:
+def _unchecked(**given: Any) -> AsyncConnectionPool:
     """Return a pool that asks nothing before each call: one that fails is tried again anyway."""
-    return AsyncConnectionPool(**given)
+    return AsyncConnectionPool(**given | {"check": None})
 
 
 async def _commit_alone(connection: AsyncConnection) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
-from chatapp.agent.prompts import describe_environment
+from chatapp.agent.prompts import BROKEN, CLOSING
 from chatapp.models import Conversation, Message, ToolRun, message_store
 from chatapp.models.calls import good_runs
 from chatapp.number_formats import zone_named
@@ -81,9 +81,21 @@ def describe_surroundings(conversation: Conversation, zone: str) -> str:
     lines = [f"{one.path}/" if one.kind == "folder" else one.path for one in found[:MOST_FILES]]
     if len(found) > MOST_FILES:
         lines.append("[and more: list the folder]")
-    return describe_environment(
+    return _describe(
         now=f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
         files="\n".join(lines) or "none",
         todo="\n".join([f"[{state}] {text}" for state, text in todo.items]) if todo else "",
         context=context,
     )
+
+
+def _describe(*, now: str, files: str, todo: str = "", context: str = "") -> str:
+    """Return the environment details that go beside a message, and into an automatic summary."""
+    parts = {
+        "Current time": now,
+        "Files in the workspace": files,
+        "To-do list": todo,
+        "Context window": context,
+    }
+    told = "\n".join([f"# {name}\n{text}" for name, text in parts.items() if text])
+    return f"<environment_details>\n{CLOSING.sub(BROKEN, told)}\n</environment_details>"

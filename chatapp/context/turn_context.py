@@ -15,7 +15,7 @@ import condense
 from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
-from chatapp.agent.prompts import compose_system
+from chatapp.agent.prompts import BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
@@ -40,7 +40,7 @@ def system_of(conversation: Conversation, profile: Profile) -> str:
     if len(text) > LONGEST:
         rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
         text = f"{text[:LONGEST]}\n{rest}"
-    return compose_system(conversation.system_prompt or profile.system_prompt, text)
+    return _compose(conversation.system_prompt or profile.system_prompt, text)
 
 
 ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
@@ -217,3 +217,14 @@ def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
         return None
     preferences = preferences_of(fresh.owner)
     return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)
+
+
+def _compose(own: str = "", instructions: str = "") -> str:
+    """Return the system prompt: a person's ``own`` or the default, and the project's instructions.
+
+    Where those would end before they are over, that is taken out of them.
+    """
+    text = own or SYSTEM_PROMPT
+    if not instructions:
+        return text
+    return f"{text}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, instructions))

@@ -16,9 +16,9 @@ from chatapp.agent import events
 from chatapp.context.turn_context import known_runs
 from chatapp.live import outgoing_frames
 from chatapp.live.channel import Events, channel
+from chatapp.live.outgoing_frames import Watchers
 from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
-from chatapp.live.watchers import Watchers
 from chatapp.models import Turn
 from chatapp.models.database import reading
 from chatapp.number_formats import reader_locale

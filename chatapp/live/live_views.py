@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from chatapp.live import hints, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_view import LiveView
+from chatapp.live.outgoing_frames import LINGER
 from chatapp.live.status_panel import Notice
-from chatapp.live.watchers import LINGER
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
 

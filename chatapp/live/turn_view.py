@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnSettings, read_terms
 from chatapp.live import outgoing_frames
+from chatapp.live.outgoing_frames import Watchers
 from chatapp.live.status_panel import (
     CondensingStatus,
     Notice,
@@ -24,7 +25,6 @@ from chatapp.live.status_panel import (
     words_written,
 )
 from chatapp.live.streamed_text import StreamedReply
-from chatapp.live.watchers import Watchers
 from chatapp.models import Condensation
 from chatapp.models.database import reading
 from chatapp.transcript import labels, row_builder, row_pages, summary_proposal

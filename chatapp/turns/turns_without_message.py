@@ -15,7 +15,7 @@ from chatapp.context.condense_requests import CondenseRequest, Scope, find_chose
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
-from chatapp.live.context_bar import forecast
+from chatapp.live.status_panel import forecast
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 

@@ -14,7 +14,7 @@ from chatapp.accounts import accounts
 from chatapp.context import environment_details
 from chatapp.context.condense_requests import find_ends
 from chatapp.conversations import pins
-from chatapp.live.context_bar import context_state
+from chatapp.live.status_panel import context_state
 from chatapp.models import Conversation, message_index, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.search import Query

@@ -4,7 +4,7 @@ from chatapp.accounts import accounts
 from chatapp.agent.ports import Audience
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
-from chatapp.live.context_bar import ContextState, context_state
+from chatapp.live.status_panel import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites

@@ -6,7 +6,7 @@ import pytest
 from django.template import engines
 from django.template.loader import get_template
 
-from chatapp.live.context_bar import Segment
+from chatapp.live.status_panel import Segment
 from chatapp.number_formats import locale_of, number, reader_locale
 from chatapp.templatetags import figures, records
 

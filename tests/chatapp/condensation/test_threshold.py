@@ -14,7 +14,7 @@ from chatapp.context import turn_context
 from chatapp.context.sizes import figures_of
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.live.context_bar import state_of
+from chatapp.live.status_panel import state_of
 from chatapp.models import Condensation, Conversation
 
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, override
 
 from chatapp.live import outgoing_frames
-from chatapp.live.watchers import Watchers
+from chatapp.live.outgoing_frames import Watchers
 from tests.chatapp.sockets import PATIENCE
 
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.live import outgoing_frames, watchers
-from chatapp.live.outgoing_frames import Place
-from chatapp.live.watchers import BACKLOG, KEPT, Watchers
+from chatapp.live import outgoing_frames
+from chatapp.live.outgoing_frames import BACKLOG, KEPT, Place, Watchers
 from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE, Page
 
@@ -165,7 +164,7 @@ async def test_what_is_kept_for_pages_that_return_has_a_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who missed more gets a snapshot."""
-    monkeypatch.setattr(watchers, "KEPT", 500)
+    monkeypatch.setattr(outgoing_frames, "KEPT", 500)
     street = Street()
     for step in (("open", 0), ("open", 1), ("leave", 0), ("send", 20), ("open", 0)):
         await street.do(step)

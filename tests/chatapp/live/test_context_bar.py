@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp.accounts import accounts
-from chatapp.live.context_bar import ContextState
+from chatapp.live.status_panel import ContextState
 from chatapp.models import Conversation, Preferences, Profile, message_store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of

@@ -2,7 +2,7 @@ import pytest
 
 import condense
 from chatapp.context.sizes import hideable
-from chatapp.live.context_bar import Forecast, forecast
+from chatapp.live.status_panel import Forecast, forecast
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 
 

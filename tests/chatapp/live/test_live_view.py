@@ -15,7 +15,7 @@ from chatapp.live import outgoing_frames
 from chatapp.live.channel import Publisher, channel
 from chatapp.live.live_view import LiveView
 from chatapp.live.live_views import WatchedView, views
-from chatapp.live.watchers import Watchers
+from chatapp.live.outgoing_frames import Watchers
 from chatapp.models import Conversation, Turn
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.sockets import PATIENCE, connect
