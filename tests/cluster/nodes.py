@@ -20,10 +20,16 @@ class Node:
     """A process of one command, through its lives."""
 
     def __init__(
-        self, command: str, number: int, folder: Path, environment: Mapping[str, str]
+        self,
+        command: str,
+        number: int,
+        folder: Path,
+        environment: Mapping[str, str],
+        *arguments: str,
     ) -> None:
         """Name it, as in "web 1"; nothing runs yet."""
         self.command = command
+        self.arguments = arguments
         self.name = f"{'web' if command == 'serve' else 'worker'} {number}"
         self.log = folder / f"{self.name.replace(' ', '-')}.log"
         self.environment = environment
@@ -58,7 +64,7 @@ class Node:
         self._said, self._is_ready = queue.Queue(), False
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                tied("KILL", sys.executable, "manage.py", self.command),
+                tied("KILL", sys.executable, "manage.py", self.command, *self.arguments),
                 cwd=ROOT,
                 env=own,
                 stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chatapp.accounts.accounts import OWNER_NAME
 from chatapp.models import ApiToken, SignInToken
 from tests.chatapp.test_shutdown import Visitor
 from tests.cluster.cluster import Cluster
@@ -27,13 +28,14 @@ in_both = pytest.mark.parametrize("cluster", ["cluster", "alone"], indirect=True
 LOST = 0.5
 
 
-def make_link(cluster: Cluster) -> str:
-    """Return the path of a link that signs its owner in, and ends no other."""
+def make_link(cluster: Cluster, name: str) -> str:
+    """Return the path of a link that signs a user in, and ends no other."""
     token = SignInToken.generate()
     cluster.ask(
         "INSERT INTO chatapp_signintoken (user_id, digest, expires_at) "
-        "SELECT id, %s, now() + interval '1 hour' FROM auth_user",
+        "SELECT id, %s, now() + interval '1 hour' FROM auth_user WHERE username = %s",
         SignInToken.digest_of(token),
+        name,
     )
     return f"/sign-in/{token}/"
 
@@ -41,8 +43,8 @@ def make_link(cluster: Cluster) -> str:
 class Person(Visitor):
     """Somebody who is signed in, at all web processes with the same cookies."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster.web(1).origin + make_link(cluster))
+    def __init__(self, cluster: Cluster, name: str = OWNER_NAME) -> None:
+        super().__init__(cluster.web(1).origin + make_link(cluster, name))
 
     def at(self, web: Node) -> "Person":
         """Go to a web process."""
@@ -166,8 +168,9 @@ class Stage:
         token = ApiToken.generate()
         self.cluster.ask(
             "INSERT INTO chatapp_apitoken (owner_id, name, scope, digest, created_at) "
-            "SELECT id, 'script', 'write', %s, now() FROM auth_user",
+            "SELECT id, 'script', 'write', %s, now() FROM auth_user WHERE username = %s",
             ApiToken.digest_of(token),
+            OWNER_NAME,
         )
         connection = http.client.HTTPConnection(
             "127.0.0.1", self.cluster.web(web).port, timeout=PATIENCE
