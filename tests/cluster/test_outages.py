@@ -1,7 +1,8 @@
 """What all processes share goes away for a while: no turn is handed over, and nothing is lost."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,6 +12,9 @@ from tests.cluster.services import PATIENCE, Redis
 from tests.cluster.stage import Stage, in_both, in_cluster
 
 Told = list[tuple[Page, Story]]
+
+# What grows with each word.
+GROWING = ("message", "modelcall", "auditentry")
 
 
 @pytest.fixture
@@ -176,3 +180,40 @@ def test_without_redis_a_message_is_answered_and_stop_is_heard(stage: Stage) -> 
     for one, what in ((short, told), (page, long)):
         one.wait(lambda one=one: not one.turn and one.words)
         stage.check(one, what, whole=what is told)
+
+
+@contextlib.contextmanager
+def full_disk(stage: Stage) -> Iterator[None]:
+    """Have PostgreSQL take no new rows of what is said, as where its disk is full."""
+    stage.cluster.ask(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+        "'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
+    )
+    for table in GROWING:
+        when = "BEFORE INSERT OR UPDATE"
+        stage.cluster.ask(
+            f"CREATE TRIGGER full_disk {when} ON chatapp_{table} FOR EACH ROW "
+            "EXECUTE FUNCTION refuse()"
+        )
+    try:
+        yield
+    finally:
+        stage.cluster.ask("DROP FUNCTION refuse CASCADE")
+
+
+@in_cluster
+def test_a_full_disk_at_postgresql_loses_nothing_and_ends_no_turn(stage: Stage) -> None:
+    """What is being told waits until there is room; a message is refused with what to do."""
+    told = story(100)
+    page = stage.begin(told)
+    page.until_words(told, 9)
+    other = stage.open(stage.converse(), 2)
+    with full_disk(stage):
+        other.say(story(9).message)
+        assert "Its disk is full. Make room there" in other.until("refused")["reason"]
+        page.wait(lambda: any("could not save" in one.get("notice", "") for _, one in page.frames))
+    page.until_words(told, told.length)
+    page.wait(lambda: not page.turn)
+    stage.check(page, told)
+    assert [status for status, _owner in stage.turns(page.conversation)] == ["succeeded"]
+    assert stage.stored(other.conversation) == []
