@@ -21,7 +21,7 @@ WORD = re.compile(r"\bs\d+w\d+\b")
 # On a line of its own, as it is kept through a condensation.
 ASKED = re.compile(r"^Tell (\d+): (\d+) words every ([\d.]+) s(?:, using (.+))?$", re.MULTILINE)
 # What asks for a summary, or for a title, quotes what was asked.
-OTHERWISE = ("<summary>", "<question>")
+SUMMARY, TITLE = "<summary>", "<question>"
 TAGS = re.compile(r"<[^>]*>")
 # Words of a paragraph: some of a long answer is closed for good while it is written.
 PARAGRAPH = 12
@@ -85,8 +85,10 @@ class Narrator(Standin):
         messages = body["messages"]
         asked, since = _asked(messages)
         wanted = json.dumps(blocks_of(messages[-1])[-1])
-        if asked is None or any(one in wanted for one in OTHERWISE):
+        if asked is None or SUMMARY in wanted:
             return super().next(body)
+        if TITLE in wanted:
+            return Reply(f"Story number {asked.number}")
         with self._lock:
             self.asked[asked.number] += 1
         said, used = _said(since)

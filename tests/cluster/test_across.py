@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from tests.cluster.conftest import NO_TITLES
 from tests.cluster.narrator import read_words, story
 from tests.cluster.stage import Person, Stage
 from tests.standin.behaviours import ToolCall
@@ -124,6 +125,20 @@ def test_a_condensation_that_is_asked_for_elsewhere_follows_the_step(stage: Stag
         page.conversation,
     )[0]
     assert (status, turn) == ("succeeded", "sent")
+
+
+def test_a_title_that_a_worker_asks_for_is_in_every_list(stage: Stage) -> None:
+    """Once the first turn has ended, pages of other conversations fetch their lists."""
+    stage.cluster.ask(NO_TITLES.replace("false", "true"))
+    other = stage.open(stage.converse(), 2)
+    told = story(9)
+    page = stage.begin(told, web=1)
+    page.until_idle()
+    stage.cluster.ask(NO_TITLES)
+    title = f"Story number {told.number}"
+    page.until("title.changed")
+    other.until("list.changed")
+    other.wait(lambda: title in stage.person.at(stage.cluster.web(2)).read("/"))
 
 
 def test_who_signs_out_leaves_no_socket_open_anywhere(stage: Stage) -> None:
