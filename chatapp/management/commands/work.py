@@ -5,6 +5,7 @@ import functools
 import signal
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -13,6 +14,7 @@ from chatapp.context import sizes
 from chatapp.installation import PROGRAM
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
+from chatapp.turns.account_deletions import look_for_due
 from chatapp.turns.running_turns import running_turns
 
 # Prints a line at once, whoever reads it.
@@ -60,6 +62,7 @@ async def _work(turns: int, jobs: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
+    await sync_to_async(look_for_due)()
     monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
