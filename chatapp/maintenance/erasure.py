@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -92,19 +92,15 @@ def _folders_of(user: User, workspaces: Path) -> Iterator[Path]:
 
 
 def _remove(folder: Path) -> None:
-    def insist(function: Callable[..., Any], path: str, _error: BaseException) -> None:
-        # Commands may have taken the right to write away.
-        Path(path).parent.chmod(0o700)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            Path(path).chmod(0o700)
-            shutil.rmtree(path)
-        else:
-            function(path)
-
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        shutil.rmtree(folder, onexc=insist)
+        # A command may have taken away the right to change what lies in it.
+        folder.chmod(0o700)
+        for root, names, _files in folder.walk():
+            for name in names:
+                (root / name).chmod(0o700)
+        shutil.rmtree(folder)
 
 
 @transaction.atomic

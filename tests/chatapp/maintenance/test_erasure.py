@@ -1,6 +1,8 @@
 """An account is erased: no row, no file and no word of it is left, and others lack nothing."""
 
 import itertools
+import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,12 +18,13 @@ from chatapp.files.workspaces import OWN
 from chatapp.maintenance import erasure
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.maintenance.integrity import find_problems
-from chatapp.models import Conversation, Deletion
+from chatapp.models import Conversation, Deletion, Message
 from chatapp.models.databases import tables
 from chatapp.models.fields import ReceiptField
 from chatapp.toolbox.toolbox import outputs_of
 from chatapp.turns.account_deletions import delete_due
 from tests.chatapp.maintenance.conftest import Rows, live, own_database, rows_in
+from tests.chatapp.queries import statements
 
 # In every column of Alice's that can hold one.
 WORD = "zanzibar"
@@ -47,8 +50,11 @@ def leave_files(user: User) -> None:
     for folder in own[:2]:
         Checkpoints(folder).take()
     # A folder that is not there any more was in it as well.
-    (own[0] / "plan.txt").unlink()
-    own[0].rmdir()
+    shutil.rmtree(own[0])
+    # A command has made one that nothing can be removed from.
+    (own[1] / "closed").mkdir()
+    (own[1] / "closed" / "out").symlink_to("/")
+    (own[1] / "closed").chmod(0o500)
 
 
 def files() -> dict[str, bytes]:
@@ -87,6 +93,12 @@ def write_word(user: User) -> None:
 def make_due(user: User) -> None:
     """Let so much time pass that nothing is waited for any more."""
     Deletion.objects.create(user=user, due_at=timezone.now() - timedelta(days=2))
+
+
+def after(pieces: int) -> Callable[[], bool]:
+    """Return what says that the process ends, once it was asked so often."""
+    left = [False] * pieces
+    return lambda: not left or left.pop()
 
 
 def stored() -> str:
@@ -153,18 +165,31 @@ def test_nothing_of_an_account_is_left(
     assert sum(1 for one in verify_all() if one.entries) == chains
     leaving.refresh_from_db()
     assert leaving.username == f"deleted:{leaving.pk}"
-    assert not (leaving.is_active or leaving.has_usable_password() or leaving.email)
+    assert (leaving.is_active, leaving.has_usable_password(), leaving.email) == (False, False, "")
 
 
 def test_an_erasure_that_was_killed_is_gone_on_with(
     before: tuple[Rows, dict[str, bytes]], leaving: User
 ) -> None:
     """After however many pieces; the chains hold at each."""
-    for pieces in itertools.count(0, 7):
-        going = itertools.count()
-        delete_due(lambda: next(going) == pieces)
+    pieces = 0
+    while not Deletion.objects.exclude(done_at=None).exists():
+        delete_due(after(pieces))
         assert [one for verdict in verify_all() for one in verdict.problems] == []
-        if next(going) <= pieces:
-            break
+        pieces += 7
     assert new_rows(before[0]).keys() == STAYING
     assert files() == before[1]
+
+
+def test_many_rows_are_deleted_in_pieces(alice: User, conversation: Conversation) -> None:
+    """So that nobody who writes meanwhile waits for all of them."""
+    texts = [{"role": "user", "content": [], "tokens": 1, "conversation": conversation}] * 2_000
+    Message.objects.bulk_create(
+        Message(seq=number, position=number, **text) for number, text in enumerate(texts, 1)
+    )
+    make_due(alice)
+    with statements() as sent:
+        delete_due()
+    pieces = [one.count("%s") for one in sent if one.startswith('DELETE FROM "chatapp_message" ')]
+    assert sum(pieces) == len(texts)
+    assert max(pieces) <= erasure.ROWS
