@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 
 from chatapp.accounts import deletion
 from chatapp.accounts.users import is_last_operator
+from chatapp.models import Deletion
 from chatapp.transfer.account_export import write_account
 from chatapp.turns import actions
 from chatapp.views.common import Request, came_from, refuse, signed_in
@@ -67,6 +68,8 @@ def download_account(request: Request) -> HttpResponseBase:
 @reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator] # it has no types
 def delete_account(request: Request) -> HttpResponse:
     """Say what it means to delete the account; have it deleted after a week."""
+    if Deletion.objects.filter(user=request.user).exists():
+        return redirect("settings_section", "account")
     if request.method == "GET":
         context = {"days": deletion.GRACE.days, "is_last": is_last_operator(request.user)}
         return render(request, "settings/delete_account.html", context)
