@@ -10,7 +10,7 @@ from pathlib import Path
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from chatapp.accounts import users
 from chatapp.background_jobs import enqueue
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # Seconds between two looks for accounts that are due.
 AGAIN = 600.0
+# Seconds between two tries to have that done.
+PAUSE = 10.0
 # So long what is on record as running is waited for.
 PATIENCE = timedelta(days=1)
 
@@ -30,6 +32,18 @@ PATIENCE = timedelta(days=1)
 def look_for_due(after: float = 0.0) -> None:
     """Have accounts that are due deleted from now on, here or in a worker."""
     enqueue("delete_accounts", after=after, key="all")
+
+
+async def try_to_look_for_due() -> None:
+    """Do so as soon as the database can be written."""
+    while True:
+        try:
+            await sync_to_async(look_for_due)()
+        except DatabaseError as error:
+            log.warning("accounts that are due can't be looked for yet: %s", error)
+        else:
+            return
+        await asyncio.sleep(PAUSE)
 
 
 async def delete_accounts() -> None:

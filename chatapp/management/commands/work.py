@@ -5,7 +5,6 @@ import functools
 import signal
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -14,7 +13,7 @@ from chatapp.context import sizes
 from chatapp.installation import PROGRAM
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
-from chatapp.turns.account_deletions import look_for_due
+from chatapp.turns.account_deletions import try_to_look_for_due
 from chatapp.turns.running_turns import running_turns
 
 # Prints a line at once, whoever reads it.
@@ -62,13 +61,14 @@ async def _work(turns: int, jobs: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
-    await sync_to_async(look_for_due)()
+    looking = asyncio.create_task(try_to_look_for_due())
     monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
     say("Working.")
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stop.set()
+    looking.cancel()
     # Turns come to a safe point, and their jobs end with them.
     await running_turns.close()
     await working

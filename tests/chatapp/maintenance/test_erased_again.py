@@ -7,6 +7,7 @@ import pytest
 
 from tests.chatapp.maintenance.conftest import KINDS
 from tests.chatapp.maintenance.test_commands import manage
+from tests.chatapp.test_serve import serving
 from tests.first_start import FirstStart
 
 JOIN = """
@@ -86,3 +87,18 @@ def test_a_restore_deletes_again_what_was_deleted(
     assert "deleted since" not in run(data, "restore", str(kept / file.name), "--replace")
     assert do(TELL).split() == [*before.split()[:-1], "carol", "1"]
     assert plan.exists()
+
+
+def test_a_server_that_starts_deletes_what_is_due(tmp_path: Path, first_start: FirstStart) -> None:
+    """Nobody has to do anything for it."""
+    data = first_start.copy(tmp_path)
+
+    def do(code: str) -> str:
+        return manage(data, "shell", "-v0", "-c", code).stdout
+
+    do(JOIN + LEAVE.removesuffix("delete_due()\n"))
+    assert "carol" in do(TELL)
+    with serving(data):
+        while "carol" in do(TELL):
+            pass
+    assert "deleted:7" in do(TELL)
