@@ -2,16 +2,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import errors
+from chatapp import background_jobs, errors
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Deletion, Turn, TurnRequest
-from chatapp.turns.account_deletions import delete_due
+from chatapp.turns.account_deletions import delete_accounts, delete_due, look_for_due
 from tests.chatapp.accounts.test_operator import change
 from tests.chatapp.accounts.test_sessions import RIGHT, is_in, signed_in
 from tests.chatapp.api.programs import bearer
@@ -185,3 +186,21 @@ def test_an_account_that_failed_keeps_no_other_from_being_deleted(alice: User, b
     place.unlink()
     delete_due()
     assert not Deletion.objects.filter(done_at=None).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_job_comes_again(alice: User, bob: User) -> None:
+    """Later, and only one at a time."""
+    await Deletion.objects.acreate(user=alice, due_at=timezone.now())
+    await delete_accounts()
+    done = Deletion.objects.exclude(done_at=None).values_list("pk", flat=True)
+    assert [one async for one in done.all()] == [alice.pk]
+    await Deletion.objects.acreate(user=bob, due_at=timezone.now())
+    # The next one waits already.
+    await sync_to_async(look_for_due)()
+    await background_jobs.close()
+    assert [one async for one in done.all()] == [alice.pk]
+    await sync_to_async(look_for_due)()
+    await background_jobs.close()
+    assert {one async for one in done.all()} == {alice.pk, bob.pk}
+    await background_jobs.close()
