@@ -1,5 +1,6 @@
 """The one entry for HTTP and WebSocket; any ASGI server can run it."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ django.setup(set_prefix=False)
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
+from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
 
 log = logging.getLogger(__name__)
@@ -93,8 +95,10 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
         with joined("web"):
             running_turns.open()
             start_clearing()
+            looking = asyncio.create_task(try_to_look_for_due())
             await send({"type": "lifespan.startup.complete"})
             await receive()
+            looking.cancel()
             await running_turns.close()
     except BadEnvironment as problem:
         await send({"type": "lifespan.startup.failed", "message": str(problem)})

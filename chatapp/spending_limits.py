@@ -1,6 +1,7 @@
 """Spending limits: a warning before they are reached, and no call to a model after that."""
 
 import uuid
+from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,9 +15,11 @@ from chatapp.number_formats import money, number
 
 def check_spending(conversation: uuid.UUID) -> None:
     """Raise SpendingLimitReached where no model may be called in a conversation any more."""
-    for one in spending.read_spending(conversation):
-        if one.is_over:
-            raise SpendingLimitReached(say(one))
+    own = _read_limits(conversation)
+    spent = spending.spending_of(
+        conversation, owner=own.owner, limit=own.limit, monthly=own.monthly
+    )
+    _check(spent)
 
 
 def check_spending_of(terms: TurnSettings) -> None:
@@ -25,8 +28,22 @@ def check_spending_of(terms: TurnSettings) -> None:
     They take over the limits as they are set now, also where none was set before.
     """
     conversation, preferences = terms.conversation, terms.preferences
-    _owner, conversation.budget, preferences.month_budget = spending.read_limits(conversation.pk)
-    for one in spending_of(terms):
+    own = _read_limits(conversation.pk)
+    conversation.budget, preferences.month_budget = own.limit, own.monthly
+    _check(spending_of(terms))
+
+
+def _read_limits(conversation: uuid.UUID) -> spending.Limits:
+    own = spending.read_limits(conversation)
+    if own.is_closing:
+        raise SpendingLimitReached(
+            _("Your account is about to be deleted. Keep it, and you can go on.")
+        )
+    return own
+
+
+def _check(spent: Iterable[Spending]) -> None:
+    for one in spent:
         if one.is_over:
             raise SpendingLimitReached(say(one))
 

@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from chatapp.agent.provider_port import Model, Provider
 from chatapp.models import Preferences, Profile
 from chatapp.models.database import lock, select
+from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network import Guard
 from chatapp.providers import create_provider, provider_specs
@@ -92,7 +93,7 @@ def free_name(user: User, wanted: str) -> str:
 
 def is_alone(user: User) -> bool:
     """Whether nobody else uses this server, which may call what runs on this machine."""
-    others = get_user_model().objects.exclude(pk=user.pk)
+    others = people().exclude(pk=user.pk)
     return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
 
 

@@ -74,6 +74,12 @@ class LimitedBackend(AuthenticationBackend):
         limit.release() if user else limit.count()
         return user
 
+    @override
+    def get_user(self, user_id: Any) -> User | None:
+        """Return whose session it is, with what each page says of their account."""
+        user = User.objects.select_related("deletion").filter(pk=user_id).first()
+        return user if user and self.user_can_authenticate(user) else None
+
 
 def count_up(key: str, seconds: int) -> int:
     """Return how often this was called with a key, from the first call on for some ``seconds``."""
@@ -147,7 +153,8 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
 
 def holder_of_api_token(*, token: str) -> ApiToken | None:
     """Return the row of a token with its owner, None where it opens nothing; note its use."""
-    usable = ApiToken.objects.filter(digest=ApiToken.digest_of(token), owner__is_active=True)
+    usable = ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
+    usable = usable.filter(digest=ApiToken.digest_of(token))
     found = usable.select_related("owner").first()
     now = timezone.now()
     if found and (found.used_at is None or now - found.used_at > FRESH):

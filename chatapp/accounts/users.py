@@ -15,6 +15,8 @@ from django.utils.translation import gettext as _
 from chatapp.accounts.accounts import preferences_of
 from chatapp.errors import Refused
 from chatapp.models import Invitation, Preferences
+from chatapp.models.database import lock
+from chatapp.models.deletions import people
 from chatapp.models.spending import spent_this_month
 
 PAGE = 50
@@ -48,7 +50,8 @@ class UserFigures:
 
 def list_users(*, after: str = "") -> list[UserFigures]:
     """Return the users whose names come ``after`` this one, ``PAGE`` and one more at most."""
-    users = [*User.objects.filter(username__gt=after).order_by("username")[: PAGE + 1]]
+    found = people().filter(username__gt=after).select_related("deletion")
+    users = [*found.order_by("username")[: PAGE + 1]]
     visits = UserSession.objects.filter(user__in=users).values_list("user").order_by()
     last = dict(visits.annotate(last=Max("last_seen_at")))
     budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "month_budget"))
@@ -68,7 +71,7 @@ def give_role(user: User, role: str) -> None:
     """Make a user an operator or a member; refused where nobody would be operator any more."""
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
-        _keep_an_operator(user)
+        keep_an_operator(user)
     user.is_superuser = is_operator
     user.save(update_fields=["is_superuser"])
 
@@ -76,16 +79,16 @@ def give_role(user: User, role: str) -> None:
 def set_active(user: User, *, active: bool) -> None:
     """Let a user sign in, or not any more: then their sessions and sockets end at once."""
     if not active:
-        _keep_an_operator(user)
+        keep_an_operator(user)
     user.is_active = active
     user.save(update_fields=["is_active"])
     if not active:
         end_sessions(user)
 
 
-def end_sessions(user: User) -> None:
-    """End every session of a user."""
-    for session in UserSession.objects.filter(user=user):
+def end_sessions(user: User, *, but: str | None = None) -> None:
+    """End every session of a user, but the one with this key."""
+    for session in UserSession.objects.filter(user=user).exclude(session_key=but):
         session.end()
 
 
@@ -102,7 +105,15 @@ def password_link(user: User) -> str:
     return reverse("account_reset_password_from_key", kwargs=known)
 
 
-def _keep_an_operator(user: User) -> None:
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    if user.is_superuser and not others.exists():
+def is_last_operator(user: User) -> bool:
+    """Whether nobody else is an operator who is active, and stays so."""
+    others = User.objects.filter(is_superuser=True, is_active=True, deletion=None)
+    return user.is_superuser and not others.exclude(pk=user.pk).exists()
+
+
+def keep_an_operator(user: User) -> None:
+    """Raise Refused where nobody else is operator; in a transaction that stays so to its end."""
+    if user.is_superuser:
+        lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
+    if is_last_operator(user):
         raise Refused(_("Somebody has to be operator. Make another user one first."))

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 JOBS: dict[str, str] = {
     "check_draft": "chatapp.turns.follow_ups.check_draft",
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
+    "delete_accounts": "chatapp.turns.account_deletions.delete_accounts",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",
@@ -34,7 +35,7 @@ JOBS: dict[str, str] = {
 }
 
 # Those that take minutes: a worker does one at a time, which takes no other job's place.
-LONG_JOBS = frozenset({"import_files", "seal_audit"})
+LONG_JOBS = frozenset({"delete_accounts", "import_files", "seal_audit"})
 
 # Seconds that cancelled jobs have to end.
 CANCELLING = 5

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +60,17 @@ class Checkpoints:
         self.folder = folder.resolve()
         name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:32]
         self.repository = Path(settings.DATA_DIR) / "checkpoints" / name
+
+    @staticmethod
+    def repositories_of(folders: Collection[Path]) -> Iterator[Path]:
+        """Yield the repositories of these folders, and of all that were ever below them."""
+        places = {folder.resolve() for folder in folders}
+        for repository in (Path(settings.DATA_DIR) / "checkpoints").glob("*"):
+            asked = ["git", "config", "--file", str(repository / "config"), "core.worktree"]
+            said = subprocess.run(asked, capture_output=True, check=False, timeout=PATIENCE)  # noqa: S603 - git, with arguments of our own
+            of = Path(os.fsdecode(said.stdout.removesuffix(b"\n")))
+            if not places.isdisjoint((of, *of.parents)):
+                yield repository
 
     @staticmethod
     def are_possible() -> bool:

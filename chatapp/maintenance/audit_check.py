@@ -71,8 +71,7 @@ def verify(conversation: Conversation) -> Verdict:
             comparison = _Comparison(verdict)
             for entry in entries:
                 comparison.learn(entry)
-            comparison.compare_messages()
-            comparison.compare_records()
+            comparison.compare()
         now = Conversation.objects.filter(pk=seen.pk, audit_number=seen.audit_number)
         # What was written meanwhile came with an entry, and is no problem at the next look.
         if verdict.holds or now.exists():
@@ -114,9 +113,11 @@ class _Comparison:
         self.verdict = verdict
         self.records: dict[str, _Record] = {}
         self.digests: dict[str, _Digest] = {}
+        self.is_erased = False
 
     def learn(self, entry: AuditEntry) -> None:
         """Take in one more entry."""
+        self.is_erased |= entry.kind == AuditEntry.Kind.ERASURE
         try:
             payload = json.loads(entry.payload)
             if about := payload.get("about"):
@@ -125,6 +126,14 @@ class _Comparison:
                 self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
         except (ValueError, KeyError, TypeError, AttributeError):
             self._note(_("Entry %(number)s can't be read."), number=entry.number)
+
+    def compare(self) -> None:
+        """Note all that is not as it was on record, unless all of it was erased with its user."""
+        if self.is_erased:
+            self.verdict.erased += len(self.digests)
+            return
+        self.compare_messages()
+        self.compare_records()
 
     def compare_messages(self) -> None:
         """Note each message that is not as it was on record, and those that are gone."""

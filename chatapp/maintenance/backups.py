@@ -223,11 +223,16 @@ def unpack(path: Path, folder: Path) -> Backup:
     return backup
 
 
-def dated_file(folder: str, suffix: str) -> Path:
-    """Return where a new file goes in a folder of ``DATA_DIR``, which is made if it is missing."""
-    there = Path(settings.DATA_DIR) / folder
+def own_folder(name: str) -> Path:
+    """Return a folder of ``DATA_DIR``, which is made if it is missing."""
+    there = Path(settings.DATA_DIR) / name
     there.mkdir(mode=0o700, exist_ok=True)
-    return there / f"{timezone.now():%Y-%m-%d-%H%M%S}{suffix}"
+    return there
+
+
+def dated_file(folder: str, suffix: str) -> Path:
+    """Return where a new file goes in a folder of ``DATA_DIR``."""
+    return own_folder(folder) / f"{timezone.now():%Y-%m-%d-%H%M%S}{suffix}"
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:

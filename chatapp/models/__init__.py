@@ -5,6 +5,7 @@ from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.condensations import BackgroundDraft, Condensation
 from chatapp.models.conversations import Conversation, Folder
+from chatapp.models.deletions import Deletion
 from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.messages import Message

@@ -85,7 +85,7 @@ class AuditEntry(models.Model):
     The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
     of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
     ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
-    not erased.
+    not erased. Once an entry tells of an ``erasure``, all contents are, and their rows are gone.
     """
 
     class Kind(models.TextChoices):
@@ -99,6 +99,7 @@ class AuditEntry(models.Model):
         FORK = "fork", _("Fork")
         REVIEW = "review", _("Review")
         SEAL = "seal", _("Seal")
+        ERASURE = "erasure", _("Erasure")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")
     number = models.PositiveIntegerField()

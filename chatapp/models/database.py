@@ -4,18 +4,23 @@ What is asked once in a while is asked with Django's queries. SQL written by han
 model that it is of, and is such that PostgreSQL takes it as well.
 """
 
+import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
+
+# Seconds between two pieces of something large.
+LONGEST_PAUSE = 0.2
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
@@ -126,6 +131,19 @@ def lock(model: type[models.Model], *pks: object) -> None:
 def locking() -> str:
     """Return the end of a query that locks what it finds as ``lock`` does."""
     return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
+
+
+@contextmanager
+def piece() -> Iterator[None]:
+    """Write a piece of something large in one transaction, and let others write after it.
+
+    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
+    took.
+    """
+    began = time.monotonic()
+    with transaction.atomic():
+        yield
+    time.sleep(min(time.monotonic() - began, LONGEST_PAUSE))
 
 
 def is_shared() -> bool:

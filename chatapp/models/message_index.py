@@ -22,7 +22,7 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared
+from chatapp.models.database import execute, is_shared, piece
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
 from chatapp.search import Query, searchable_text, visible_text
@@ -35,6 +35,8 @@ COMPARED = 1_000
 BEGINNING = 1
 # Messages that are read at once where the index is made anew; each may hold images.
 BATCH = 50
+# Pages of the index that are written in one transaction where it is merged.
+MERGED = 500
 
 _FIND = """
     SELECT id, chat FROM (
@@ -230,6 +232,24 @@ def rebuild() -> None:
         messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=BATCH)
         for rows in batched(messages, BATCH):
             add(rows)
+
+
+def forget_deleted() -> Iterator[None]:
+    """Take what was deleted out of the files of the index, and yield after each piece.
+
+    FTS5 only marks it, until parts of the index are merged; PostgreSQL sees to it by itself.
+    """
+    merge = "INSERT INTO chatapp_message_index (chatapp_message_index, rank) VALUES ('merge', %s)"
+    pages = -MERGED
+    while not is_shared():
+        before = connection.connection.total_changes
+        with piece():
+            execute(merge, pages)
+        # One row says that it was asked, and all others what it has merged.
+        if connection.connection.total_changes <= before + 1:
+            return
+        pages = MERGED
+        yield
 
 
 def fill() -> None:

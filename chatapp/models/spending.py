@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from django.db import models
 from django.db.models import Count, F, Q
@@ -55,28 +56,37 @@ class Spending:
         return self.spent >= self.limit
 
 
+class Limits(NamedTuple):
+    """What a conversation may cost, and what all of its owner's in a month, in USD.
+
+    Its owner's account ``is_closing`` where it is about to be deleted.
+    """
+
+    owner: int
+    is_closing: bool
+    limit: Decimal | None = None
+    monthly: Decimal | None = None
+
+
 def read_spending(pk: uuid.UUID) -> list[Spending]:
     """Return what was spent of the limits that hold in a conversation now."""
-    owner, limit, monthly = read_limits(pk)
-    return spending_of(pk, owner=owner, limit=limit, monthly=monthly)
+    limits = read_limits(pk)
+    return spending_of(pk, owner=limits.owner, limit=limits.limit, monthly=limits.monthly)
 
 
-def read_limits(pk: uuid.UUID) -> tuple[int, Decimal | None, Decimal | None]:
-    """Return the owner of a conversation, what it may cost, and what all of theirs in a month.
-
-    Each model call asks, and most have no limit.
-    """
+def read_limits(pk: uuid.UUID) -> Limits:
+    """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
-        "SELECT c.owner_id, c.budget IS NULL AND p.month_budget IS NULL "
-        "FROM chatapp_conversation c "
+        "SELECT c.owner_id, d.user_id IS NOT NULL, c.budget IS NULL AND p.month_budget IS NULL "
+        "FROM chatapp_conversation c LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
-    ((owner, unlimited),) = execute(sql, pk)
+    ((owner, is_closing, unlimited),) = execute(sql, pk)
     if unlimited:
-        return owner, None, None
-    columns = ("owner", "budget", "owner__preferences__month_budget")
-    owner, limit, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
-    return owner, limit, monthly
+        return Limits(owner, bool(is_closing))
+    columns = ("budget", "owner__preferences__month_budget")
+    limit, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
+    return Limits(owner, bool(is_closing), limit, monthly)
 
 
 def spending_of(

@@ -5,35 +5,18 @@ The system removes them with the process that has them open.
 
 import json
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import IO, Any
 
 from django.conf import settings
-from django.db import transaction
 
 Item = dict[str, Any]
 
 # Items that are stored in one transaction, and bytes of them unless one alone has more.
 ITEMS = 500
 BYTES = 1024 * 1024
-# Seconds.
-LONGEST_PAUSE = 0.2
-
-
-@contextmanager
-def piece() -> Iterator[None]:
-    """Write a piece of something large in one transaction, and let others write after it.
-
-    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
-    took.
-    """
-    began = time.monotonic()
-    with transaction.atomic():
-        yield
-    time.sleep(min(time.monotonic() - began, LONGEST_PAUSE))
 
 
 class Spool(ExitStack):

@@ -33,12 +33,12 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.models.database import now
+from chatapp.models.database import now, piece
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
-from chatapp.transfer.import_spool import Spool, piece
+from chatapp.transfer.import_spool import Spool
 from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests

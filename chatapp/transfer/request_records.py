@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chatapp.models import Conversation, Fragment, Manifest
+from chatapp.models.database import piece
 from chatapp.storage.request_log import Item, in_runs, out_of_runs, pack, plain, unpack
 from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 from chatapp.transfer import Unusable
-from chatapp.transfer.import_spool import Spool, piece
+from chatapp.transfer.import_spool import Spool
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.record_tables import with_names
 

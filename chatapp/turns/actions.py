@@ -25,7 +25,7 @@ from chatapp.errors import Busy
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
-from chatapp.models import BackgroundDraft, Conversation, TurnRequest, message_store
+from chatapp.models import BackgroundDraft, Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import reading
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
 from chatapp.turns.lifecycle import start_message, stop_unclaimed
@@ -212,6 +212,13 @@ def stop_elsewhere(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) ->
         channel.tell(hints.ConversationChanged(conversation_id))
     else:
         _ask(TurnRequest.Kind.STOP, conversation_id, turn)
+
+
+def stop_all(user_pk: int) -> None:
+    """Stop whatever runs in a user's conversations; callable from any thread."""
+    turns = Turn.objects.unfinished().filter(conversation__owner=user_pk)
+    for pk in turns.values_list("conversation", flat=True):
+        stop_elsewhere(pk)
 
 
 async def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:

@@ -13,6 +13,7 @@ from chatapp.condensation.threshold import is_cheaper
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen, keep_request
 from chatapp.context.turn_context import TurnContext, read_run, read_terms
+from chatapp.conversations.conversations import check_spending
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.live.status_panel import forecast
@@ -122,6 +123,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     terms = read_terms(conversation_id)
     if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
         return None
+    check_spending(conversation_id)
     wish = CondenseRequest(uuid.uuid4(), while_idle=True)
     return start_condensing(terms.conversation, wish)
 

@@ -6,17 +6,22 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from allauth.account.adapter import get_adapter
+from allauth.account.decorators import reauthentication_required
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 
+from chatapp.accounts import deletion
+from chatapp.accounts.users import is_last_operator
+from chatapp.models import Deletion
 from chatapp.transfer.account_export import write_account
-from chatapp.views.common import Request, refuse, signed_in
+from chatapp.turns import actions
+from chatapp.views.common import Request, came_from, refuse, signed_in
 
 # Bytes of an archive that are read at once.
 PIECE = 1_000_000
@@ -57,6 +62,28 @@ def download_account(request: Request) -> HttpResponseBase:
     write_account(request.user, file)
     file.seek(0)
     return _Archive(file, as_attachment=True, filename="palimpsest.zip")
+
+
+@signed_in("GET", "POST")
+@reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator] # it has no types
+def delete_account(request: Request) -> HttpResponse:
+    """Say what it means to delete the account; have it deleted after a week."""
+    if Deletion.objects.filter(user=request.user).exists():
+        return redirect("settings_section", "account")
+    if request.method == "GET":
+        context = {"days": deletion.GRACE.days, "is_last": is_last_operator(request.user)}
+        return render(request, "settings/delete_account.html", context)
+    deletion.ask_to_delete(request.user, session_key=request.session.session_key)
+    actions.stop_all(request.user.pk)
+    return redirect("settings_section", "account")
+
+
+@signed_in("POST")
+def keep_account(request: Request) -> HttpResponse:
+    """Take the deletion of the account back."""
+    if deletion.keep(request.user):
+        messages.success(request, gettext("Your account stays."))
+    return redirect(came_from(request))
 
 
 class _Archive(FileResponse):

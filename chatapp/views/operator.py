@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations, users
 from chatapp.models import Invitation
+from chatapp.models.deletions import people
 from chatapp.views.common import Request, View, refuse, signed_in
 
 
@@ -82,7 +83,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 @for_operators("POST")
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused where it leaves no operator."""
-    user = get_object_or_404(User, pk=pk)
+    user = get_object_or_404(people(), pk=pk)
     match action:
         case "member" | "operator":
             users.give_role(user, action)

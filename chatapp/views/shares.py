@@ -71,7 +71,9 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     # It opens nothing once its conversation or its owner is gone.
     there = Share.objects.filter(
-        conversation__deleted_at=None, conversation__owner__is_active=True
+        conversation__deleted_at=None,
+        conversation__owner__is_active=True,
+        conversation__owner__deletion=None,
     ).select_related("conversation")
     share = there.filter(digest=Share.digest_of(token)).first()
     if share is None:

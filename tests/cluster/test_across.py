@@ -176,3 +176,31 @@ def test_a_program_hears_a_turn_from_any_process(stage: Stage) -> None:
     assert heard[-1][1]["status"] == "succeeded"
     page.until_idle()
     stage.check(page, told)
+
+
+LEAVE = """
+from django.contrib.auth.models import User
+from django.utils import timezone
+from chatapp.models import Deletion
+Deletion.objects.create(user=User.objects.create_user("carol"), due_at=timezone.now())
+"""
+LOOK = """
+    UPDATE procrastinate_jobs SET scheduled_at = now()
+    WHERE queueing_lock = 'delete_accounts:all' AND status = 'todo'
+"""
+WAITING = """
+    SELECT count(*) FROM procrastinate_jobs
+    WHERE queueing_lock = 'delete_accounts:all' AND status = 'todo'
+"""
+
+
+def test_an_account_that_is_due_is_deleted_by_some_worker(stage: Stage) -> None:
+    """A look for such accounts always waits in the queue, and another one after it."""
+    cluster = stage.cluster
+    if not cluster.workers:
+        pytest.skip("one process alone keeps its jobs in memory")
+    cluster.manage("shell", "-v0", "-c", LEAVE)
+    while cluster.value("SELECT count(*) FROM auth_user WHERE username = 'carol'"):
+        cluster.ask(LOOK)
+    while not cluster.value(WAITING):
+        pass

@@ -4,7 +4,19 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.server import Server
 from tests.e2e.tabs import Tabs
+from tests.processes import started
+
+# As if a week had passed, and the time for looking had come.
+A_WEEK_LATER = """
+from django.utils import timezone
+from chatapp.models import Deletion
+from chatapp.turns.account_deletions import delete_due
+Deletion.objects.update(due_at=timezone.now())
+delete_due()
+print("done")
+"""
 
 
 def join(window: Tabs, operator: Page, name: str) -> Page:
@@ -69,3 +81,36 @@ def test_a_passkey_signs_in_by_itself(window: Tabs, page: Page) -> None:
     guest.goto(f"{there}sign-in/")
     guest.get_by_role("button", name="Sign in with a passkey").click()
     expect(guest).to_have_url(there)
+
+
+def delete(guest: Page) -> None:
+    """Delete the account, as its user does from the settings."""
+    guest.goto("/settings/account/")
+    guest.get_by_role("link", name="Delete this account").click()
+    guest.get_by_role("button", name="Delete my account").click()
+
+
+def test_an_account_is_kept_or_deleted(window: Tabs, page: Page, server: Server) -> None:
+    """Each page offers to keep it, and after a week nobody knows of such an account."""
+    guest, told = join(window, page, "erin"), "Your account will be deleted:"
+    delete(guest)
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Confirm").click()
+    expect(guest.get_by_text(told)).to_be_visible()
+    guest.goto("/")
+    guest.get_by_role("button", name="Keep this account").click()
+    expect(guest.get_by_text("Your account stays.")).to_be_visible()
+    expect(guest.get_by_text(told)).to_have_count(0)
+    # The password was typed a moment ago.
+    delete(guest)
+    expect(guest.get_by_text(told)).to_be_visible()
+    page.goto("/users/")
+    expect(page.get_by_role("row", name="erin")).to_contain_text("will be deleted")
+    data = server.log.parent / "data"
+    with started("manage.py", "shell", "-v0", "-c", A_WEEK_LATER, DATA_DIR=str(data)) as said:
+        assert said[1] == "done"
+    guest.goto("/sign-in/")
+    guest.get_by_label("Login").fill("erin")
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Sign in", exact=True).click()
+    expect(guest.get_by_text("not correct")).to_be_visible()

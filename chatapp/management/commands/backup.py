@@ -8,8 +8,8 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.errors import NotCopied
-from chatapp.maintenance import backups
+from chatapp.errors import BadArchive, NotCopied
+from chatapp.maintenance import backups, erasure
 
 
 class Command(BaseCommand):
@@ -42,7 +42,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path} is there already.")
         try:
             backup = backups.write_backup(source, path)
-        except (OSError, sqlite3.Error, DatabaseError, NotCopied) as error:
+            erasure.write_list(path.parent)
+        except (BadArchive, OSError, sqlite3.Error, DatabaseError, NotCopied) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise CommandError(f"The backup could not be written: {reason}.") from error
         for sentence in backup.left_out:

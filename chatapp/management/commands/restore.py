@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatapp.environment import only_server_in
 from chatapp.errors import BadArchive, NotCopied
 from chatapp.installation import PROGRAM
-from chatapp.maintenance import backups, moves, row_copy
+from chatapp.maintenance import backups, erasure, moves, row_copy
 from chatapp.models.databases import in_use, name_of, opened
 
 
@@ -47,6 +47,7 @@ class Command(BaseCommand):
                 with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
                     backup = backups.unpack(file, Path(unpacked))
                     backups.check_database(Path(unpacked) / backups.DATABASE)
+                    erased = self._erase_again(Path(unpacked), file.parent)
                     if target.database:
                         backups.put_in_place(Path(unpacked), target, aside)
                     else:
@@ -57,6 +58,18 @@ class Command(BaseCommand):
         for sentence in backup.left_out:
             self.stderr.write(f"Left out: {sentence}")
         self.stdout.write(f"Restored {len(backup.files):,} files. What was there is in {aside}.")
+        if erased:
+            self.stdout.write(f"{erased:,} accounts in it were deleted since, and were so again.")
+
+    def _erase_again(self, folder: Path, *lists: Path) -> int:
+        """Erase from what was unpacked whose account was deleted; return how many had one."""
+        own = backups.own_folder("backups")
+        made = {**settings.SQLITE, "NAME": folder / backups.DATABASE}
+        with opened(made) as database, in_use(database):
+            row_copy.migrate()
+            erased = erasure.erase_again(folder / backups.WORKSPACES, own, *lists)
+            erasure.write_list(own, *lists)
+        return erased
 
     def _find_database(self, target: backups.Source) -> str:
         """Return what would be replaced, "" where there is nothing."""
@@ -74,12 +87,10 @@ class Command(BaseCommand):
         before = folder / "before.sqlite3"
         if replace:
             row_copy.write_file(before)
-        with opened({**settings.SQLITE, "NAME": folder / backups.DATABASE}) as source:
-            with in_use(source):
-                row_copy.migrate()
-            with transaction.atomic():
-                database = connections[DEFAULT_DB_ALIAS]
-                moves.move(source, database, self.stdout.write, replace=replace)
-                backups.put_in_place(folder, target, aside)
-                if replace:
-                    shutil.move(before, aside / backups.DATABASE)
+        source = {**settings.SQLITE, "NAME": folder / backups.DATABASE}
+        with opened(source) as unpacked, transaction.atomic():
+            database = connections[DEFAULT_DB_ALIAS]
+            moves.move(unpacked, database, self.stdout.write, replace=replace)
+            backups.put_in_place(folder, target, aside)
+            if replace:
+                shutil.move(before, aside / backups.DATABASE)

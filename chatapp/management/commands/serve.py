@@ -25,6 +25,7 @@ from chatapp.installation import IS_CHECKOUT
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
+from chatapp.turns.account_deletions import look_for_due
 from chatapp.turns.running_turns import running_turns
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
@@ -123,6 +124,7 @@ class Command(BaseCommand):
             loop.run_until_complete(running_turns.clear_up())
             loop.call_soon(running_turns.open)
             start_clearing()
+            look_for_due()
             user = accounts.prepare_owner()
             token = credentials.create_sign_in_token(user=user)
         except DatabaseError as error:

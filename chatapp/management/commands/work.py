@@ -15,6 +15,7 @@ from chatapp.installation import PROGRAM
 from chatapp.providers import load_sdks
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
+from chatapp.turns.account_deletions import try_to_look_for_due
 from chatapp.turns.running_turns import running_turns
 
 # Prints a line at once, whoever reads it.
@@ -63,12 +64,14 @@ async def _work(turns: int, jobs: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
+    looking = asyncio.create_task(try_to_look_for_due())
     monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
     say("Working.")
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stop.set()
+    looking.cancel()
     # Turns come to a safe point, and their jobs end with them.
     await running_turns.close()
     await working

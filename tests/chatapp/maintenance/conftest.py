@@ -20,13 +20,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, JSONField, TextField
 from django.db.models.functions import Cast
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, Deletion, message_store
 from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
 from tests.chatapp.models.test_migrations import fill
@@ -103,9 +104,18 @@ def make_database(
 @pytest.fixture
 def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     """A conversation with all that can be on record, and rows in each table, Django's too."""
-    conversation = conversations.start_conversation(owner=alice, title="“Nord” 北 \U0001f9ed")
+    conversation = live(alice)
+    Client().force_login(alice)
+    Deletion.objects.create(user=bob, due_at=timezone.now())
+    assert [one.name for one in tables() if not one.count()] == []
+    return conversation
+
+
+def live(user: User) -> Conversation:
+    """Have a row of a user's in each table that has some, and return a conversation."""
+    conversation = conversations.start_conversation(owner=user, title="“Nord” 北 \U0001f9ed")
     fill(conversation)
-    life = Life(alice)
+    life = Life(user)
     life.say(2)
     for place, name in enumerate(("talk", "use_huge", "record", "pin", "rewind", "fork", "edit")):
         life.do(name, place)
@@ -113,21 +123,22 @@ def lived(transactional_db: None, alice: User, bob: User) -> Conversation:
     message_store.append_message(
         life.conversation.pk, condense.Message("assistant", (call,)), tokens=3
     )
-    Client().force_login(alice)
+    name = user.username
     kind = ContentType.objects.get_for_model(Conversation)
     allowed, _made = Permission.objects.get_or_create(content_type=kind, codename="read")
-    group = Group.objects.create(name="Readers")
+    group, _made = Group.objects.get_or_create(name="Readers")
     group.permissions.add(allowed)
-    alice.groups.add(group)
-    bob.user_permissions.add(allowed)
-    mail = EmailAddress.objects.create(user=alice, email="alice@example.org")
-    EmailConfirmation.objects.create(email_address=mail, key="k")
-    Authenticator.objects.create(user=alice, type="totp", data={"secret": "s"})
-    UserSession.objects.create(user=alice, ip="::1", session_key="s", user_agent="a browser")
-    app = SocialApp.objects.create(provider="openid_connect", name="one", client_id="c")
-    elsewhere = SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
+    user.groups.add(group)
+    user.user_permissions.add(allowed)
+    mail = EmailAddress.objects.create(user=user, email=f"{name}@example.org")
+    EmailConfirmation.objects.create(email_address=mail, key=name)
+    Authenticator.objects.create(user=user, type="totp", data={"secret": "s"})
+    UserSession.objects.create(user=user, ip="::1", session_key=name, user_agent="a browser")
+    app, _made = SocialApp.objects.get_or_create(
+        provider="openid_connect", name="one", client_id="c"
+    )
+    elsewhere = SocialAccount.objects.create(user=user, provider="oidc", uid=name)
     SocialToken.objects.create(app=app, account=elsewhere, token="t")
-    assert [one.name for one in tables() if not one.count()] == []
     return conversation
 
 

@@ -14,6 +14,7 @@ from django.db import connection, connections, models
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 import condense
@@ -28,6 +29,7 @@ from chatapp.models import (
     Checkpoint,
     CondensingPrompt,
     Conversation,
+    Deletion,
     ImportRun,
     McpServer,
     Message,
@@ -162,6 +164,7 @@ def test_a_database_with_rows_in_every_table_goes_back_to_nothing(
 ) -> None:
     """No table, index or trigger is left."""
     fill(conversation)
+    Deletion.objects.create(user=conversation.owner, due_at=timezone.now())
     tables = [*apps.get_app_config("chatapp").get_models()]
     assert [one.__name__ for one in tables if not one._default_manager.exists()] == []
     assert [*find_problems()] == []

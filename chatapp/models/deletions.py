@@ -1,0 +1,40 @@
+"""Deletions of accounts: which are due after a while, and which were carried out."""
+
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+
+from chatapp.models.database import now
+
+
+class DeletionQuerySet(models.QuerySet["Deletion"]):
+    """Deletions by where they stand."""
+
+    def due(self) -> Self:
+        """Return what is to be carried out now, with its user."""
+        return self.filter(done_at=None, due_at__lte=now()).select_related("user")
+
+
+class Deletion(models.Model):
+    """An account that is deleted from ``due_at`` on, and was so at ``done_at``.
+
+    The user's row stays without a word, as the owner of audit chains.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="deletion"
+    )
+    due_at = models.DateTimeField(db_index=True)
+    done_at = models.DateTimeField(null=True)
+
+    objects = DeletionQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"Deletion of {self.user_id}"
+
+
+def people() -> "models.QuerySet[User]":
+    """Return the users whose accounts were not deleted."""
+    return User.objects.filter(deletion__done_at=None)
