@@ -168,6 +168,27 @@ def test_no_body_is_an_error_of_the_server(shift: int, places: list[str], outsid
         assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
 
 
+SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def test_every_answer_says_what_a_browser_must_not_do(places: list[str], alice: User) -> None:
+    """Whoever asks, and whether there is anything at the address."""
+    signed_in, nobody = Client(raise_request_exception=False), Client()
+    for place in [*places, "/nowhere/", "/static/nowhere.js"]:
+        signed_in.force_login(alice)
+        for client in (signed_in, nobody):
+            answer = client.get(place)
+            b"".join(answer)
+            assert {name: answer.get(name) for name in SAFE} == SAFE, place
+            assert answer["Referrer-Policy"] in {"same-origin", "no-referrer"}, place
+            assert "frame-ancestors 'none'" in answer["Content-Security-Policy"], place
+            assert "microphone=()" in answer["Permissions-Policy"], place
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_strangers_get_nothing(
     method: str, places: list[str], bob: User, conversation: Conversation
