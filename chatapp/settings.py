@@ -93,6 +93,9 @@ DEBUG = read_flag("DEBUG", default=False)
 # Signs cookies and encrypts stored keys; made on first start and kept beside the database.
 SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
 
+# Keys of before: what they signed and encrypted is still read, until `manage.py rotate_keys`.
+SECRET_KEY_FALLBACKS = read_list("SECRET_KEY_FALLBACKS", [])
+
 # Signs the heads of all audit chains; by default made with the first seal, and kept in DATA_DIR.
 SEAL_KEY = read_text("SEAL_KEY", "")
 
