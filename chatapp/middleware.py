@@ -1,5 +1,7 @@
 """Middleware at the edge: the client's address, the server's own, and what a request may be."""
 
+import re
+import uuid
 from collections.abc import Callable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -9,15 +11,41 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpR
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 
+from chatapp import logs
+
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 UNSUPPORTED = 415
+
+# An id that a proxy may give a request, and the addresses that name a conversation.
+SANE = re.compile(r"[\w.-]{8,64}", re.ASCII)
+CONVERSATION = re.compile(r"(?:/api/conversations|/c)/([0-9a-f-]{36})(?:/|$)")
 
 # Asked by whoever watches over a process, by whatever name that has for them.
 MONITORING = ("/healthz", "/readyz", "/metrics")
 
 # What no page here asks a browser for, and what a page that got in must not have.
 DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+
+
+def request_ids(get_response: GetResponse) -> GetResponse:
+    """Give each request an id, which its log lines and the answer have; or keep a trusted proxy's.
+
+    Stands before ``client_address``, where the address is that of whoever is connected.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-ID", "")
+        is_known = SANE.fullmatch(given) and _is_trusted(request.META.get("REMOTE_ADDR", ""))
+        own = given if is_known else uuid.uuid4().hex
+        at = CONVERSATION.match(request.path)
+        # Django tells of a refusal after the middleware, where the request's context still is.
+        logs.begin(request=own, conversation=at and at[1])
+        answer = get_response(request)
+        answer.headers["X-Request-ID"] = own
+        return answer
+
+    return middleware
 
 
 def client_address(get_response: GetResponse) -> GetResponse:

@@ -172,6 +172,7 @@ INSTALLED_APPS = [
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
+    "chatapp.middleware.request_ids",
     "chatapp.middleware.client_address",
     "chatapp.middleware.permissions_policy",
     "django.middleware.security.SecurityMiddleware",
@@ -399,17 +400,23 @@ LOG_LEVEL = read_text("LOG_LEVEL", "INFO").upper()
 if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
     raise BadEnvironment(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {LOG_LEVEL!r}.")
 
+# How lines look: text for people, or an object of JSON each for programs that collect them.
+LOG_FORMAT = read_text("LOG_FORMAT", "text").lower()
+if LOG_FORMAT not in {"text", "json"}:
+    raise BadEnvironment(f"LOG_FORMAT must be text or json, not {LOG_FORMAT!r}.")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "()": "chatapp.logs.OneLineFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },
+        "json": {"()": "chatapp.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Replaces Django's own handlers, which would mail and print in other forms.

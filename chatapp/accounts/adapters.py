@@ -110,7 +110,7 @@ class _Asking(requests.Session):
             answer = super().request(*args, **options | {"timeout": SECONDS})
             answer.raise_for_status()
         except requests.RequestException as error:
-            log.warning("the OpenID provider can't be used: %s", error)
+            log.warning("the OpenID provider can't be used: %s", type(error).__name__)
             page = render(self._request, "sign_in/provider_away.html", status=503)
             raise ImmediateHttpResponse(page) from error
         return answer

@@ -213,7 +213,8 @@ def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Convers
         answer = program.client.get(messages, {"after": after})
         assert (answer.status_code, "last page" in answer.text) == (422, True)
     client = Program(conversation.owner, "write").client
-    for kind in ("multipart/form-data; boundary=", "multipart/form-data; boundary=\u00fc"):
+    begin = "multipart/form-data"
+    for kind in (begin, f"{begin}; boundary=", "multipart/form-data; boundary=\u00fc"):
         answer = client.generic("POST", "/api/attachments", b"x", kind)
         assert (answer.status_code, set(answer.json())) == (400, {"detail"})
     answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
@@ -232,7 +233,8 @@ def test_a_failure_of_the_server_tells_nothing_of_it(
     monkeypatch.setattr("chatapp.models.message_store.read_effective", fail)
     answer = program.client.get(f"/api/conversations/{conversation.pk}/effective")
     assert answer.status_code == 500
-    assert answer.json() == {"detail": "The server failed to answer this. Its log says why."}
+    said = "The server failed to answer this. Its log says why, at request %s."
+    assert answer.json() == {"detail": said % answer["X-Request-ID"]}
 
 
 def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: User) -> None:
