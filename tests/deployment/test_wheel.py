@@ -167,7 +167,7 @@ def test_a_wheel_serves_behind_nginx(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_a_unit_runs_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    """With the command that it brings; systemd takes it, and calls it no worse than it is."""
+    """With the command that it brings; systemd takes it, and rates it as no more than medium."""
     analyze = need("systemd-analyze", "systemd")
     program = install(wheel, tmp_path / "environment")
     text = (ROOT / "docs" / "deploy" / "palimpsest-serve@.service").read_text("utf-8")
@@ -178,7 +178,7 @@ def test_a_unit_runs_the_wheel(wheel: Path, tmp_path: Path) -> None:
     unit.write_text(text)
     verify = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
     assert (verify.returncode, verify.stdout + verify.stderr) == (0, "")
-    rated = [analyze, "security", "--offline=true", "--threshold=70", unit]
+    rated = [analyze, "security", "--offline=true", "--threshold=55", unit]
     done = subprocess.run(rated, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
