@@ -180,7 +180,7 @@ def test_nobody_else_gets_anything(
 ) -> None:
     """Neither without a token, nor with a session, nor with another user's token.
 
-    One that may only read changes nothing.
+    One that may only read changes nothing, and that of a deactivated member opens nothing.
     """
     reader, session = Program(conversation.owner).client, Client()
     session.force_login(conversation.owner)
@@ -199,6 +199,8 @@ def test_nobody_else_gets_anything(
             answer = reader.generic(method, path, "{}", "application/json")
             told = (answer.status_code, answer.json()["detail"])
             assert told == (403, "This token may only read."), path
+    User.objects.filter(pk=conversation.owner_id).update(is_active=False)
+    assert {reader.generic(*one).status_code for one in addresses} <= {401, 429}
 
 
 def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Conversation) -> None:

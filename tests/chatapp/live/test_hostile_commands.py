@@ -53,8 +53,9 @@ class Hers:
 
     def frames(self, command: str) -> Iterator[dict[str, Any]]:
         """Yield a command that names all of it, by whatever name it asks for."""
-        for nonce, attachments in product(
-            (self.turn.nonce, self.queued), ([], [str(self.attachment.pk)])
+        # Those with her file first: what is sent again under its nonce is not looked at.
+        for attachments, nonce in product(
+            ([str(self.attachment.pk)], []), (self.turn.nonce, self.queued)
         ):
             yield {
                 "type": command,
