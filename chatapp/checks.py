@@ -33,16 +33,39 @@ def _check_server() -> Iterator[CheckMessage]:
     if settings.HOST in WILDCARD_HOSTS and set(settings.ALLOWED_HOSTS) <= local:
         yield Warning(
             f"HOST {settings.HOST} listens to the network, but only local names are allowed.",
-            "Add the name that people type to ALLOWED_HOSTS.",
+            "Set PUBLIC_URL to the address that people type.",
             id="palimpsest.W001",
         )
-    is_proxied = settings.BEHIND_TLS or settings.CSRF_TRUSTED_ORIGINS
+    is_proxied = settings.BEHIND_TLS or any(
+        one.startswith("https") for one in settings.CSRF_TRUSTED_ORIGINS
+    )
     if is_proxied and not settings.TRUSTED_PROXIES:
         yield Warning(
             "A proxy stands before the server, and its clients can't be told from each other.",
             "Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For.",
             id="palimpsest.W002",
         )
+    if not settings.PUBLIC_URL and any(one[:1] in "*." for one in settings.ALLOWED_HOSTS):
+        yield Warning(
+            "ALLOWED_HOSTS has a wildcard: links carry whatever name a visitor's request has.",
+            "Set PUBLIC_URL to the address that people type, or list each name.",
+            id="palimpsest.W003",
+        )
+
+
+@register("palimpsest", deploy=True)
+def check_tls(**_: Any) -> list[CheckMessage]:
+    """Return what is missing where other machines reach the server."""
+    if settings.PUBLIC_URL.startswith("https"):
+        return []
+    return [
+        Warning(
+            "PUBLIC_URL is no https address, so passwords and cookies may go unencrypted.",
+            "Put a proxy that ends TLS in front, and set PUBLIC_URL to its address, such as "
+            "https://chat.example.org.",
+            id="palimpsest.W004",
+        )
+    ]
 
 
 def check_cluster() -> Iterator[CheckMessage]:

@@ -21,7 +21,7 @@ from django.dispatch import receiver
 from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
 
-from chatapp import errors
+from chatapp import errors, logs
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
@@ -103,6 +103,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
+        logs.note(request=uuid.uuid4().hex, user=user.pk, conversation=pk)
         conversation = await reading(message_store.find_own)(pk, user.pk)
         if conversation is None:
             return await self.close(incoming_frames.NOT_YOURS)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -35,6 +35,9 @@ PROCESS = f"{APPLICATION} {os.getpid()}@{socket.gethostname()}"[:63]
 
 # How an address takes a password with characters that mean something there.
 ESCAPE = "in a password, write @ as %40, / as %2F and # as %23."
+
+# How an address of a mail server begins, and what that means to Django's backend.
+MAIL_TLS = {"smtp": {}, "smtp+tls": {"use_tls": True}, "smtps": {"use_ssl": True}}
 
 # Bytes that a file has to take before its folder is known to: what file systems hand out at once.
 BLOCK = 4096
@@ -89,12 +92,32 @@ def read_origins(name: str) -> list[str]:
     """Return comma-separated origins, each a scheme and a host without a path."""
     origins = read_list(name, [])
     for origin in origins:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}":
+        if not _is_origin(origin):
             raise BadEnvironment(
                 f"{name} must list origins such as https://chat.example.org, not {origin!r}."
             )
     return origins
+
+
+def read_origin(name: str) -> str:
+    """Return one origin as browsers write it, "" where the variable is unset."""
+    origin = read_text(name, "").rstrip("/").lower()
+    if origin and not _is_origin(origin):
+        raise BadEnvironment(
+            f"{name} must be an address without a path, such as https://chat.example.org, "
+            f"not {origin!r}."
+        )
+    return origin
+
+
+def _is_origin(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        is_place = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        return False
+    is_whole = text == f"{parts.scheme}://{parts.netloc}"
+    return parts.scheme in {"http", "https"} and is_place and is_whole
 
 
 def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
@@ -180,6 +203,27 @@ def read_redis(name: str) -> str:
     if not is_complete or parts.fragment or not _is_number(number):
         raise wrong
     return address
+
+
+def read_mail_server(name: str) -> dict[str, object]:
+    """Return the options of Django's SMTP backend for a server at an address, {} without one."""
+    address = read_text(name, "")
+    if not address:
+        return {}
+    # As elsewhere, no word of it: it may be of the password.
+    wrong = BadEnvironment(
+        f"{name} must be an address such as smtp+tls://user:password@host:587; {ESCAPE}"
+    )
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise wrong from None
+    is_rest_empty = not (parts.path.strip("/") or parts.query or parts.fragment)
+    if parts.scheme not in MAIL_TLS or not host or port == 0 or not is_rest_empty:
+        raise wrong
+    known = {"username": unquote(parts.username or ""), "password": unquote(parts.password or "")}
+    return {"host": host, "port": port, "timeout": 10, **known, **MAIL_TLS[parts.scheme]}
 
 
 def _is_number(text: str) -> bool:

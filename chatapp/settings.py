@@ -1,5 +1,7 @@
 """Settings of the project; the README lists the environment variables that change them."""
 
+from urllib.parse import urlsplit
+
 from django.utils.csp import CSP
 
 from chatapp.environment import (
@@ -10,15 +12,18 @@ from chatapp.environment import (
     read_flag,
     read_folder,
     read_list,
+    read_mail_server,
     read_names,
     read_networks,
     read_number,
     read_or_create_secret,
+    read_origin,
     read_origins,
     read_redis,
     read_text,
 )
 from chatapp.installation import BASE_DIR, default_data_folder
+from chatapp.middleware import MONITORING
 from chatapp.providers import provider_specs
 
 # Everything that must survive a restart lies in this one folder.
@@ -88,13 +93,24 @@ DEBUG = read_flag("DEBUG", default=False)
 # Signs cookies and encrypts stored keys; made on first start and kept beside the database.
 SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
 
+# Keys of before: what they signed and encrypted is still read, until `manage.py rotate_keys`.
+SECRET_KEY_FALLBACKS = read_list("SECRET_KEY_FALLBACKS", [])
+
 # Signs the heads of all audit chains; by default made with the first seal, and kept in DATA_DIR.
 SEAL_KEY = read_text("SEAL_KEY", "")
+
+# The one address that people type. Whoever comes by another is led there, and every link names it;
+# what follows of TLS follows from it.
+PUBLIC_URL = read_origin("PUBLIC_URL")
+PUBLIC = urlsplit(PUBLIC_URL)
+ENDS_AT_TLS = PUBLIC.scheme == "https"
 
 # The names people may type to reach the server.
 ALLOWED_HOSTS = read_list(
     "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f"[{HOST}]" if ":" in HOST else HOST]
 )
+if PUBLIC_URL:
+    ALLOWED_HOSTS = [*ALLOWED_HOSTS, PUBLIC.netloc.removesuffix(f":{PUBLIC.port}")]
 
 # Whether a user's profile may name an address on this machine or in its network, as local models
 # have; by default only where nobody else can reach the server.
@@ -111,12 +127,24 @@ METRICS_TOKEN = read_text("METRICS_TOKEN", "")
 ALLOW_METRICS = read_flag("ALLOW_METRICS", default=False)
 
 # Origins that may post forms from behind a proxy that ends TLS.
-CSRF_TRUSTED_ORIGINS = read_origins("CSRF_TRUSTED_ORIGINS")
+CSRF_TRUSTED_ORIGINS = [*read_origins("CSRF_TRUSTED_ORIGINS"), *filter(None, [PUBLIC_URL])]
 
 # A proxy that ends TLS stands before the server, says so in X-Forwarded-Proto, and lets no browser
 # say it instead.
-BEHIND_TLS = read_flag("BEHIND_TLS", default=False)
+BEHIND_TLS = read_flag("BEHIND_TLS", default=ENDS_AT_TLS)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+
+# Who comes without TLS is led to it, and browsers remember that for a year. Whoever watches over a
+# process asks that process, without TLS.
+SECURE_SSL_REDIRECT = ENDS_AT_TLS
+SECURE_SSL_HOST = PUBLIC.netloc or None
+SECURE_REDIRECT_EXEMPT = [f"^{path[1:]}$" for path in MONITORING]
+SECURE_HSTS_SECONDS = 31_536_000 if ENDS_AT_TLS else 0
+# This server speaks for its own name, and not for those below it. Without TLS one sentence of
+# `chatapp.checks` says what four of Django's would.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+if not ENDS_AT_TLS:
+    SILENCED_SYSTEM_CHECKS += [f"security.{one}" for one in ("W004", "W008", "W012", "W016")]
 
 # Proxies that add the client's address to X-Forwarded-For. Nobody else's header is believed: who
 # could choose an address could guess at passwords without an end.
@@ -144,13 +172,17 @@ INSTALLED_APPS = [
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
-    "chatapp.utf8_check.client_address",
+    "chatapp.middleware.request_ids",
+    "chatapp.middleware.client_address",
+    "chatapp.middleware.permissions_policy",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "chatapp.middleware.one_address",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # What would tell a secret by its compressed size is masked (the token) and padded at random.
     "django.middleware.gzip.GZipMiddleware",
-    "chatapp.utf8_check.only_utf_8",
+    "chatapp.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "chatapp.number_formats.readers_numbers",
@@ -160,7 +192,6 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "chatapp.accounts.visits.note_visits",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -233,11 +264,19 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None, "reset_password": "5/m/ip"}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
-# No mail is sent: operators pass links on themselves.
-MAILERS = {"default": {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}}
+# The server that mail goes through, and whom it is from. Without one no mail is sent, which is
+# nothing to warn of: operators pass links on themselves.
+MAIL_SERVER = read_mail_server("EMAIL_URL")
+DEFAULT_FROM_EMAIL = read_text("EMAIL_FROM", f"palimpsest@{PUBLIC.hostname or 'localhost'}")
+MAILERS: dict[str, dict[str, object]] = {
+    "default": {"BACKEND": "django.core.mail.backends.smtp.EmailBackend", "OPTIONS": MAIL_SERVER}
+}
+if not MAIL_SERVER:
+    MAILERS = {"default": {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}}
+    SILENCED_SYSTEM_CHECKS += ["mail.E001"]
 
 # Second factors. A code that was shown once is not shown again; passkeys sign in by themselves.
 MFA_ADAPTER = "chatapp.accounts.adapters.SecondFactorAdapter"
@@ -361,17 +400,23 @@ LOG_LEVEL = read_text("LOG_LEVEL", "INFO").upper()
 if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
     raise BadEnvironment(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {LOG_LEVEL!r}.")
 
+# How lines look: text for people, or an object of JSON each for programs that collect them.
+LOG_FORMAT = read_text("LOG_FORMAT", "text").lower()
+if LOG_FORMAT not in {"text", "json"}:
+    raise BadEnvironment(f"LOG_FORMAT must be text or json, not {LOG_FORMAT!r}.")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "()": "chatapp.logs.OneLineFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },
+        "json": {"()": "chatapp.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # Replaces Django's own handlers, which would mail and print in other forms.

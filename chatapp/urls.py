@@ -94,6 +94,8 @@ one_condensation = [
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]
 
+handler500 = monitoring.tell_failure
+
 MANIFEST = "manifest.webmanifest"
 
 urlpatterns = [

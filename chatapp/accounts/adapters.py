@@ -39,6 +39,16 @@ class AccountAdapter(DefaultAccountAdapter):
         return str(request.META["REMOTE_ADDR"])
 
     @override
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail; where the server for it is away, a page says so, whoever was meant."""
+        try:
+            super().send_mail(template_prefix, email, context)
+        except OSError as error:
+            log.warning("mail can't be sent: %s", type(error).__name__)
+            page = render(self.request, "sign_in/mail_away.html", status=503)
+            raise ImmediateHttpResponse(page) from error
+
+    @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse to look at a password where too many were wrong."""
         account = credentials.get("username") or credentials.get("email") or ""
@@ -100,7 +110,7 @@ class _Asking(requests.Session):
             answer = super().request(*args, **options | {"timeout": SECONDS})
             answer.raise_for_status()
         except requests.RequestException as error:
-            log.warning("the OpenID provider can't be used: %s", error)
+            log.warning("the OpenID provider can't be used: %s", type(error).__name__)
             page = render(self._request, "sign_in/provider_away.html", status=503)
             raise ImmediateHttpResponse(page) from error
         return answer

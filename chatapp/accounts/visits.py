@@ -9,6 +9,8 @@ from django.db import OperationalError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from chatapp import logs
+
 # Seconds; how exactly it is noted, so that hardly a page has to wait for a write.
 FRESH = 600
 
@@ -16,14 +18,16 @@ FRESH = 600
 def note_visits(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Note the visit of whoever is signed in, before the view runs."""
+    """Note the visit of whoever is signed in, before the view runs; log lines say whose it is."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         key = request.session.session_key
-        if key and request.user.is_authenticated and caches["visits"].add(key, True, FRESH):
-            # On a full disk the page can be read still.
-            with suppress(OperationalError):
-                UserSession.objects.create_from_request(request)
+        if key and request.user.is_authenticated:
+            logs.note(user=request.user.pk)
+            if caches["visits"].add(key, True, FRESH):
+                # On a full disk the page can be read still.
+                with suppress(OperationalError):
+                    UserSession.objects.create_from_request(request)
         return get_response(request)
 
     return middleware

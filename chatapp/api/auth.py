@@ -21,7 +21,7 @@ from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 import condense
-from chatapp import errors
+from chatapp import errors, logs
 from chatapp.accounts import credentials
 from chatapp.accounts.credentials import GuessLimit
 from chatapp.models import ApiToken, Conversation
@@ -62,6 +62,7 @@ class Bearer(HttpBearer):
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
             limit.count()
             return None
+        logs.note(user=found.owner.pk)
         if request.method not in READING and found.scope not in self.scopes:
             if found.scope == ApiToken.Scope.READ:
                 raise HttpError(403, _("This token may only read."))
@@ -146,7 +147,8 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
         case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
             return tell(request, 409, str(errors.not_saved(error)))
     log.error("the API failed at %s", request.path, exc_info=error)
-    return tell(request, 500, _("The server failed to answer this. Its log says why."))
+    words = _("The server failed to answer this. Its log says why, at request %s.")
+    return tell(request, 500, words % logs.request_id())
 
 
 @api.exception_handler(ValidationError)

@@ -1,7 +1,6 @@
 """Turns: begun by a message or by hand, streamed, stopped, and told what they ask."""
 
 import asyncio
-import contextvars
 import uuid
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
@@ -14,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 import condense
-from chatapp import approvals, errors
+from chatapp import approvals, errors, logs
 from chatapp.agent import events
 from chatapp.api import conversations, schemas
 from chatapp.api.auth import Call, Pk, own_conversation
@@ -192,7 +191,7 @@ def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | No
 
 async def _apart[T](work: Coroutine[Any, Any, T]) -> T:
     # A request's own context ends with it, and takes the threads for its queries along.
-    return await asyncio.create_task(work, context=contextvars.Context())
+    return await asyncio.create_task(work, context=logs.carried())
 
 
 @router.get("/questions", response=schemas.many(schemas.QuestionShape))

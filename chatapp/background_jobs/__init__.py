@@ -6,7 +6,6 @@ its worker may have ended just then.
 """
 
 import asyncio
-import contextvars
 import functools
 import json
 import logging
@@ -19,6 +18,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.asyncio import async_unsafe
 from django.utils.module_loading import import_string
+
+from chatapp import logs
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ async def run(name: str, arguments: dict[str, Any]) -> None:
     """Run a job to its end."""
     if name not in JOBS:
         raise UnknownJob(name)
+    # Each job has a task of its own, to whose end this holds.
+    logs.note(job=name, conversation=arguments.get("conversation"), turn=arguments.get("turn"))
     await import_string(JOBS[name])(**arguments)
 
 
@@ -113,7 +116,7 @@ def _begin(name: str, after: float, key: str, arguments: dict[str, Any]) -> None
             _keys[name, key] = loop
     start = functools.partial(_start, name, after, key, arguments)
     # A request's own context ends with it, and takes the threads for its queries along.
-    loop.call_soon_threadsafe(start, context=contextvars.Context())
+    loop.call_soon_threadsafe(start, context=logs.carried())
 
 
 def _start(name: str, after: float, key: str, arguments: dict[str, Any]) -> None:

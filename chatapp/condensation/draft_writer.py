@@ -209,7 +209,7 @@ async def _write(draft: BackgroundDraft) -> None:
             if draft.written_at is None:
                 await finish(RetriedWrites(Nobody()).save(close, draft, reason))
     except (condense.CondenseError, AgentError) as error:
-        log.info("a draft came to nothing: %s", error)
+        log.info("a draft came to nothing: %s", type(error).__name__)
     except Exception:
         log.exception("a draft could not be written")
 

@@ -10,11 +10,10 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 import condense
 from chatapp import models
 from chatapp.installation import PROGRAM
-from chatapp.maintenance import audit_check
+from chatapp.maintenance import audit_check, key_rotation
 from chatapp.maintenance.backups import newer_migrations
 from chatapp.models import hidden_messages, message_index, message_store
 from chatapp.models.database import is_shared
-from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import UsdSum
 
 # Of one kind of problem, so many places are named.
@@ -164,16 +163,8 @@ def _contents() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    for profile in models.Profile.objects.exclude(encrypted_key=""):
-        try:
-            profile.read_key()
-        except DecryptionFailed:
-            yield f"The key of profile {profile.pk} can't be read with this secret key."
-    for server in models.McpServer.objects.exclude(encrypted_secrets=""):
-        try:
-            server.reached()
-        except DecryptionFailed:
-            yield f"The secrets of MCP server {server.pk} can't be read with this secret key."
+    for place in key_rotation.find_unreadable():
+        yield f"The {place} can't be read with this secret key."
 
 
 def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[str]:

@@ -6,6 +6,7 @@ In a migration they are Django's own fields, which is what they are to a databas
 """
 
 import base64
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, override
 
@@ -135,25 +136,58 @@ def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[A
     )
 
 
+class EncryptedField(Text):
+    """What ``encrypt`` returned, "" where there is none; ``rotate_keys`` finds it by this type."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"blank": True, "editable": False, **options})
+
+    @override
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        """Return the text that it is to a database."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", list(args), kwargs
+
+
 _PURPOSE = b"palimpsest stored keys"
+# How each token of Fernet begins, by its version and a time in this century.
+_BEGINS = "gAAAAA"
 
 
 def encrypt(text: str) -> str:
     """Return ``text`` encrypted, as ASCII."""
-    return _box().encrypt(text.encode()).decode()
+    return MultiFernet(_boxes()).encrypt(text.encode()).decode()
 
 
 def decrypt(token: str) -> str:
     """Return what ``encrypt`` was given; raise DecryptionFailed when that can't be read."""
     try:
-        return _box().decrypt(token.encode()).decode()
+        return MultiFernet(_boxes()).decrypt(token.encode()).decode()
     except InvalidToken as error:
         raise DecryptionFailed from error
 
 
-def _box() -> MultiFernet:
+def is_encrypted(text: str) -> bool:
+    """Return whether a text looks like what ``encrypt`` returns, with whatever key."""
+    return text.startswith(_BEGINS)
+
+
+def renew(token: str) -> str:
+    """Return a token encrypted with the newest key, itself if it is; raise as ``decrypt`` does."""
+    newest, *older = _boxes()
+    with suppress(InvalidToken):
+        newest.decrypt(token.encode())
+        return token
+    try:
+        return MultiFernet([newest, *older]).rotate(token.encode()).decode()
+    except InvalidToken as error:
+        raise DecryptionFailed from error
+
+
+def _boxes() -> list[Fernet]:
+    """Return one for each key: that of today encrypts, those before it still decrypt."""
     keys = []
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
         keys.append(base64.urlsafe_b64encode(kdf.derive(force_bytes(secret))))
-    return MultiFernet([Fernet(key) for key in keys])
+    return [Fernet(key) for key in keys]

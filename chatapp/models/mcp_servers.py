@@ -28,7 +28,7 @@ class McpServer(models.Model):
         _("reached by"), max_length=10, choices=way_choices, default=Way.HTTP.value
     )
     address = fields.CharField(_("address or command"), max_length=1_000)
-    encrypted_secrets = models.TextField(blank=True, editable=False)
+    encrypted_secrets = fields.EncryptedField()
     is_on = models.BooleanField(_("in use"), default=True)
     tools = fields.JSONField(default=list, editable=False)
     switched_off = fields.JSONField(default=list, editable=False)

@@ -63,7 +63,7 @@ class Profile(models.Model):
     provider = models.CharField(_("provider"), max_length=20, choices=provider_choices)
     model = models.CharField(_("model"), max_length=100)
     base_url = fields.CharField(_("base URL"), blank=True, max_length=300)
-    encrypted_key = models.TextField(blank=True, editable=False)
+    encrypted_key = fields.EncryptedField()
     context_window = models.PositiveIntegerField(
         _("context window"), validators=[MinValueValidator(1_000)]
     )

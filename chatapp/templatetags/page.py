@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from django import template
-from django.conf import STATICFILES_STORAGE_ALIAS
+from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.core.files.storage import Storage, storages
 from django.template import Context
 from django.utils.html import format_html, json_script
@@ -105,6 +105,12 @@ TEXTS = {
     "dark": _("Dark theme"),
     "system": _("Theme of the system"),
 }
+
+
+@register.simple_tag
+def sends_mail() -> bool:
+    """Return whether there is a server that mail goes through."""
+    return bool(settings.MAIL_SERVER)
 
 
 @register.simple_tag

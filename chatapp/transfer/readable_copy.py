@@ -104,7 +104,8 @@ def read_entries(
 ) -> list[Entry]:
     """Return what is part of a conversation in reading order, up to a message if one is named.
 
-    Without ``tools`` only the names of the tools that were called are in it.
+    Without ``tools`` only the names of the tools that were called are in it, and of what stands
+    for hidden messages only what a model wrote.
     """
     rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
     if until is not None:
@@ -139,6 +140,9 @@ def _entry(
     if row.is_summary or row.is_marker:
         attempt = getattr(row, "condensation", None)
         said = (attempt.summary if attempt else "") or message.text
+        if not tools and not (attempt and attempt.prompt):
+            # What no model wrote lists by rule what tools were given: files and commands.
+            said = ""
         parts = [Part("text", said)] if said else []
         return Entry("made", row.seq, row.created_at, parts, attempt)
     for result in message.tool_results:

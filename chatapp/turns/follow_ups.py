@@ -186,7 +186,7 @@ async def name_conversation(run: TurnContext) -> bool:
             async for _event in call.listen():
                 pass
     except Exception as error:  # noqa: BLE001 - nobody waits for it, and its row says what happened
-        log.warning("a conversation could not be named: %s", error)
+        log.warning("a conversation could not be named: %s", type(error).__name__)
         return False
     title = read_title(condense.Message("assistant", call.reply.content).text if call.reply else "")
     name = sync_to_async(conversations.name_conversation)

@@ -15,6 +15,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp import logs
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
@@ -180,9 +181,11 @@ class TurnTask:
         self._on_end = on_end
         self._loop: TurnLoop | None = None
         self._reason = ""
-        self._work = asyncio.create_task(self._do())
-        # Stop cancels the work and never this: however it ends, the next turn may begin.
-        self._life = asyncio.create_task(self._live())
+        own = run.conversation
+        with logs.within(user=own.owner_id, conversation=own.pk, turn=run.turn.pk):
+            self._work = asyncio.create_task(self._do())
+            # Stop cancels the work and never this: however it ends, the next turn may begin.
+            self._life = asyncio.create_task(self._live())
 
     def publish(self, event: events.TurnEvent) -> None:
         """Tell everybody what happened; the owner's lists also say whether it waits."""

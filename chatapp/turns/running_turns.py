@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from chatapp import background_jobs, errors
+from chatapp import background_jobs, errors, logs
 from chatapp.agent.async_tasks import finish
 from chatapp.condensation import background_drafts
 from chatapp.context import sizes
@@ -95,7 +95,7 @@ class RunningTurns:
             return None
         if not settings.CLUSTER:
             # A request's own context ends with it, and takes the threads for its queries along.
-            contextvars.Context().run(self.start, run)
+            logs.carried().run(self.start, run)
         question = run.question.seq if run.question else 0
         channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
         return run

@@ -1,9 +1,11 @@
 """Monitoring: is the server alive and ready, and its metrics."""
 
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from chatapp import logs
 from chatapp.turns import monitoring
 
 
@@ -12,3 +14,9 @@ from chatapp.turns import monitoring
 def tell(request: HttpRequest) -> HttpResponse:
     """Answer whoever watches over this process."""
     return monitoring.answer(request.path_info, request.headers.get("Authorization", ""))
+
+
+def tell_failure(_request: HttpRequest) -> HttpResponse:
+    """Say that the server failed, and by which id its log tells of that; reads no database."""
+    page = render_to_string("500.html", {"request_id": logs.request_id()})
+    return HttpResponse(page, status=500)

@@ -106,6 +106,18 @@ def test_an_address_names_another_database(load: Load) -> None:
             )
         ),
         *(
+            ("EMAIL_URL", address)
+            for address in (
+                "http://chat:secret@mail",
+                "smtp://",
+                "smtp+tls://chat:secret@mail:0",
+                "smtp+tls://chat:12/secret@mail",
+                "smtps://chat:sec#ret@mail",
+                "smtps://chat:secret@mail/?use_ssl=1",
+                "mail",
+            )
+        ),
+        *(
             ("REDIS_URL", address)
             for address in (
                 "valkey://:secret@db",
@@ -148,6 +160,22 @@ def test_an_address_of_redis_is_taken(load: Load, address: str) -> None:
     assert load(REDIS_URL=address, DATABASE_URL="postgresql:///talk")["CLUSTER"] is True
 
 
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("smtp://localhost", {"host": "localhost", "port": None}),
+        ("smtp+tls://chat:a%40b@mail:587", {"use_tls": True, "password": "a@b", "port": 587}),
+        ("smtps://chat@mail/", {"use_ssl": True, "username": "chat", "password": ""}),
+    ],
+)
+def test_an_address_of_a_mail_server_is_taken(
+    load: Load, address: str, expected: dict[str, object]
+) -> None:
+    """Without TLS, with TLS from STARTTLS on, and with TLS from the start."""
+    options = load(EMAIL_URL=address)["MAILERS"]["default"]["OPTIONS"]
+    assert options.items() >= expected.items()
+
+
 def test_postgresql_and_redis_cost_nothing_where_they_are_not_used() -> None:
     """No part of it is imported."""
     code = (
@@ -163,11 +191,14 @@ def test_postgresql_and_redis_cost_nothing_where_they_are_not_used() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE", "LOG_LEVEL", "PORT"],
+    [
+        *("ATTACHMENTS_PER_MESSAGE", "LARGEST_ATTACHMENT", "LARGEST_IMAGE_EDGE"),
+        *("LOG_FORMAT", "LOG_LEVEL", "PORT"),
+    ],
 )
 def test_what_cannot_work_is_refused(load: Load, name: str) -> None:
     """None at all would forbid what a limit is about."""
-    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be (a whole number|DEBUG, )"):
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be (a whole|DEBUG, |text or)"):
         load(**{name: "65536" if name == "PORT" else "0"})
 
 

@@ -38,6 +38,7 @@ NAME, LOOPBACK = "chat.example.org", "127.0.0.1"
 JSON = "application/json"
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 ORIGIN = f"https://{NAME}"
+PUBLIC = {"PUBLIC_URL": ORIGIN, "TRUSTED_PROXIES": LOOPBACK}
 AROUND = """
 daemon off;
 pid {folder}/nginx.pid;
@@ -69,8 +70,8 @@ class Site:
     port: int
     redirecting: int
     trusted: ssl.SSLContext
-    standin: Standin
-    token: str
+    standin: Standin = field(default_factory=Standin)
+    token: str = ""
     cookies: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -151,45 +152,46 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Site]:
-    """The very file, but for ports and the certificate; its second process is not there."""
-    nginx, folder = need("nginx"), tmp_path_factory.mktemp("nginx")
+    """The site before a server that was told its address and its proxy, and no more of either."""
+    folder = tmp_path_factory.mktemp("nginx")
     data = first_start.copy(folder / "data")
     command = [sys.executable, "manage.py", "shell", "--verbosity=0", "--command", MAKE_TOKEN]
     own = {"PATH": os.environ["PATH"], "DATA_DIR": str(data)}
     made = subprocess.run(
         command, cwd=ROOT, env=own, capture_output=True, text=True, check=True
     ).stdout.strip()
-    certificate, key = make_certificate(folder)
-    trusted = ssl.create_default_context(cafile=str(certificate))
     with Standin() as standin:
-        environment = {
-            "ALLOWED_HOSTS": NAME,
-            "ANTHROPIC_API_KEY": "sk-test",
-            "ANTHROPIC_BASE_URL": standin.url,
-            "BEHIND_TLS": "true",
-            "CSRF_TRUSTED_ORIGINS": ORIGIN,
-            "TRUSTED_PROXIES": LOOPBACK,
-        }
-        with serving(data, **environment) as (_server, link):
-            secure, plain = free_port(), free_port()
-            text = SITE.read_text("utf-8")
-            for written, here in {
-                "listen 80;": f"listen {LOOPBACK}:{plain};",
-                "listen 443 ssl http2;": f"listen {LOOPBACK}:{secure} ssl http2;",
-                "server 127.0.0.1:8001;": f"server {urlsplit(link).netloc};",
-                "server 127.0.0.1:8002;": f"server {LOOPBACK}:{free_port()};",
-                "/etc/ssl/certs/chat.example.org.pem": str(certificate),
-                "/etc/ssl/private/chat.example.org.key": str(key),
-            }.items():
-                assert written in text
-                text = text.replace(written, here)
-            user = "user root;" if os.geteuid() == 0 else ""
-            path = folder / "nginx.conf"
-            path.write_text(AROUND.format(folder=folder, user=user, site=text))
-            with running(secure, nginx, "-c", str(path), "-e", str(folder / "error.log")):
-                there = Site(secure, plain, trusted, standin, made)
-                sign_in(there, urlsplit(link.strip()).path)
-                yield there
+        own = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url, **PUBLIC}
+        with behind_nginx(folder) as (there, port), serving(data, PORT=port, **own) as (_, link):
+            there.standin, there.token = standin, made
+            sign_in(there, urlsplit(link.strip()).path)
+            yield there
+
+
+@contextmanager
+def behind_nginx(folder: Path) -> Iterator[tuple[Site, str]]:
+    """Run nginx with the very file, but for ports and the certificate; yield the server's port.
+
+    The second process that it names is not there.
+    """
+    certificate, key = make_certificate(folder)
+    secure, plain, port = free_port(), free_port(), free_port()
+    text = SITE.read_text("utf-8")
+    for written, here in {
+        "listen 80;": f"listen {LOOPBACK}:{plain};",
+        "listen 443 ssl http2;": f"listen {LOOPBACK}:{secure} ssl http2;",
+        "server 127.0.0.1:8001;": f"server {LOOPBACK}:{port};",
+        "server 127.0.0.1:8002;": f"server {LOOPBACK}:{free_port()};",
+        "/etc/ssl/certs/chat.example.org.pem": str(certificate),
+        "/etc/ssl/private/chat.example.org.key": str(key),
+    }.items():
+        assert written in text
+        text = text.replace(written, here)
+    user = "user root;" if os.geteuid() == 0 else ""
+    path = folder / "nginx.conf"
+    path.write_text(AROUND.format(folder=folder, user=user, site=text))
+    with running(secure, need("nginx"), "-c", str(path), "-e", str(folder / "error.log")):
+        yield Site(secure, plain, ssl.create_default_context(cafile=str(certificate))), str(port)
 
 
 def sign_in(site: Site, path: str) -> None:
@@ -208,7 +210,21 @@ def test_pages_come_over_tls_only(site: Site) -> None:
         assert (answer.status, answer.headers["Location"]) == (301, f"{ORIGIN}/settings/")
     status, page = site.ask("GET", "/settings/")
     assert (status, "<h1" in page) == (200, True)
+    with site.asked("GET", "/settings/", X_Request_ID="chosen-by-a-visitor") as answered:
+        assert answered.headers["Strict-Transport-Security"] == "max-age=31536000"
+        assert re.fullmatch("[0-9a-f]{32}", answered.headers["X-Request-ID"])
     assert "sessionid" in site.cookies
+
+
+def test_another_name_leads_to_the_public_address(site: Site) -> None:
+    """Which no visitor chooses, neither with TLS nor without."""
+    other = {"Host": "evil.example"}
+    with site.asked("GET", "/settings/", **other) as answer:
+        assert (answer.status, answer.headers["Location"]) == (302, f"{ORIGIN}/settings/")
+    assert site.ask("POST", "/settings/", **other)[0] == 400
+    with closing(http.client.HTTPConnection(LOOPBACK, site.redirecting, timeout=PATIENCE)) as line:
+        line.request("GET", "/settings/", headers=other)
+        assert line.getresponse().headers["Location"] == f"{ORIGIN}/settings/"
 
 
 def test_a_process_that_is_not_there_is_left_out(site: Site) -> None:

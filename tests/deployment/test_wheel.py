@@ -10,12 +10,15 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
 from tests.chatapp.test_shutdown import Visitor
+from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
+from tests.deployment.test_nginx import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
 
 CARRIED = ("README.md", "docs", "static", "templates")
 
@@ -49,12 +52,12 @@ def run(program: Path, *arguments: str, home: Path) -> "subprocess.CompletedProc
 
 
 @contextmanager
-def serving(program: Path, home: Path) -> Iterator[list[str]]:
-    """Run a server that is told nothing but its port; yield the two lines that it prints."""
+def serving(program: Path, home: Path, **told: str) -> Iterator[list[str]]:
+    """Run a server that is told its port at most; yield the two lines that it prints."""
     with subprocess.Popen(
         [program, "serve"],
         cwd=home,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0"},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0", **told},
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
@@ -135,6 +138,49 @@ def test_a_server_runs_from_its_wheel_alone(wheel: Path, tmp_path: Path) -> None
     assert checked.returncode == 0, checked.stderr
     assert "(`palimpsest serve`)" in run(program, "work", home=home).stderr
     assert [*home.iterdir()] == [home / ".local"]
+
+
+def test_a_wheel_serves_behind_nginx(wheel: Path, tmp_path: Path) -> None:
+    """With the site and the variables of the documents: pages over TLS, and an open socket."""
+    program, home = install(wheel, tmp_path / "environment"), tmp_path / "home"
+    home.mkdir()
+    lend_packages(tmp_path / "environment")
+    with (
+        behind_nginx(tmp_path) as (site, port),
+        serving(program, home, PORT=port, **PUBLIC) as said,
+    ):
+        link = said[0].strip()
+        assert link.startswith(f"{ORIGIN}/sign-in/"), link
+        sign_in(site, urlsplit(link).path)
+        with site.asked("GET", "/settings/") as page:
+            assert page.status == 200
+            assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
+        with site.asked("GET", "/", Host="evil.example") as elsewhere:
+            assert elsewhere.headers["Location"] == f"{ORIGIN}/"
+        _status, page_text = site.ask("GET", "/")
+        form = urlencode({"csrfmiddlewaretoken": TOKEN.findall(page_text)[0]})
+        kind = "application/x-www-form-urlencoded"
+        with site.asked("POST", "/c/new/", form, Content_Type=kind) as made:
+            path = made.headers["Location"]
+        with site.open_socket(path, ORIGIN) as socket:
+            assert json.loads(socket.recv(PATIENCE))["type"] == "snapshot"
+
+
+def test_a_unit_runs_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """With the command that it brings; systemd takes it, and rates it as no more than medium."""
+    analyze = need("systemd-analyze", "systemd")
+    program = install(wheel, tmp_path / "environment")
+    text = (ROOT / "docs" / "deploy" / "palimpsest-serve@.service").read_text("utf-8")
+    checkout = "/opt/palimpsest/.venv/bin/python manage.py serve"
+    assert checkout in text
+    text = text.replace(checkout, f"{program} serve").replace("/opt/palimpsest", str(tmp_path))
+    unit = tmp_path / "palimpsest-serve@8001.service"
+    unit.write_text(text)
+    verify = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
+    assert (verify.returncode, verify.stdout + verify.stderr) == (0, "")
+    rated = [analyze, "security", "--offline=true", "--threshold=55", unit]
+    done = subprocess.run(rated, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.soak

@@ -133,7 +133,7 @@ class Command(BaseCommand):
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
-        say(address(settings.HOST, port) + link)
+        say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             say(f"Everything is stored in {settings.DATA_DIR}, unless DATA_DIR says otherwise.")
 

@@ -180,7 +180,7 @@ def test_nobody_else_gets_anything(
 ) -> None:
     """Neither without a token, nor with a session, nor with another user's token.
 
-    One that may only read changes nothing.
+    One that may only read changes nothing, and that of a deactivated member opens nothing.
     """
     reader, session = Program(conversation.owner).client, Client()
     session.force_login(conversation.owner)
@@ -199,6 +199,8 @@ def test_nobody_else_gets_anything(
             answer = reader.generic(method, path, "{}", "application/json")
             told = (answer.status_code, answer.json()["detail"])
             assert told == (403, "This token may only read."), path
+    User.objects.filter(pk=conversation.owner_id).update(is_active=False)
+    assert {reader.generic(*one).status_code for one in addresses} <= {401, 429}
 
 
 def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Conversation) -> None:
@@ -213,7 +215,8 @@ def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Convers
         answer = program.client.get(messages, {"after": after})
         assert (answer.status_code, "last page" in answer.text) == (422, True)
     client = Program(conversation.owner, "write").client
-    for kind in ("multipart/form-data; boundary=", "multipart/form-data; boundary=\u00fc"):
+    begin = "multipart/form-data"
+    for kind in (begin, f"{begin}; boundary=", "multipart/form-data; boundary=\u00fc"):
         answer = client.generic("POST", "/api/attachments", b"x", kind)
         assert (answer.status_code, set(answer.json())) == (400, {"detail"})
     answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
@@ -232,7 +235,8 @@ def test_a_failure_of_the_server_tells_nothing_of_it(
     monkeypatch.setattr("chatapp.models.message_store.read_effective", fail)
     answer = program.client.get(f"/api/conversations/{conversation.pk}/effective")
     assert answer.status_code == 500
-    assert answer.json() == {"detail": "The server failed to answer this. Its log says why."}
+    said = "The server failed to answer this. Its log says why, at request %s."
+    assert answer.json() == {"detail": said % answer["X-Request-ID"]}
 
 
 def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: User) -> None:

@@ -236,9 +236,9 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     assert profile
     Profile.objects.filter(pk=profile.pk).update(encrypted_key="gAAAAA")
     server = talk.owner.mcp_servers.create(name="x", address="x", encrypted_secrets="gAAAAA")
-    assert problems() == [
+    assert sorted(problems()) == [
         f"The key of profile {profile.pk} can't be read with this secret key.",
-        f"The secrets of MCP server {server.pk} can't be read with this secret key.",
+        f"The secrets of mcp server {server.pk} can't be read with this secret key.",
     ]
 
 

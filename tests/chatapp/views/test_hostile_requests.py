@@ -1,14 +1,17 @@
 """Every address, asked with what no browser sends: the answer is never an error of the server."""
 
+import itertools
 import re
 import uuid
+from collections.abc import Iterator
 
 import pytest
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.test import Client
-from django.urls import get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
+from django.views.generic import RedirectView
 
 import condense
 from chatapp.models import Conversation, ModelCall, Profile, Question, Review, Rewind, Turn
@@ -63,7 +66,7 @@ BODIES = {
 }
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
 # What is there for everybody, and what names something by its number.
-FOR_ALL = {"/sign-in/", "/healthz", "/readyz", "/manifest.webmanifest"}
+FOR_ALL = {"/sign-in/", "/account/login/", "/healthz", "/readyz", "/manifest.webmanifest"}
 # Of accounts, too, all that says nothing of anybody.
 FOR_ALL |= {
     f"/account/{path}/"
@@ -119,12 +122,33 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     session = UserSession.objects.create(user=alice, ip="::1", session_key="s", user_agent="a")
     owners = {"c": conversation.pk, "attachments": SOMEBODY, "settings": session.pk}
 
-    def fill(name: str) -> str:
-        ([(path, wanted)], *_), *_ = get_resolver().reverse_dict.getlist(name)
-        owned = known | {"pk": owners.get(path.partition("/")[0], profile.pk)}
-        return reverse(name, kwargs={one: owned[one] for one in wanted})
+    def fill(name: str) -> Iterator[str]:
+        # Several addresses may have one name.
+        for found, *_more in reversed(get_resolver().reverse_dict.getlist(name)):
+            for path, wanted in found:
+                owned = known | {"pk": owners.get(path.partition("/")[0], profile.pk)}
+                yield "/" + path % {one: owned[one] for one in wanted}
 
-    return [fill(name) for name in sorted(ADDRESSES, key=lambda name: (name in LAST, name))]
+    names = sorted(ADDRESSES, key=lambda name: (name in LAST, name))
+    return [place for name in names for place in fill(name)]
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    """Yield each address below a place, of our own and of other applications."""
+    for one in resolver.url_patterns:
+        if isinstance(one, URLResolver):
+            yield from patterns(one)
+        else:
+            yield one
+
+
+def test_each_address_is_among_those_that_are_called(places: list[str]) -> None:
+    """They are found by their names; without one there is nothing but a redirect."""
+    every = [*patterns(get_resolver())]
+    unnamed = [one.callback for one in every if not one.name]
+    assert {getattr(view, "view_class", view) for view in unnamed} == {RedirectView}
+    called = {get_resolver().resolve(place).route for place in places}
+    assert len(called) == len(places) == len(every) - len(unnamed)
 
 
 @pytest.fixture
@@ -168,18 +192,42 @@ def test_no_body_is_an_error_of_the_server(shift: int, places: list[str], outsid
         assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
 
 
+SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def test_every_answer_says_what_a_browser_must_not_do(places: list[str], alice: User) -> None:
+    """Whoever asks, and whether there is anything at the address."""
+    signed_in, nobody = Client(raise_request_exception=False), Client()
+    for place in [*places, "/nowhere/", "/static/nowhere.js"]:
+        signed_in.force_login(alice)
+        for client in (signed_in, nobody):
+            answer = client.get(place)
+            b"".join(answer)
+            assert {name: answer.get(name) for name in SAFE} == SAFE, place
+            assert answer["Referrer-Policy"] in {"same-origin", "no-referrer"}, place
+            assert "frame-ancestors 'none'" in answer["Content-Security-Policy"], place
+            assert "microphone=()" in answer["Permissions-Policy"], place
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_strangers_get_nothing(
     method: str, places: list[str], bob: User, conversation: Conversation
 ) -> None:
-    """Somebody who is not signed in is asked to be, whoever else is finds nothing of Alice's."""
+    """Who is not signed in, or may not be any more, is asked to be; others find nothing of hers."""
     Conversation.objects.filter(pk=conversation.pk).update(title="What Alice asked")
-    nobody, other = Client(), Client()
-    for place in places:
-        answer = nobody.generic(method, place)
+    nobody, closed, other = Client(), Client(), Client()
+    closed.force_login(conversation.owner)
+    User.objects.filter(pk=conversation.owner_id).update(is_active=False)
+    for place, client in itertools.product(places, (nobody, closed)):
+        answer = client.generic(method, place)
         is_sent_on = answer.status_code == 302 and answer["Location"].startswith("/sign-in/")
         refused = is_sent_on or answer.status_code in {401, 403, 404, 405}
         assert refused or place in FOR_ALL, f"{place}: {answer.status_code}"
+    User.objects.filter(pk=conversation.owner_id).update(is_active=True)
     for place in places:
         other.force_login(bob)
         answer = other.generic(method, place)

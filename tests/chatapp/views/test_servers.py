@@ -84,6 +84,26 @@ def test_a_server_is_added_and_shows_its_tools(
     assert [one.has_secrets for one in McpServer.objects.order_by("pk")] == [True, False]
 
 
+def test_no_escape_character_of_a_server_reaches_a_page(
+    browser: Client, remote: offering.AtAddress
+) -> None:
+    """Neither of a tool's name nor of what it says of itself: whoever copies it has no surprise."""
+
+    def red() -> str:
+        return "red"
+
+    add = remote.offering.server.add_tool
+    add(red, name="red", description="\x1b[31mRed\x1b]0;title\x07 and\x1b blinking.")
+    add(red, name="bl\x1b[5mue", description="Blue.")
+    form = sent(remote.url, secrets=f"Authorization: Bearer {SECRET}")
+    added = browser.post(reverse("new_mcp_server"), form, follow=True)
+    address = reverse("test_mcp_server", args=[McpServer.objects.get().pk])
+    for page in (added, browser.post(address), browser.get(reverse("mcp_servers"))):
+        assert not {*page.content} & {0x07, 0x1B}
+    assert "Red and blinking." in added.text
+    assert "Left out" in added.text
+
+
 def test_a_server_that_can_t_be_reached_is_kept_and_says_why(
     browser: Client, remote: offering.AtAddress, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,7 +13,8 @@ from chatapp import errors
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share, hidden_messages, message_store
 from chatapp.views.shares import MOST_VIEWS
-from tests.chatapp.conftest import Say
+from tests.chatapp.conftest import Say, summarise
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +103,24 @@ def test_what_tools_were_given_and_answered_is_shown_only_if_that_is_asked_for(
     assert "secret.txt" in page
     assert "my password" in page
     assert 'name="tools" checked>' in browser.get(address).text
+
+
+@pytest.mark.parametrize(("prompt", "is_shown"), [("", False), ("Summarise this.", True)])
+def test_what_stands_for_hidden_messages_tells_no_more_of_tools(
+    conversation: Conversation, say: Say, prompt: str, is_shown: bool
+) -> None:
+    """A ledger lists by rule what they were given; a model's summary is part of what is said."""
+    say("user", "Read it.")
+    use = condense.ToolUseBlock("call", "read_file", {"path": "secret.txt"})
+    message_store.append_message(conversation.pk, condense.Message("assistant", (use,)), tokens=1)
+    made = summarise(conversation)
+    words = "### Files read\nsecret.txt"
+    put_on_record(conversation, message=made, at_seq=2, prompt=prompt, summary=words)
+    for tools, shown in ((False, is_shown), (True, True)):
+        token = conversations.share_conversation(conversation=conversation, tools=tools)
+        page = Client().get(reverse("shared", args=[token])).text
+        assert ("secret.txt" in page) == shown
+        assert "Context condensed" in page
 
 
 def test_without_the_conversation_or_its_owner_there_is_nothing(

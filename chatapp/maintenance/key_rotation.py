@@ -1,0 +1,103 @@
+"""Key rotation: all that is stored encrypted, encrypted anew with the key of today."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.apps import apps
+from django.db import models, transaction
+
+from chatapp.models.errors import DecryptionFailed
+from chatapp.models.fields import EncryptedField, is_encrypted, renew
+
+# Rows that one transaction takes: others write between two.
+PIECE = 100
+
+type Column = tuple[type[models.Model], Any]
+
+
+@dataclass
+class Rotation:
+    """What was done: secrets encrypted anew, and the places of those that no key opens."""
+
+    renewed: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def rotate() -> Rotation:
+    """Encrypt with the newest key what an older one encrypted; done again, it changes nothing."""
+    done = Rotation()
+    for model, column in encrypted_columns():
+        last: Any = None
+        while pks := _next(model, last):
+            with transaction.atomic():
+                # What the server writes meanwhile waits, and is written with the newest key.
+                for row in model._base_manager.select_for_update().filter(pk__in=pks):  # noqa: SLF001 - Django's documented API
+                    _renew(row, column, done)
+            last = pks[-1]
+    return done
+
+
+def find_unreadable() -> Iterator[str]:
+    """Yield the places of secrets that no key opens."""
+    found = Rotation()
+    for model, column in encrypted_columns():
+        for row in model._base_manager.iterator(chunk_size=PIECE):  # noqa: SLF001 - as above
+            _renewed(row, column, found)
+    yield from found.unreadable
+
+
+def encrypted_columns() -> Iterator[Column]:
+    """Yield each column with secrets: those of the type for them, and of second factors."""
+    for model in apps.get_models():
+        for column in model._meta.concrete_fields:  # noqa: SLF001 - as above
+            if isinstance(column, EncryptedField):
+                yield model, column
+    # Among the values of its JSON are encrypted ones.
+    yield Authenticator, Authenticator._meta.get_field("data")  # noqa: SLF001 - as above
+
+
+def _next(model: type[models.Model], last: Any) -> list[Any]:
+    rows = model._base_manager.order_by("pk")  # noqa: SLF001 - as above
+    rows = rows if last is None else rows.filter(pk__gt=last)
+    return [*rows.values_list("pk", flat=True)[:PIECE]]
+
+
+def _renew(row: models.Model, column: Any, done: Rotation) -> None:
+    before = done.renewed
+    value = _renewed(row, column, done)
+    if done.renewed > before:
+        own = type(row)._base_manager.filter(pk=row.pk)  # noqa: SLF001 - as above
+        own.update(**{column.attname: value})
+
+
+def _renewed(row: models.Model, column: Any, done: Rotation) -> Any:
+    """Return a row's value, its secrets encrypted with the newest key; count them."""
+
+    def one(text: str) -> str:
+        try:
+            new = renew(text)
+        except DecryptionFailed:
+            kind, what = column.model._meta.verbose_name, column.name.removeprefix("encrypted_")  # noqa: SLF001 - as above
+            done.unreadable.append(f"{what} of {kind} {row.pk}")
+            return text
+        done.renewed += new != text
+        return new
+
+    value = column.value_from_object(row)
+    if isinstance(column, EncryptedField):
+        return one(value) if value else value
+    return _mapped(value, one)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with each encrypted text in it changed."""
+    match value:
+        case str() if is_encrypted(value):
+            return change(value)
+        case dict():
+            return {name: _mapped(one, change) for name, one in value.items()}
+        case list():
+            return [_mapped(one, change) for one in value]
+    return value

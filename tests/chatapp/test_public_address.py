@@ -1,0 +1,140 @@
+"""The public address: one variable, from which all follows that a server behind TLS needs."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from chatapp.models import Conversation
+from tests.chatapp.accounts.conftest import operator
+from tests.chatapp.conftest import Say
+from tests.chatapp.test_settings import ROOT, Load, load
+from tests.deployment.test_files import DEPLOY, variables
+
+__all__ = ["load", "operator"]
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "https://chat.example.org:8443"
+DERIVED = re.compile(r"SECURE_|ALLOWED_HOSTS$|CSRF_|SESSION_COOKIE_|PUBLIC_URL$|BEHIND_TLS$")
+# As a proxy passes a request on: many leave the port out.
+THERE = {"HTTP_HOST": "chat.example.org", "HTTP_X_FORWARDED_PROTO": "https"}
+
+
+@pytest.fixture
+def public(load: Load, settings: Settings) -> str:
+    """The address of a server that was told that one, and nothing else."""
+    for name, value in load(PUBLIC_URL=ADDRESS).items():
+        if DERIVED.match(name):
+            setattr(settings, name, value)
+    return ADDRESS
+
+
+def check(data: Path, **environment: str) -> tuple[int, str]:
+    """Return the exit code of `manage.py check --deploy`, and what it says."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "INFO"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_variables_of_the_documents_leave_nothing_to_complain_of(tmp_path: Path) -> None:
+    """Those of one process: the others are of services, which are not here."""
+    given = variables((DEPLOY / "palimpsest.env").read_text())
+    one = {name: given[name] for name in ("PUBLIC_URL", "TRUSTED_PROXIES")}
+    code, said = check(tmp_path, **one)
+    assert (code, "no issues" in said) == (0, True), said
+
+
+def test_without_an_address_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+    """It names the variable, and none of Django's settings."""
+    code, said = check(tmp_path)
+    assert code == 1
+    assert re.findall(r"\((\w+\.\w+)\)", said) == ["palimpsest.W004"]
+    assert "HINT: Put a proxy that ends TLS in front, and set PUBLIC_URL" in said
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["chat.example.org", "ftp://chat.example.org", "https://", "https://chat.example.org/chat",
+     "https://alice@chat.example.org", "https://chat.example.org:x", "https://[", "https://a,https://b"],
+)  # fmt: skip
+def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str) -> None:
+    """In a sentence that shows one."""
+    code, said = check(tmp_path, PUBLIC_URL=address)
+    assert (code, "such as https://chat.example.org" in said) == (1, True), said
+    assert "Traceback" not in said
+
+
+def test_pages_are_secure_at_the_public_address(public: str, browser: Client) -> None:
+    """Browsers come over TLS alone from then on, and keep their cookies from all else."""
+    page = browser.get(reverse("conversations"), headers={}, **THERE)
+    assert page.status_code == 200
+    assert page["Strict-Transport-Security"] == "max-age=31536000"
+    signed = Client().post(
+        reverse("account_login"), {"login": "alice", "password": "correct horse"}, **THERE
+    )
+    assert signed.status_code == 302
+    assert all(cookie["secure"] for cookie in signed.cookies.values())
+
+
+@pytest.mark.parametrize("asked", ["evil.example", "chat.example.org.evil.example", "127.0.0.1"])
+def test_another_name_leads_to_the_public_address(public: str, asked: str) -> None:
+    """To the same place there; what would change something is refused."""
+    place, other = "/settings/?a=1", THERE | {"HTTP_HOST": asked}
+    assert Client().get(place, **other)["Location"] == f"{public}{place}"
+    assert Client().head(place, **other)["Location"] == f"{public}{place}"
+    refused = Client().post("/api/conversations", **other)
+    assert (refused.status_code, public in refused.text) == (400, True)
+    unsafe = Client().get(place, HTTP_HOST=asked)
+    assert unsafe["Location"] == f"{public}{place}"
+
+
+@pytest.mark.parametrize("place", ["/healthz", "/readyz", "/metrics"])
+def test_whoever_watches_asks_by_any_name_and_without_tls(
+    public: str, settings: Settings, place: str
+) -> None:
+    """As a machine does that balances the load."""
+    settings.ALLOW_METRICS = True
+    assert Client().get(place, HTTP_HOST="10.0.3.7:8001").status_code == 200
+
+
+def test_no_link_has_a_name_that_a_stranger_chose(
+    public: str,
+    settings: Settings,
+    operator: Client,
+    bob: User,
+    conversation: Conversation,
+    say: Say,
+) -> None:
+    """Even where every name is allowed: invitations, new passwords and links to read."""
+    settings.ALLOWED_HOSTS = ["*"]
+    say("user", "Hello.")
+    for place in (
+        reverse("invite"),
+        reverse("change_user", args=[bob.pk, "password"]),
+        reverse("share", args=[conversation.pk]),
+    ):
+        page = operator.post(place, {"role": "member"}, **THERE)
+        assert f"{public}/" in page.text, place
+        forged = operator.post(place, {"role": "member"}, **THERE | {"HTTP_HOST": "evil.example"})
+        assert (forged.status_code, "evil.example" in forged.text) == (400, False)
+
+
+def test_on_this_machine_nothing_has_to_be_set(browser: Client) -> None:
+    """Pages come without TLS, and nothing makes browsers ask for it."""
+    page = browser.get(reverse("conversations"), HTTP_HOST="localhost:8000")
+    assert page.status_code == 200
+    assert "Strict-Transport-Security" not in page
