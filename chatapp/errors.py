@@ -20,6 +20,22 @@ class Busy(Refused):
     """Refused while a turn of the conversation is not over."""
 
 
+class LimitReached(Refused):
+    """Refused by a limit that the operators set; ``status`` is what HTTP calls that.
+
+    After some ``seconds`` it may be tried again; None where it depends on something else.
+    """
+
+    def __init__(self, text: str, *, status: int = 429, seconds: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.headers = {"Retry-After": str(seconds)} if seconds else {}
+
+
+class TooManyTurns(LimitReached, Busy):
+    """Refused while as many turns of its user are not over as may be at once."""
+
+
 class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 

@@ -209,7 +209,12 @@ IN_MEMORY = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-IN_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+# No page waits for longer than a second where Redis does not answer.
+IN_REDIS = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": REDIS_URL,
+    "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+}
 CACHES = {
     "default": IN_REDIS if CLUSTER else IN_MEMORY,
     # Pages are read without Redis, too.

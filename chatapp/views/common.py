@@ -25,6 +25,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
+from chatapp.accounts.request_limit import count_request
 from chatapp.models import Conversation
 from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
@@ -61,6 +62,10 @@ def signed_in(*methods: str) -> Callable[[View], View]:
             if not request.user.is_authenticated:
                 return ask_to_sign_in(request)
             try:
+                count_request(request.user.pk)
+            except errors.LimitReached as limit:
+                return tell_limit(request, limit)
+            try:
                 with errors.saving() if request.method == "POST" else nullcontext():
                     answer = view(request, **kwargs)
             except errors.Refused as refusal:
@@ -72,6 +77,17 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def tell_limit(request: HttpRequest, limit: errors.LimitReached) -> HttpResponse:
+    """Say that nothing was done, and when to try again; what was typed is one step back."""
+    status, headers = limit.status, limit.headers
+    if getattr(request, "htmx", False):
+        plain = "text/plain; charset=utf-8"
+        return HttpResponse(str(limit), status=status, headers=headers, content_type=plain)
+    answer = render(request, "429.html", {"reason": str(limit)}, status=status)
+    answer.headers.update(headers)
+    return answer
 
 
 def ask_to_sign_in(request: Any) -> HttpResponse:
