@@ -23,13 +23,12 @@ class Busy(Refused):
 class LimitReached(Refused):
     """Refused by a limit that the operators set; ``status`` is what HTTP calls that.
 
-    After some ``seconds`` it may be tried again; None where it depends on something else.
+    It may be tried again after so many seconds: ``retry_after``.
     """
 
-    def __init__(self, text: str, *, status: int = 429, seconds: int | None = None) -> None:
+    def __init__(self, text: str, *, status: int = 429, retry_after: int = 60) -> None:
         super().__init__(text)
-        self.status = status
-        self.headers = {"Retry-After": str(seconds)} if seconds else {}
+        self.status, self.retry_after = status, retry_after
 
 
 class TooManyTurns(LimitReached, Busy):

@@ -215,6 +215,11 @@ IN_REDIS = {
     "LOCATION": REDIS_URL,
     "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
 }
+if CLUSTER:
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    IN_REDIS["OPTIONS"]["retry"] = Retry(NoBackoff(), 0)
 CACHES = {
     "default": IN_REDIS if CLUSTER else IN_MEMORY,
     # Pages are read without Redis, too.

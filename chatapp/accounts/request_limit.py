@@ -30,7 +30,7 @@ def count_request(user_pk: int) -> None:
         most,
     )
     left = MINUTE - gone
-    raise LimitReached(words % {"most": number(most), "seconds": left}, seconds=left)
+    raise LimitReached(words % {"most": number(most), "seconds": left}, retry_after=left)
 
 
 def _count(key: str) -> int:

@@ -143,7 +143,7 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
             return tell(request, 404, _("There is nothing of yours at this address."))
         case errors.LimitReached():
             answer = tell(request, error.status, str(error))
-            answer.headers.update(error.headers)
+            answer["Retry-After"] = error.retry_after
             return answer
         case errors.Refused():
             return tell(request, 409, str(error))

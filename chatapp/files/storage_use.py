@@ -31,9 +31,11 @@ def check_room(owner: User, more: int = 0) -> None:
         return
     known, key = caches["visits"], f"folders-{owner.pk}"
     attached, most = _attached(owner), megabytes << 20
-    if attached + known.get(key, most) + more > most:
-        known.set(key, _in_folders(owner), FRESH)
-    used = attached + known.get(key, 0)
+    in_folders = known.get(key)
+    if in_folders is None or attached + in_folders + more > most:
+        in_folders = _in_folders(owner)
+        known.set(key, in_folders, FRESH)
+    used = attached + in_folders
     if used + more <= most:
         return
     words = _(
@@ -73,6 +75,6 @@ def _sizes(folder: Path) -> Iterator[int]:
     for place, _folders, names in os.walk(folder):
         for name in names:
             try:
-                yield os.lstat(os.path.join(place, name)).st_size  # noqa: PTH116, PTH118 - many files
+                yield os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - many files
             except OSError:
                 continue

@@ -7,39 +7,95 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('chatapp', '0053_no_admin'),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("chatapp", "0053_no_admin"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='AttachmentTotal',
+            name="AttachmentTotal",
             fields=[
-                ('owner', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
-                ('size', models.PositiveBigIntegerField(default=0)),
+                (
+                    "owner",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("size", models.PositiveBigIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='ServerSettings',
+            name="ServerSettings",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('storage_megabytes', models.PositiveIntegerField(blank=True, default=10000, help_text='Attachments, workspaces, their versions and outputs.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000000)], verbose_name='storage (MB)')),
-                ('turns_at_once', models.PositiveIntegerField(blank=True, default=10, help_text='A message beyond that waits for one to end.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='turns at once')),
-                ('requests_per_minute', models.PositiveIntegerField(blank=True, default=1200, help_text='Pages, the API and messages together.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='requests per minute')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "storage_megabytes",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        default=10000,
+                        help_text="Attachments, workspaces, their versions and outputs.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000000000),
+                        ],
+                        verbose_name="storage (MB)",
+                    ),
+                ),
+                (
+                    "turns_at_once",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        default=10,
+                        help_text="A message beyond that waits for one to end.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(10000),
+                        ],
+                        verbose_name="turns at once",
+                    ),
+                ),
+                (
+                    "requests_per_minute",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        default=1200,
+                        help_text="Pages, the API and messages together.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000000),
+                        ],
+                        verbose_name="requests per minute",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'server settings',
+                "verbose_name_plural": "server settings",
             },
         ),
         migrations.AddField(
-            model_name='attachment',
-            name='size',
+            model_name="attachment",
+            name="size",
             field=models.PositiveBigIntegerField(db_default=0, default=0),
         ),
         migrations.AddIndex(
-            model_name='queuedmessage',
-            index=models.Index(condition=models.Q(('gone_at', None), ('is_next', True)), fields=['conversation'], name='queued_next'),
+            model_name="queuedmessage",
+            index=models.Index(
+                condition=models.Q(("gone_at", None), ("is_next", True)),
+                fields=["conversation"],
+                name="queued_next",
+            ),
         ),
     ]

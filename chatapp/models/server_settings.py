@@ -7,7 +7,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
-def _limit(label: Any, default: int, most: int, hint: Any) -> "models.PositiveIntegerField[Any, Any]":
+def _limit(
+    label: Any, default: int, most: int, hint: Any
+) -> "models.PositiveIntegerField[Any, Any]":
     """Return a column for a limit of each user, from 1 on; None is no limit."""
     checks = [MinValueValidator(1), MaxValueValidator(most)]
     return models.PositiveIntegerField(
@@ -19,7 +21,10 @@ class ServerSettings(models.Model):
     """What the operators decide for everybody: one row, stored once something was changed."""
 
     storage_megabytes = _limit(
-        _("storage (MB)"), 10_000, 1_000_000_000, _("Attachments, workspaces, their versions and outputs.")
+        _("storage (MB)"),
+        10_000,
+        1_000_000_000,
+        _("Attachments, workspaces, their versions and outputs."),
     )
     turns_at_once = _limit(
         _("turns at once"), 10, 10_000, _("A message beyond that waits for one to end.")

@@ -153,11 +153,14 @@ def check_turns(conversation: Conversation) -> None:
     None of these begins or ends before the commit.
     """
     lock(User, conversation.owner_id)
-    most = ServerSettings.read().turns_at_once
-    if most is None:
-        return
-    others = Turn.objects.unfinished().exclude(conversation=conversation)
-    if others.filter(conversation__owner=conversation.owner_id).count() < most:
+    ((others,),) = execute(
+        "SELECT COUNT(*) FROM chatapp_turn t WHERE finished_at IS NULL AND conversation_id != %s "
+        "AND %s = (SELECT owner_id FROM chatapp_conversation c WHERE c.id = t.conversation_id)",
+        conversation.pk, conversation.owner_id,
+    )  # fmt: skip
+    # Most have none, and the limit is at least one.
+    most = ServerSettings.read().turns_at_once if others else None
+    if most is None or others < most:
         return
     words = ngettext(
         "You may have %(most)s turn at once, and it is not over. Wait for it, answer what it asks, "
@@ -166,7 +169,7 @@ def check_turns(conversation: Conversation) -> None:
         "it asks, or stop it.",
         most,
     )
-    raise TooManyTurns(words % {"most": number(most)}, seconds=10)
+    raise TooManyTurns(words % {"most": number(most)}, retry_after=10)
 
 
 def finish_turn(

@@ -79,14 +79,13 @@ def signed_in(*methods: str) -> Callable[[View], View]:
     return decorate
 
 
-def tell_limit(request: HttpRequest, limit: errors.LimitReached) -> HttpResponse:
+def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
     """Say that nothing was done, and when to try again; what was typed is one step back."""
-    status, headers = limit.status, limit.headers
-    if getattr(request, "htmx", False):
-        plain = "text/plain; charset=utf-8"
-        return HttpResponse(str(limit), status=status, headers=headers, content_type=plain)
-    answer = render(request, "429.html", {"reason": str(limit)}, status=status)
-    answer.headers.update(headers)
+    if request.htmx:
+        answer = HttpResponse(str(limit), content_type="text/plain; charset=utf-8")
+    else:
+        answer = render(request, "429.html", {"reason": str(limit)})
+    answer.status_code, answer["Retry-After"] = limit.status, limit.retry_after
     return answer
 
 
