@@ -1,5 +1,7 @@
 """Settings of the project; the README lists the environment variables that change them."""
 
+from typing import Any
+
 from django.utils.csp import CSP
 
 from chatapp.environment import (
@@ -210,7 +212,7 @@ IN_MEMORY = {
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
 # No page waits for longer than a second where Redis does not answer.
-IN_REDIS = {
+IN_REDIS: dict[str, Any] = {
     "BACKEND": "django.core.cache.backends.redis.RedisCache",
     "LOCATION": REDIS_URL,
     "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},

@@ -20,6 +20,8 @@ from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
 OWNER_NAME = "owner"
+# Characters of a profile's name; a number may follow.
+LONGEST_NAME = 70
 
 
 @transaction.atomic
@@ -52,7 +54,7 @@ def preferences_of(user: User) -> Preferences:
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
-    preferences, _made = Preferences.objects.get_or_create(owner=user)
+    preferences, is_new = Preferences.objects.get_or_create(owner=user)
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
@@ -65,8 +67,24 @@ def _offer_profiles(user: User) -> Preferences:
         default = preferences.default_profile
         if default is None or not default.spec.needs_key:
             preferences.default_profile = profile
+    if is_new:
+        shared = Profile.objects.select_for_update(no_key=True).filter(is_shared=True)
+        for profile in shared.exclude(owner=user):
+            give_copy(profile, preferences)
     preferences.save(update_fields=["default_profile", "offered_providers"])
     return preferences
+
+
+def give_copy(profile: Profile, preferences: Preferences) -> None:
+    """Make a user's copy of a server profile, and their default in place of the sample."""
+    name = free_name(preferences.owner, profile.name[:LONGEST_NAME])
+    columns = {"owner": preferences.owner, "origin": profile, "name": name, **profile.copied}
+    copy, _made = Profile.objects.get_or_create(
+        owner=preferences.owner, origin=profile, defaults=columns
+    )
+    default = preferences.default_profile
+    if default is None or not default.spec.needs_key:
+        preferences.default_profile = copy
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
@@ -115,7 +133,7 @@ def provider_to_try(profile: Profile) -> ResilientProvider:
 
 def _reached_by(profile: Profile) -> dict[str, Any]:
     """Return what a provider is made of."""
-    spec = profile.spec
+    spec, reached = profile.spec, profile.reached
     known = spec.find_model(profile.model)
     model = Model(
         name=profile.model,
@@ -128,11 +146,11 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         effort=profile.effort,
         compacts=known is not None and known.compacts,
     )
-    from_server = profile.key_source is KeySource.SERVER
+    from_server = reached.key_source is KeySource.SERVER
     from_environment = getattr(settings, spec.url_variable) if spec.url_variable else ""
     return {
         "model": model,
-        "api_key": server_key(spec) if from_server else profile.read_key(),
-        "base_url": profile.base_url or from_environment,
-        "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
+        "api_key": server_key(spec) if from_server else reached.read_key(),
+        "base_url": reached.base_url or from_environment,
+        "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if reached.base_url else None,
     }

@@ -65,7 +65,7 @@ def list_users(request: Request) -> HttpResponse:
 def show_server(request: Request) -> HttpResponse:
     """Show what holds for everybody here, and save all of it at once."""
     sent = request.POST if request.method == "POST" else None
-    form = ServerSettingsForm(sent, instance=ServerSettings.read())
+    form = ServerSettingsForm(sent, instance=ServerSettings.read(), operator=request.user)
     if form.is_valid():
         form.save()
         messages.success(request, gettext("Settings saved."))

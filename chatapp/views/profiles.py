@@ -47,10 +47,10 @@ def list_profiles(request: Request) -> HttpResponse:
 
 
 def own_profile(request: Request, pk: int | None) -> Profile:
-    """Return the user's profile, or a new one."""
+    """Return the user's profile, or a new one; a copy of a server profile is the operator's."""
     if pk is None:
         return Profile(owner=request.user)
-    return get_object_or_404(request.user.profiles, pk=pk)
+    return get_object_or_404(request.user.profiles, pk=pk, origin=None)
 
 
 @signed_in("GET", "POST")
@@ -94,7 +94,7 @@ def choose_default(request: Request, pk: int) -> HttpResponse:
 @signed_in("GET", "POST")
 def delete_profile(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a profile and its key; conversations stay."""
-    profile = get_object_or_404(request.user.profiles, pk=pk)
+    profile = own_profile(request, pk)
     if request.method == "POST":
         profile.delete()
         actions.announce_changes(request.user.pk)
