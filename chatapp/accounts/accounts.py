@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from chatapp.agent.provider_port import Model, Provider
-from chatapp.models import Preferences, Profile
+from chatapp.models import Preferences, Profile, ServerSettings
 from chatapp.models.database import lock, select
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network import Guard
@@ -54,7 +54,7 @@ def preferences_of(user: User) -> Preferences:
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
-    preferences, is_new = Preferences.objects.get_or_create(owner=user)
+    preferences, is_new = Preferences.objects.get_or_create(owner=user, defaults=_first_settings())
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
@@ -71,8 +71,28 @@ def _offer_profiles(user: User) -> Preferences:
         shared = Profile.objects.select_for_update(no_key=True).filter(is_shared=True)
         for profile in shared.exclude(owner=user):
             give_copy(profile, preferences)
+        _begin_with_default(preferences)
     preferences.save(update_fields=["default_profile", "offered_providers"])
     return preferences
+
+
+# What a new user's preferences never have of an operator's.
+_OWN = ("owner", "default_profile", "offered_providers")
+
+
+def _first_settings() -> dict[str, Any]:
+    """Return the preferences that a new user begins with, by the names of columns."""
+    like = Preferences.objects.filter(owner=ServerSettings.read().begin_with_id).first()
+    fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+    return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
+
+
+def _begin_with_default(preferences: Preferences) -> None:
+    """Have a new user's default be the server profile that is the one of whom they begin with."""
+    like = Preferences.objects.filter(owner=ServerSettings.read().begin_with_id)
+    theirs = like.values_list("default_profile", "default_profile__origin").first() or ()
+    own = preferences.owner.profiles.filter(origin__in=[one for one in theirs if one]).first()
+    preferences.default_profile = own or preferences.default_profile
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:

@@ -14,8 +14,10 @@ import condense
 from chatapp.models import fields
 from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
+from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
+from chatapp.tools.mcp.servers import Way
 
 
 def _price(label: Any) -> "models.DecimalField[Any, Any]":
@@ -207,9 +209,22 @@ class Profile(models.Model):
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """Its owner's servers that are in use, as they were when they were first asked for."""
+        """Its owner's servers that are in use, as they were when they were first asked for.
+
+        Those that the operators do not allow are not.
+        """
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-        return select(McpServer, sql, self.owner_id)
+        return [
+            one
+            for one in select(McpServer, sql, self.owner_id)
+            if self.binding.servers_allowed
+            and (self.binding.commands_allowed or one.way == Way.HTTP)
+        ]
+
+    @cached_property
+    def binding(self) -> ServerSettings:
+        """What binds its owner, as it was when it was first asked for."""
+        return ServerSettings.binding(self.owner_id)
 
     @property
     def has_key(self) -> bool:

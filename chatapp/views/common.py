@@ -26,7 +26,7 @@ from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
 from chatapp.accounts.request_limit import count_request
-from chatapp.models import Conversation
+from chatapp.models import Conversation, ServerSettings
 from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
@@ -193,10 +193,12 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     return get_object_or_404(conversations.select_related("profile"), pk=pk)
 
 
-def command_mode() -> str:
-    """Return how commands run on this server: "off", "sandboxed" or "open"."""
+def command_mode(user: User) -> str:
+    """Return how a user's commands run on this server: "off", "denied", "sandboxed" or "open"."""
     if not settings.ALLOW_COMMANDS:
         return "off"
+    if not ServerSettings.binding(user.pk).commands_allowed:
+        return "denied"
     return "sandboxed" if bubblewrap() else "open"
 
 

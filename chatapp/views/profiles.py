@@ -60,7 +60,8 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = ProfileForm(sent, instance=profile)
     specs = specs_for(profile.mcp_servers).values()
-    tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
+    policies, denied = profile.tool_policies, profile.binding.denied_tools
+    tools = PoliciesForm(sent, specs=specs, decided=policies, inherited={}, denied=denied)
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save(commit=False)
