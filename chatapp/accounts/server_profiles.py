@@ -7,12 +7,16 @@ from django.db.models import Q, QuerySet
 from chatapp.accounts.accounts import give_copy
 from chatapp.models import Preferences, Profile
 from chatapp.models.database import lock
+from chatapp.providers import provider_specs
 
 
 def shareable(operator: User) -> QuerySet[Profile]:
     """Return what an operator may share, or share no longer: their own, and what is shared."""
     own = Q(owner=operator) | Q(is_shared=True)
-    return Profile.objects.filter(own, origin=None).select_related("owner").order_by("name", "pk")
+    # Everybody has the sample.
+    keyed = [spec.name for spec in provider_specs().values() if spec.needs_key]
+    found = Profile.objects.filter(own, origin=None, provider__in=keyed)
+    return found.select_related("owner").order_by("name", "pk")
 
 
 @transaction.atomic
