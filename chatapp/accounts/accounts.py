@@ -80,19 +80,25 @@ def _offer_profiles(user: User) -> Preferences:
 _OWN = ("owner", "default_profile", "offered_providers")
 
 
+def _begun_with() -> Preferences | None:
+    """Return the preferences of the operator that new users begin with, None for built-in ones."""
+    operators = Preferences.objects.filter(owner__is_superuser=True)
+    return operators.filter(owner=ServerSettings.read().begin_with_id).first()
+
+
 def _first_settings() -> dict[str, Any]:
-    """Return the preferences that a new user begins with, by the names of columns."""
-    like = Preferences.objects.filter(owner=ServerSettings.read().begin_with_id).first()
+    """Return what a new user's preferences begin with, by the names of columns."""
+    like = _begun_with()
     fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
     return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
 
 
 def _begin_with_default(preferences: Preferences) -> None:
-    """Have a new user's default be the server profile that is the one of whom they begin with."""
-    like = Preferences.objects.filter(owner=ServerSettings.read().begin_with_id)
-    theirs = like.values_list("default_profile", "default_profile__origin").first() or ()
-    own = preferences.owner.profiles.filter(origin__in=[one for one in theirs if one]).first()
-    preferences.default_profile = own or preferences.default_profile
+    """Have a new user's default be their copy of the profile with which they begin, if any."""
+    like = _begun_with()
+    if like and (default := like.default_profile):
+        copies = preferences.owner.profiles.filter(origin=default.origin_id or default.pk)
+        preferences.default_profile = copies.first() or preferences.default_profile
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:
