@@ -14,8 +14,9 @@ from chatapp.agent.errors import LeftWaiting, ToolError
 from chatapp.agent.ports import Audience
 from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
-from chatapp.errors import CheckpointFailed, Refused
+from chatapp.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.files.checkpoints import Checkpoints
+from chatapp.files.storage_use import check_room
 from chatapp.models import Checkpoint, Conversation, Question, Turn
 from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
@@ -58,6 +59,10 @@ class Approvals:
         """
         refused = await self._refusal(asking)
         if refused is None and self.toolbox.access(asking.call.name) in toolboxes.CHANGES_FILES:
+            try:
+                await self.saver.read(check_room, self.run.conversation.owner)
+            except LimitReached as reason:
+                return ToolOutcome(f"{reason}\n{GO_ON}", is_error=True)
             await self._keep_files(asking.seq)
         return refused
 

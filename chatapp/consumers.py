@@ -22,6 +22,7 @@ from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
 
 from chatapp import errors, logs
+from chatapp.accounts.request_limit import count_request
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames
@@ -196,6 +197,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             with errors.saving():
                 if code := await reading(self._look)():
                     return await self.close(code)
+                await reading(count_request)(self.conversation.owner_id)
                 await self._carry_out(command)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)

@@ -20,6 +20,21 @@ class Busy(Refused):
     """Refused while a turn of the conversation is not over."""
 
 
+class LimitReached(Refused):
+    """Refused by a limit that the operators set; ``status`` is what HTTP calls that.
+
+    It may be tried again after so many seconds: ``retry_after``.
+    """
+
+    def __init__(self, text: str, *, status: int = 429, retry_after: int = 60) -> None:
+        super().__init__(text)
+        self.status, self.retry_after = status, retry_after
+
+
+class TooManyTurns(LimitReached, Busy):
+    """Refused while as many turns of its user are not over as may be at once."""
+
+
 class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 

@@ -1,5 +1,6 @@
 """Settings of the project; the README lists the environment variables that change them."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.csp import CSP
@@ -240,7 +241,17 @@ IN_MEMORY = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
     "OPTIONS": {"MAX_ENTRIES": 100_000},
 }
-IN_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+# No page waits for longer than a second where Redis does not answer.
+IN_REDIS: dict[str, Any] = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": REDIS_URL,
+    "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+}
+if CLUSTER:
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    IN_REDIS["OPTIONS"]["retry"] = Retry(NoBackoff(), 0)
 CACHES = {
     "default": IN_REDIS if CLUSTER else IN_MEMORY,
     # Pages are read without Redis, too.

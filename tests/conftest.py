@@ -9,7 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection, connections
 from django.db.models.signals import post_migrate
 from pytest_django import Settings
@@ -138,8 +138,9 @@ def isolation(settings: Settings, tmp_path: Path) -> None:
             setattr(settings, name, "")
     # A real hash is slow on purpose, which is Django's to test.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    # Wrong passwords are counted there.
-    cache.clear()
+    # Wrong passwords and requests are counted there, and what users' folders take.
+    for name in ("default", "visits"):
+        caches[name].clear()
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     settings.STATIC_ROOT = settings.DATA_DIR / "static"

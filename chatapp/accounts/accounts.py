@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from chatapp.agent.provider_port import Model, Provider
-from chatapp.models import Preferences, Profile
+from chatapp.models import Preferences, Profile, ServerSettings
 from chatapp.models.database import lock, select
 from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
@@ -21,6 +21,8 @@ from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
 OWNER_NAME = "owner"
+# Characters of a profile's name; a number may follow.
+LONGEST_NAME = 70
 
 
 @transaction.atomic
@@ -53,7 +55,7 @@ def preferences_of(user: User) -> Preferences:
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
-    preferences, _made = Preferences.objects.get_or_create(owner=user)
+    preferences, is_new = Preferences.objects.get_or_create(owner=user, defaults=_first_settings())
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
@@ -66,8 +68,50 @@ def _offer_profiles(user: User) -> Preferences:
         default = preferences.default_profile
         if default is None or not default.spec.needs_key:
             preferences.default_profile = profile
+    if is_new:
+        shared = Profile.objects.select_for_update(no_key=True).filter(is_shared=True)
+        for profile in shared.exclude(owner=user):
+            give_copy(profile, preferences)
+        _begin_with_default(preferences)
     preferences.save(update_fields=["default_profile", "offered_providers"])
     return preferences
+
+
+# What a new user's preferences never have of an operator's.
+_OWN = ("owner", "default_profile", "offered_providers")
+
+
+def _begun_with() -> Preferences | None:
+    """Return the preferences of the operator that new users begin with, None for built-in ones."""
+    operators = Preferences.objects.filter(owner__is_superuser=True)
+    return operators.filter(owner=ServerSettings.read().begin_with_id).first()
+
+
+def _first_settings() -> dict[str, Any]:
+    """Return what a new user's preferences begin with, by the names of columns."""
+    like = _begun_with()
+    fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+    return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
+
+
+def _begin_with_default(preferences: Preferences) -> None:
+    """Have a new user's default be their copy of the profile with which they begin, if any."""
+    like = _begun_with()
+    if like and (default := like.default_profile):
+        copies = preferences.owner.profiles.filter(origin=default.origin_id or default.pk)
+        preferences.default_profile = copies.first() or preferences.default_profile
+
+
+def give_copy(profile: Profile, preferences: Preferences) -> None:
+    """Make a user's copy of a server profile, and their default in place of the sample."""
+    name = free_name(preferences.owner, profile.name[:LONGEST_NAME])
+    columns = {"owner": preferences.owner, "origin": profile, "name": name, **profile.copied}
+    copy, _made = Profile.objects.get_or_create(
+        owner=preferences.owner, origin=profile, defaults=columns
+    )
+    default = preferences.default_profile
+    if default is None or not default.spec.needs_key:
+        preferences.default_profile = copy
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
@@ -122,7 +166,7 @@ def provider_to_try(profile: Profile) -> ResilientProvider:
 
 def _reached_by(profile: Profile) -> dict[str, Any]:
     """Return what a provider is made of."""
-    spec = profile.spec
+    spec, reached = profile.spec, profile.reached
     known = spec.find_model(profile.model)
     model = Model(
         name=profile.model,
@@ -135,11 +179,11 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         effort=profile.effort,
         compacts=known is not None and known.compacts,
     )
-    from_server = profile.key_source is KeySource.SERVER
+    from_server = reached.key_source is KeySource.SERVER
     from_environment = getattr(settings, spec.url_variable) if spec.url_variable else ""
     return {
         "model": model,
-        "api_key": server_key(spec) if from_server else profile.read_key(),
-        "base_url": profile.base_url or from_environment,
-        "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
+        "api_key": server_key(spec) if from_server else reached.read_key(),
+        "base_url": reached.base_url or from_environment,
+        "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if reached.base_url else None,
     }

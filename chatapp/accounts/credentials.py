@@ -8,7 +8,7 @@ from typing import Any, override
 
 from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.auth.models import User
-from django.core.cache import cache
+from django.core.cache import BaseCache, cache
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -81,13 +81,13 @@ class LimitedBackend(AuthenticationBackend):
         return user if user and self.user_can_authenticate(user) else None
 
 
-def count_up(key: str, seconds: int) -> int:
+def count_up(key: str, seconds: int, store: BaseCache = cache) -> int:
     """Return how often this was called with a key, from the first call on for some ``seconds``."""
-    if not cache.add(key, 1, seconds):
+    if not store.add(key, 1, seconds):
         try:
-            return cache.incr(key)
+            return store.incr(key)
         except ValueError:  # The key expired meanwhile.
-            cache.set(key, 1, seconds)
+            store.set(key, 1, seconds)
     return 1
 
 

@@ -18,8 +18,6 @@ from chatapp.providers.model_servers import list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
 
 LEAST_WINDOW = 1_000
-# Characters; a number may follow.
-LONGEST_NAME = 70
 # Seconds for a list of models that is only nice to have.
 PATIENCE = 10.0
 
@@ -61,7 +59,7 @@ def connect(profile: Profile) -> Outcome:
         profile.text_only = tried.images is False
     known = profile.spec.find_model(profile.model)
     name = known.name if known else profile.model
-    profile.name = accounts.free_name(profile.owner, name[:LONGEST_NAME])
+    profile.name = accounts.free_name(profile.owner, name[: accounts.LONGEST_NAME])
     store_profile(profile)
     return Outcome(profile)
 

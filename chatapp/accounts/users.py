@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chatapp.accounts.accounts import preferences_of
+from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.errors import Refused
 from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock
@@ -72,6 +73,8 @@ def give_role(user: User, role: str) -> None:
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
         keep_an_operator(user)
+        for profile in user.profiles.filter(is_shared=True):
+            stop_sharing(profile)
     user.is_superuser = is_operator
     user.save(update_fields=["is_superuser"])
 

@@ -24,6 +24,7 @@ import condense
 from chatapp import errors, logs
 from chatapp.accounts import credentials
 from chatapp.accounts.credentials import GuessLimit
+from chatapp.accounts.request_limit import count_request
 from chatapp.models import ApiToken, Conversation
 from chatapp.turns import actions
 
@@ -67,6 +68,7 @@ class Bearer(HttpBearer):
             if found.scope == ApiToken.Scope.READ:
                 raise HttpError(403, _("This token may only read."))
             raise HttpError(403, _("This token may not change settings."))
+        count_request(found.owner_id)
         return found.owner
 
 
@@ -140,6 +142,10 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
         case Http404():
             # The same of what is not there and of what is somebody else's.
             return tell(request, 404, _("There is nothing of yours at this address."))
+        case errors.LimitReached():
+            answer = tell(request, error.status, str(error))
+            answer["Retry-After"] = error.retry_after
+            return answer
         case errors.Refused():
             return tell(request, 409, str(error))
         case MultiPartParserError() | SuspiciousOperation():

@@ -28,7 +28,7 @@ def list_profiles(request: Call) -> QuerySet[Profile]:
 @router.patch("/profiles/{int:profile_pk}", response=schemas.ProfileShape, auth=keepers)
 def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange) -> Profile:
     """Change what is named of a profile; its provider, address and key stay as they are."""
-    profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk)
+    profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk, origin=None)
     wanted: dict[str, Any] = dict(change)
     threshold = wanted.pop("threshold", profile.threshold)
     inherits = threshold == condense.INHERIT

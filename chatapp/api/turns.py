@@ -34,7 +34,7 @@ from chatapp.models import (
 from chatapp.models.database import reading
 from chatapp.transcript.message_parts import result_text
 from chatapp.turns import actions
-from chatapp.turns.lifecycle import enqueue_turn
+from chatapp.turns.lifecycle import check_turns, enqueue_turn
 
 # Seconds without news after which a line without meaning keeps proxies from hanging up.
 SILENCE = 15
@@ -55,6 +55,8 @@ def send_message(request: Call, pk: Pk, new: schemas.NewMessage) -> StreamingHtt
         new.text, new.nonce, literal=new.literal, attachments=tuple(new.attachments)
     )
     check_message(command.text, alone=not command.attachments)
+    if not conversation.turns.filter(nonce=command.nonce).exists():
+        check_turns(conversation)
     answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")
     # A proxy that collected it would have an event wait for those after it.
     answer["X-Accel-Buffering"] = "no"

@@ -18,7 +18,15 @@ from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
 from chatapp.errors import Refused
-from chatapp.models import Attachment, Conversation, Profile, QueuedMessage, message_store
+from chatapp.files.storage_use import check_room
+from chatapp.models import (
+    Attachment,
+    AttachmentTotal,
+    Conversation,
+    Profile,
+    QueuedMessage,
+    message_store,
+)
 from chatapp.models.database import lock
 from chatapp.number_formats import number
 from chatapp.tools import documents
@@ -64,10 +72,12 @@ def attach_file(
         )
         name = clean_name(name)
         raise Refused(words % {"name": name, "profile": profile, "tokens": number(tokens)})
+    check_room(owner, len(data))
     with transaction.atomic():
         lock(User, owner.pk)
         forget_waiting(owner)
-        return Attachment.objects.create(owner=owner, block=block.to_api(), tokens=tokens)
+        columns = {"block": block.to_api(), "tokens": tokens, "size": len(data)}
+        return Attachment.objects.create(owner=owner, **columns)
 
 
 def forget_waiting(owner: User) -> None:
@@ -92,6 +102,9 @@ def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> li
     lock(User, conversation.owner_id)
     found = find_attachments(conversation.owner, pks, conversation.profile)
     conversation.owner.attachments.filter(pk__in=pks).delete()
+    total, _made = AttachmentTotal.objects.get_or_create(owner_id=conversation.owner_id)
+    total.size += sum([one.size for one in found])
+    total.save()
     taken = [(one.engine, one.tokens) for one in found]
     return sorted(taken, key=lambda one: not isinstance(one[0], condense.ImageBlock))
 

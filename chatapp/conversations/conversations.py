@@ -149,6 +149,7 @@ def move_conversation(
     """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
     with transaction.atomic():
         if named.strip():
+            lock(Conversation, conversation.pk)
             lock(User, conversation.owner_id)
             name, folders = _folder_name(named), conversation.owner.folders
             known = folders.filter(name__iexact=name).first()

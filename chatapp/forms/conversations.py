@@ -1,6 +1,6 @@
 """Conversation forms: spending limit, tools and prompt, and places to rewind to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -71,7 +71,10 @@ class SystemPromptForm(forms.Form):
 
 
 class PoliciesForm(forms.Form):
-    """A choice for each tool; what nobody decided is as inherited, or as the tool has it."""
+    """A choice for each tool; what nobody decided is as inherited, or as the tool has it.
+
+    About those that are ``denied`` by the operators, there is nothing to decide.
+    """
 
     def __init__(
         self,
@@ -80,9 +83,13 @@ class PoliciesForm(forms.Form):
         specs: Iterable[ToolSpec],
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
+        denied: Collection[str] = (),
     ) -> None:
         super().__init__(data, prefix=PREFIX)
+        self.denied = sorted(denied)
         for spec in specs:
+            if spec.name in denied:
+                continue
             holds, words = spec.default_policy, _("%(policy)s (default)")
             if inherited.get(spec.name) in set(Policy):
                 holds, words = Policy(inherited[spec.name]), _("%(policy)s (inherited)")

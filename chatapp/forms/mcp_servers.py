@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.forms import ModelForm, SecretLines, check_address
-from chatapp.models import McpServer
+from chatapp.models import McpServer, ServerSettings
 from chatapp.models.mcp_servers import way_choices
 from chatapp.tools.mcp.servers import Way
 
@@ -49,11 +49,13 @@ class McpServerForm(ModelForm[McpServer]):
         super().__init__(*args, **kwargs)
         self.fields["secrets"].widget.owner = self.instance.owner_id
         self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
+        binding = ServerSettings.binding(self.instance.owner_id)
+        self.takes_commands = settings.ALLOW_COMMANDS and binding.commands_allowed
         way = cast(forms.ChoiceField, self.fields["way"])
         way.choices = [
             (value, label)
             for value, label in way_choices()
-            if value == Way.HTTP or settings.ALLOW_COMMANDS or self.instance.way == value
+            if value == Way.HTTP or self.takes_commands or self.instance.way == value
         ]
         tools = cast(forms.MultipleChoiceField, self.fields["tools"])
         tools.choices = [(one.name, one.tool) for one in self.instance.definitions]
@@ -87,7 +89,7 @@ class McpServerForm(ModelForm[McpServer]):
         address: str = self.cleaned_data["address"]
         if self.cleaned_data.get("way") != Way.COMMAND:
             check_address(address)
-        elif not settings.ALLOW_COMMANDS:
+        elif not self.takes_commands:
             text = _("The operator of this server does not allow commands.")
             raise forms.ValidationError(text)
         return address

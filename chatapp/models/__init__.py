@@ -10,11 +10,12 @@ from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.messages import Message
 from chatapp.models.origins import Fork, Source
-from chatapp.models.pending_messages import Attachment, QueuedMessage
+from chatapp.models.pending_messages import Attachment, AttachmentTotal, QueuedMessage
 from chatapp.models.pins import Pin
 from chatapp.models.preferences import CondensingPrompt, Preferences, SavedCommand
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
 from chatapp.models.rewinds import Rewind
+from chatapp.models.server_settings import ServerSettings
 from chatapp.models.turn_requests import TurnRequest
 from chatapp.models.turns import Turn

@@ -82,6 +82,10 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
     if row.profile and row.profile.summaries_by_id:
         sql = "SELECT * FROM chatapp_profile WHERE id = %s"
         (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
+    for one in filter(None, (row.profile, row.profile and row.profile.summaries_by)):
+        if one.origin_id:
+            sql = "SELECT * FROM chatapp_profile WHERE id = %s"
+            (one.origin,) = select(Profile, sql, one.origin_id)
     if row.profile and (prompt := row.profile.condensing_prompt_id):
         sql = "SELECT * FROM chatapp_condensingprompt WHERE id = %s"
         (row.profile.condensing_prompt,) = select(CondensingPrompt, sql, prompt)

@@ -15,13 +15,14 @@ from chatapp.models.conversations import Conversation
 class Attachment(models.Model):
     """A file that goes with a message of its owner's: the ``block`` it becomes, of so many tokens.
 
-    Once that is sent it is part of the message, and its row is gone.
+    It had ``size`` bytes. Once that is sent it is part of the message, and its row is gone.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="attachments")
     block = fields.JSONField()
     tokens = models.PositiveIntegerField()
+    size = models.PositiveBigIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -37,6 +38,18 @@ class Attachment(models.Model):
         """The block as the engine has it."""
         data: dict[str, Any] = self.block
         return condense.block_from_api(data)
+
+
+class AttachmentTotal(models.Model):
+    """How many bytes the files had that a user has sent with messages."""
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    size = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes attached"
 
 
 class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
@@ -73,6 +86,11 @@ class QueuedMessage(models.Model):
         indexes = (
             models.Index(
                 fields=("conversation",), condition=models.Q(gone_at=None), name="queued_waiting"
+            ),
+            models.Index(
+                fields=("conversation",),
+                condition=models.Q(gone_at=None, is_next=True),
+                name="queued_next",
             ),
         )
 

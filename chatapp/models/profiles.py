@@ -14,8 +14,10 @@ import condense
 from chatapp.models import fields
 from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
+from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
+from chatapp.tools.mcp.servers import Way
 
 
 def _price(label: Any) -> "models.DecimalField[Any, Any]":
@@ -42,6 +44,14 @@ def server_key(spec: ProviderSpec) -> str:
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
 
 
+# What a copy of a server profile has of it; its key and its address stay there.
+_COPIED = (
+    *("provider", "model", "context_window", "max_output", "text_only", "price_input"),
+    *("price_output", "price_cache_read", "price_cache_write"),
+    *("system_prompt", "effort", "temperature"),
+)
+
+
 class KeySource(enum.StrEnum):
     """Where the key for a profile's calls comes from."""
 
@@ -55,7 +65,8 @@ class Profile(models.Model):
     """A model at a provider: how to reach it, its limits in tokens, its prices in USD.
 
     ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
-    ``system_prompt`` is empty for the default.
+    ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
+    ``origin`` of a copy of each user's, who chooses nothing of it but when it condenses.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
@@ -104,9 +115,15 @@ class Profile(models.Model):
         validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(2))],
     )
 
+    is_shared = models.BooleanField(default=False, db_default=False, editable=False)
+    origin = models.ForeignKey(
+        "self", models.CASCADE, null=True, editable=False, related_name="copies"
+    )
+
     class Meta:
         ordering = ("name",)
         constraints = (
+            models.UniqueConstraint(fields=("owner", "origin"), name="profile_copy_per_owner"),
             models.UniqueConstraint(fields=("owner", "name"), name="profile_name_per_owner"),
             models.CheckConstraint(
                 condition=models.Q(threshold=condense.INHERIT)
@@ -117,6 +134,24 @@ class Profile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Store it, and what its copies have of it."""
+        super().save(*args, **kwargs)
+        if self.is_shared:
+            self.copies.update(**self.copied)
+            taken = Profile.objects.filter(name=self.name).exclude(pk=self.pk)
+            self.copies.exclude(owner__in=taken.values("owner")).update(name=self.name)
+
+    @property
+    def copied(self) -> dict[str, Any]:
+        """What a copy has of it, by the names of columns."""
+        return {name: getattr(self, name) for name in _COPIED}
+
+    @property
+    def reached(self) -> "Profile":
+        """The profile whose address is called, with its key."""
+        return self.origin if self.origin_id else self  # type: ignore[return-value] # it has one
 
     @property
     def spec(self) -> ProviderSpec:
@@ -143,6 +178,8 @@ class Profile(models.Model):
     @property
     def key_source(self) -> KeySource:
         """Where the key comes from; the server's is only for the provider's own address."""
+        if self.origin_id:
+            return KeySource.SERVER
         if self.encrypted_key and self.spec.needs_key:
             return KeySource.OWN
         if not self.spec.asks_key(self.base_url):
@@ -166,15 +203,28 @@ class Profile(models.Model):
         """Return what a call cost, None where nobody said what a server charges that has a key."""
         prices = self.prices
         told = (prices.input, prices.output, prices.cache_read, prices.cache_write)
-        if not any(told) and self.spec.asks_key(self.base_url):
+        if not any(told) and self.spec.asks_key(self.reached.base_url):
             return None
         return prices.cost(usage)
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """Its owner's servers that are in use, as they were when they were first asked for."""
+        """Its owner's servers that are in use, as they were when they were first asked for.
+
+        Those that the operators do not allow are not.
+        """
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-        return select(McpServer, sql, self.owner_id)
+        return [
+            one
+            for one in select(McpServer, sql, self.owner_id)
+            if self.binding.servers_allowed
+            and (self.binding.commands_allowed or one.way == Way.HTTP)
+        ]
+
+    @cached_property
+    def binding(self) -> ServerSettings:
+        """What binds its owner, as it was when it was first asked for."""
+        return ServerSettings.binding(self.owner_id)
 
     @property
     def has_key(self) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.errors import Refused
-from chatapp.models import McpServer
+from chatapp.models import McpServer, ServerSettings
 from chatapp.models.errors import DecryptionFailed
 from chatapp.network import Guard
 from chatapp.tools.mcp import pool
@@ -106,7 +106,10 @@ def try_server(*, server: McpServer) -> Listing:
 
     A command runs in a folder of its own, which is empty.
     """
-    if not may_run(server):
+    binding = ServerSettings.binding(server.owner_id)
+    if not binding.servers_allowed:
+        raise Refused(_("The operators of this server allow members no MCP servers."))
+    if not may_run(server) or not (server.way == Way.HTTP or binding.commands_allowed):
         raise Refused(_("The operator of this server does not allow commands."))
     try:
         reached = server.reached()

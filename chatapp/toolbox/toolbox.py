@@ -40,8 +40,8 @@ def folder_of(conversation: Conversation) -> Path:
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
     """Return by name what was decided about tools: for the conversation, else for the profile.
 
-    Files that several users see are changed by none of their agents. A tool of an MCP server that
-    changed since its owner looked at it is asked about.
+    Files that several users see are changed by none of their agents, and no member uses what
+    operators deny. A tool of an MCP server that changed since its owner saw it is asked about.
     """
     own = conversation.tool_policies if conversation else {}
     specs = specs_for(profile.mcp_servers)
@@ -54,7 +54,7 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
     if conversation and conversation.workspace and _is_shared(conversation):
         changing = [name for name, one in specs.items() if one.access in CHANGES_FILES]
         policies |= dict.fromkeys(changing, Policy.DENY)
-    return policies
+    return policies | dict.fromkeys(profile.binding.denied_tools, Policy.DENY)
 
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:

@@ -196,6 +196,13 @@ class WritableWorkspace(Workspace):
                 _replace(folder, name, data, mode)
         return mode is not None
 
+    def remove(self, path: str) -> None:
+        """Remove a file, or a link as such."""
+        with explained(path, _WRITE_REASONS):
+            *folders, name = _checked(path, self.locate(path))
+            with self._opened(folders) as folder:
+                os.unlink(name, dir_fd=folder)
+
     def check(self, path: str) -> None:
         """Raise ToolError where nothing may be written under this path."""
         with explained(path, _WRITE_REASONS):

@@ -21,7 +21,7 @@ from chatapp.background_jobs import enqueue
 from chatapp.composer.slash_commands import bring
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Busy
+from chatapp.errors import Busy, TooManyTurns
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
@@ -57,23 +57,27 @@ async def send_message(
     store = partial(start_message, conversation, command, brought)
     try:
         return await _begin(conversation, store)
-    except Busy:
-        # Another may have begun meanwhile, which it can wait for.
-        if command.queued and await _queue(conversation, command):
+    except Busy as busy:
+        # Another may have begun meanwhile, which it can wait for, as it can for others to end.
+        beyond = isinstance(busy, TooManyTurns)
+        if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
         raise
 
 
-async def _queue(conversation: Conversation, command: incoming_frames.SendMessage) -> bool:
+async def _queue(
+    conversation: Conversation, command: incoming_frames.SendMessage, *, for_others: bool = False
+) -> bool:
     """Queue the message while a turn runs; True where it is in the queue, or was sent before."""
     state = await reading(message_queue.state_of)(conversation, command.nonce)
-    if state in {"known", "idle"}:
+    if state == "known" or (state == "idle" and not for_others):
         return state == "known"
     # An unclear command is refused now, while its sender is there.
     await bring(conversation, command.text, strict=not command.literal)
     if await sync_to_async(close_left_over)(conversation):
         return False
-    queued = await sync_to_async(message_queue.queue_message)(conversation, command)
+    queue = partial(message_queue.queue_message, for_others=for_others)
+    queued = await sync_to_async(queue)(conversation, command)
     if queued:
         channel.tell(hints.QueueChanged(conversation.pk))
     if queued and state == "going on":

@@ -52,8 +52,12 @@ async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> 
         store = partial(start_condensing, conversation, asked)
         if await _until_stored(conversation, lambda: running_turns.begin(store)):
             return
-    if await _until_stored(conversation, lambda: send_next(conversation, is_done)):
-        channel.tell(hints.QueueChanged(conversation.pk))
+    others = await reading(message_queue.waiting_for_others)(conversation.owner_id)
+    # One that is refused there leaves the place to the next.
+    for there, goes_on in [(conversation, is_done), *[(one, False) for one in others]]:
+        if await _until_stored(there, partial(send_next, there, goes_on)):
+            channel.tell(hints.QueueChanged(there.pk))
+            return
 
 
 async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | None:

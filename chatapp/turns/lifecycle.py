@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 import condense
 from chatapp import background_jobs
@@ -23,12 +24,13 @@ from chatapp.context.environment_details import describe_surroundings
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.errors import Busy
+from chatapp.errors import Busy, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
-from chatapp.models import Conversation, Turn, TurnRequest, message_store
+from chatapp.models import Conversation, ServerSettings, Turn, TurnRequest, message_store
 from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
+from chatapp.number_formats import number
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
@@ -125,10 +127,11 @@ def open_turn(
     """Store a turn, owned by this process unless a worker is to claim it, and return it.
 
     It answers message ``question_seq`` of somebody in this time ``zone``. Refused at a spending
-    limit; condensing may need no model.
+    limit, unless it condenses, which may need no model; and where its owner has too many turns.
     """
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
+    check_turns(locked)
     turn = Turn(
         owner="" if settings.CLUSTER else this_process(),
         attempt=0 if settings.CLUSTER else 1,
@@ -142,6 +145,31 @@ def open_turn(
         profile_id=locked.profile_id,
     )
     return insert(turn)
+
+
+def check_turns(conversation: Conversation) -> None:
+    """Raise TooManyTurns where as many others of the owner's are not over as may be at once.
+
+    None of these begins or ends before the commit.
+    """
+    lock(User, conversation.owner_id)
+    ((others,),) = execute(
+        "SELECT COUNT(*) FROM chatapp_turn t WHERE finished_at IS NULL AND conversation_id != %s "
+        "AND %s = (SELECT owner_id FROM chatapp_conversation c WHERE c.id = t.conversation_id)",
+        conversation.pk, conversation.owner_id,
+    )  # fmt: skip
+    # Most have none, and the limit is at least one.
+    most = ServerSettings.read().turns_at_once if others else None
+    if most is None or others < most:
+        return
+    words = ngettext(
+        "You may have %(most)s turn at once, and it is not over. Wait for it, answer what it asks, "
+        "or stop it.",
+        "You may have %(most)s turns at once, and none of yours is over. Wait for one, answer what "
+        "it asks, or stop it.",
+        most,
+    )
+    raise TooManyTurns(words % {"most": number(most)}, retry_after=10)
 
 
 def finish_turn(
@@ -165,6 +193,8 @@ def finish_turn(
     """
     with transaction.atomic(savepoint=False):
         lock(Conversation, turn.conversation_id)
+        # What would wait for this end is in the queue by now, or begins after it.
+        lock(User, turn.conversation.owner_id)
         if status != Turn.Status.SUCCEEDED:
             try:
                 turn.hold()
@@ -183,17 +213,20 @@ def finish_turn(
 
 
 def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> None:
-    ((waits, asked),) = execute(
+    ((waits, elsewhere, asked),) = execute(
         "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
-        "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
+        "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_queuedmessage q "
+        "WHERE gone_at IS NULL AND is_next AND %s = (SELECT owner_id FROM chatapp_conversation c "
+        "WHERE c.id = q.conversation_id)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
         "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL)",
-        turn.conversation_id, is_done, turn.pk, TurnRequest.Kind.CONDENSE,
+        turn.conversation_id, is_done, turn.conversation.owner_id, turn.pk,
+        TurnRequest.Kind.CONDENSE,
     )  # fmt: skip
     if asked:
         last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
         if row := last.last():
             wish = CondenseRequest.from_json(row.nonce, row.details)
-    if waits or wish:
+    if waits or elsewhere or wish:
         said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
         background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
 

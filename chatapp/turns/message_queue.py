@@ -10,11 +10,11 @@ from chatapp.composer.attachments import Brought, find_attachments
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_message
-from chatapp.errors import Refused
+from chatapp.errors import Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
-from chatapp.turns.lifecycle import start_message
+from chatapp.turns.lifecycle import check_turns, start_message
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20
@@ -41,16 +41,20 @@ def start_queued(
     return run
 
 
-def queue_message(conversation: Conversation, command: SendMessage) -> bool:
+def queue_message(
+    conversation: Conversation, command: SendMessage, *, for_others: bool = False
+) -> bool:
     """Let a message wait for what runs, or is about to; False where nothing does any more.
 
-    Refused where too many wait.
+    It may also wait ``for_others``: the turns that its sender has in other conversations, while
+    these are as many as may be at once. Refused where too many wait.
     """
     check_message(command.text, alone=not command.attachments)
     with transaction.atomic():
         # A turn ends under the same lock, and looks at the queue then.
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        if state_of(conversation, command.nonce) == "idle":
+        is_idle = state_of(conversation, command.nonce) == "idle"
+        if is_idle and not (for_others and _are_too_many(conversation)):
             return False
         find_attachments(conversation.owner, command.attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
@@ -59,9 +63,27 @@ def queue_message(conversation: Conversation, command: SendMessage) -> bool:
             "text": command.text,
             "attachments": [str(one) for one in command.attachments],
             "zone": command.zone,
+            "is_next": is_idle,
         }
         conversation.queued.get_or_create(nonce=command.nonce, defaults=columns)
     return True
+
+
+def _are_too_many(conversation: Conversation) -> bool:
+    try:
+        check_turns(conversation)
+    except TooManyTurns:
+        return True
+    return False
+
+
+def waiting_for_others(owner: int) -> list[Conversation]:
+    """Return the conversations of a user where a message waits until fewer turns run elsewhere."""
+    running = Turn.objects.unfinished().filter(conversation__owner=owner)
+    waiting = QueuedMessage.objects.waiting().filter(is_next=True, conversation__owner=owner)
+    there = waiting.exclude(conversation__in=running.values("conversation"))
+    found = there.filter(conversation__deleted_at=None).select_related("conversation")
+    return [one.conversation for one in found[:MOST_QUEUED]]
 
 
 def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:

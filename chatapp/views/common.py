@@ -25,7 +25,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
-from chatapp.models import Conversation
+from chatapp.accounts.request_limit import count_request
+from chatapp.models import Conversation, ServerSettings
 from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
@@ -61,6 +62,10 @@ def signed_in(*methods: str) -> Callable[[View], View]:
             if not request.user.is_authenticated:
                 return ask_to_sign_in(request)
             try:
+                count_request(request.user.pk)
+            except errors.LimitReached as limit:
+                return tell_limit(request, limit)
+            try:
                 with errors.saving() if request.method == "POST" else nullcontext():
                     answer = view(request, **kwargs)
             except errors.Refused as refusal:
@@ -72,6 +77,16 @@ def signed_in(*methods: str) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
+    """Say that nothing was done, and when to try again; what was typed is one step back."""
+    if request.htmx:
+        answer = HttpResponse(str(limit), content_type="text/plain; charset=utf-8")
+    else:
+        answer = render(request, "429.html", {"reason": str(limit)})
+    answer.status_code, answer["Retry-After"] = limit.status, limit.retry_after
+    return answer
 
 
 def ask_to_sign_in(request: Any) -> HttpResponse:
@@ -178,10 +193,12 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     return get_object_or_404(conversations.select_related("profile"), pk=pk)
 
 
-def command_mode() -> str:
-    """Return how commands run on this server: "off", "sandboxed" or "open"."""
+def command_mode(user: User) -> str:
+    """Return how a user's commands run on this server: "off", "denied", "sandboxed" or "open"."""
     if not settings.ALLOW_COMMANDS:
         return "off"
+    if not ServerSettings.binding(user.pk).commands_allowed:
+        return "denied"
     return "sandboxed" if bubblewrap() else "open"
 
 

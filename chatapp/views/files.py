@@ -16,12 +16,13 @@ from chatapp.agent.annotated_blocks import FILE, kind_of, names_of, text_of
 from chatapp.agent.errors import ToolError
 from chatapp.composer.attachments import attach_file
 from chatapp.files import folder_transfer
+from chatapp.files.storage_use import check_room, measure_again
 from chatapp.models import Attachment, Conversation
 from chatapp.number_formats import number
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
 from chatapp.tools.documents import bytes_of
 from chatapp.tools.long_outputs import find_output
-from chatapp.tools.workspace import Workspace
+from chatapp.tools.workspace import Workspace, WritableWorkspace
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
 from chatapp.views.common import (
@@ -129,6 +130,8 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     # A folder's files come with their paths beside them.
     paths = paths if len(paths) == len(sent) else [""] * len(sent)
     named = [(path or file.name or "", file) for path, file in zip(paths, sent, strict=True)]
+    check_room(request.user, sum(file.size or 0 for file in sent))
+    measure_again(request.user)
     done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
     words = ngettext("%s file uploaded.", "%s files uploaded.", done.count)
     messages.success(request, words % number(done.count))
@@ -147,6 +150,21 @@ def download_file(request: Request, conversation: Conversation) -> HttpResponse:
     except ToolError as error:
         return refuse(request, str(error))
     return download(data, path.rpartition("/")[2], BYTES)
+
+
+@in_conversation("POST", resting=True)
+def remove_file(request: Request, conversation: Conversation) -> HttpResponse:
+    """Remove one file of a folder that is the user's."""
+    path = request.POST.get("path", "")
+    if not (is_own(conversation) or request.user.is_superuser):
+        return refuse(request, _("This folder belongs to the server. Remove files there."))
+    try:
+        WritableWorkspace(workspace_of(conversation)).remove(path)
+    except ToolError as error:
+        return refuse(request, str(error))
+    measure_again(request.user)
+    messages.success(request, _("“%s” was removed.") % path)
+    return redirect("files", conversation.pk)
 
 
 @in_conversation("GET")

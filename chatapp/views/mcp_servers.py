@@ -8,12 +8,12 @@ from django.utils.translation import ngettext
 
 from chatapp import errors
 from chatapp.forms.mcp_servers import McpServerForm
-from chatapp.models import McpServer
+from chatapp.models import McpServer, ServerSettings
 from chatapp.number_formats import number
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing
 from chatapp.turns import actions
-from chatapp.views.common import Request, command_mode, signed_in
+from chatapp.views.common import Request, command_mode, refuse, signed_in
 
 # Names of tools that can't be offered which are told.
 TOLD = 5
@@ -22,7 +22,9 @@ TOLD = 5
 @signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
-    context = {"servers": request.user.mcp_servers.all(), "commands": command_mode()}
+    allowed = ServerSettings.binding(request.user.pk).servers_allowed
+    servers = request.user.mcp_servers.all()
+    context = {"servers": servers, "allowed": allowed, "commands": command_mode(request.user)}
     return render(request, "mcp_servers/page.html", context)
 
 
@@ -35,10 +37,12 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
     server = McpServer(owner=request.user)
     if pk is not None:
         server = get_object_or_404(request.user.mcp_servers, pk=pk)
+    if not ServerSettings.binding(request.user.pk).servers_allowed:
+        return refuse(request, _("The operators of this server allow members no MCP servers."))
     sent = request.POST if request.method == "POST" else None
     form = McpServerForm(sent, instance=server)
     if sent is None or not form.is_valid():
-        context = {"form": form, "server": server, "commands": command_mode()}
+        context = {"form": form, "server": server, "commands": command_mode(request.user)}
         return render(request, "mcp_servers/form.html", context, status=422 if form.errors else 200)
     columns = form.columns()
     mcp_servers.save_server(server=server, columns=columns)

@@ -1,4 +1,4 @@
-"""The operator's page: who uses this server and what that costs, invitations, and accounts."""
+"""The operator's page: who uses this server at which cost, and what holds for everybody."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,7 +15,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations, users
-from chatapp.models import Invitation
+from chatapp.forms.server_settings import ServerSettingsForm
+from chatapp.models import Invitation, ServerSettings
 from chatapp.models.deletions import people
 from chatapp.views.common import Request, View, refuse, signed_in
 
@@ -59,6 +60,18 @@ def list_users(request: Request) -> HttpResponse:
         "open_invitations": Invitation.objects.usable().select_related("invited_by"),
     }
     return render(request, "operator/page.html", context)
+
+
+@for_operators("GET", "POST")
+def show_server(request: Request) -> HttpResponse:
+    """Show what holds for everybody here, and save all of it at once."""
+    sent = request.POST if request.method == "POST" else None
+    form = ServerSettingsForm(sent, instance=ServerSettings.read(), operator=request.user)
+    if form.is_valid():
+        form.save()
+        messages.success(request, gettext("Settings saved."))
+        return redirect("server")
+    return render(request, "operator/server.html", {"form": form}, status=422 if sent else 200)
 
 
 @for_operators("POST")

@@ -47,10 +47,10 @@ def list_profiles(request: Request) -> HttpResponse:
 
 
 def own_profile(request: Request, pk: int | None) -> Profile:
-    """Return the user's profile, or a new one."""
+    """Return the user's profile, or a new one; a copy of a server profile is the operator's."""
     if pk is None:
         return Profile(owner=request.user)
-    return get_object_or_404(request.user.profiles, pk=pk)
+    return get_object_or_404(request.user.profiles, pk=pk, origin=None)
 
 
 @signed_in("GET", "POST")
@@ -60,7 +60,8 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     form = ProfileForm(sent, instance=profile)
     specs = specs_for(profile.mcp_servers).values()
-    tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
+    policies, denied = profile.tool_policies, profile.binding.denied_tools
+    tools = PoliciesForm(sent, specs=specs, decided=policies, inherited={}, denied=denied)
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save(commit=False)
@@ -94,7 +95,7 @@ def choose_default(request: Request, pk: int) -> HttpResponse:
 @signed_in("GET", "POST")
 def delete_profile(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a profile and its key; conversations stay."""
-    profile = get_object_or_404(request.user.profiles, pk=pk)
+    profile = own_profile(request, pk)
     if request.method == "POST":
         profile.delete()
         actions.announce_changes(request.user.pk)

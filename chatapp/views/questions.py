@@ -14,7 +14,7 @@ from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
 from chatapp.files import workspaces
 from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
-from chatapp.models import Conversation, Question, Review
+from chatapp.models import Conversation, Profile, Question, Review
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
@@ -80,9 +80,11 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     """Show which tools may run in a conversation and what the model is told, and change that."""
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
+    offered = profile or Profile(owner=request.user)
     form = PoliciesForm(
         sent,
-        specs=specs_for([*request.user.mcp_servers.filter(is_on=True)]).values(),
+        denied=offered.binding.denied_tools,
+        specs=specs_for(offered.mcp_servers).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )

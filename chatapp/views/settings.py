@@ -89,7 +89,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "sections": LABELS,
         "section": wrong[0] if wrong and name not in wrong else name,
         "default_prompt": default_prompt(preferences),
-        "commands": command_mode(),
+        "commands": command_mode(request.user),
         "draft_cost": {"cost": cost, "profile": dearest},
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),

@@ -3,7 +3,7 @@ import { make } from "./elements.js";
 import { fitted } from "./pictures.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { REFUSED, toast } from "./toast.js";
 
 // Characters: about a thousand tokens, and more than the composer shows at once.
 const LONG_PASTE = 4000;
@@ -142,7 +142,7 @@ export class Attachments {
     }
     const said = await response.text();
     if (response.ok && !response.redirected) return said;
-    toast(response.status === 422 ? said : text("requestFailed", { status: String(response.status) }), "error");
+    toast(REFUSED.includes(response.status) ? said : text("requestFailed", { status: String(response.status) }), "error");
     return "";
   }
 

@@ -82,7 +82,7 @@ export class Composer {
       return;
     }
     const literal = words === this.#unclear;
-    const command = { text: words, nonce: uuid(), attachments: ids, queued: this.running, literal };
+    const command = { text: words, nonce: uuid(), attachments: ids, queued: true, literal };
     this.#post({ type: "message.send", ...command });
   }
 
@@ -258,7 +258,7 @@ export class Composer {
     const words = this.#box.value;
     if ((!ids.length && !words.trim()) || this.#excess(words)) return;
     await this.#attachments.restore(ids);
-    if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids });
+    if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids, queued: true });
   }
 
   #stored() {

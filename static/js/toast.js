@@ -3,7 +3,8 @@ import { makeButton } from "./elements.js";
 import { text } from "./text.js";
 
 const LASTS = 6000;
-const REFUSED = 422;
+/** How answers begin that say in words why nothing was done. */
+export const REFUSED = [413, 422, 429];
 
 function leaveLater(toast) {
   if (!toast.hasAttribute("data-lasting")) setTimeout(() => toast.remove(), LASTS);
@@ -30,7 +31,7 @@ export function startToasts() {
   // A request of htmx may also be refused in words, or not be answered at all.
   document.body.addEventListener("htmx:responseError", (event) => {
     const { status, responseText } = event.detail.xhr;
-    toast(status === REFUSED ? responseText : text("requestFailed", { status: String(status) }), "error");
+    toast(REFUSED.includes(status) ? responseText : text("requestFailed", { status: String(status) }), "error");
   });
   document.body.addEventListener("htmx:sendError", () => toast(text("unreachable"), "error"));
 }

@@ -1,14 +1,16 @@
 """axe-core finds nothing to complain about, on any page, in either theme."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import complaints, open_all, problems
 from tests.e2e.conftest import OpenPage
+from tests.e2e.tabs import Tabs
 
 PAGES = (
     *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
     *("/settings/general/", "/settings/agent/", "/settings/prompts/", "/settings/tokens/"),
+    *("/settings/account/", "/users/", "/users/server/"),
     *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered", "compared"),
 )
 
@@ -23,6 +25,34 @@ def test_pages_are_accessible_and_as_narrow_as_a_phone(
     assert complaints(page) == []
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_what_strangers_open_is_accessible(window: Tabs, page: Page) -> None:
+    """Signing in, an invitation and what it leads to, and a password that was forgotten."""
+    page.goto("/users/")
+    page.get_by_role("button", name="Invite").click()
+    link = page.get_by_role("textbox", name="Link").input_value()
+    assert problems(page) == []
+    guest = window.open(known=False)
+    for place in ("/sign-in/", "/account/password/reset/", "/invitations/used/", link):
+        guest.goto(place)
+        assert problems(guest) == [], place
+    guest.get_by_role("button", name="Make an account").click()
+    guest.get_by_label("Username").wait_for()
+    assert problems(guest) == []
+
+
+def test_the_password_pages_are_accessible(window: Tabs, page: Page) -> None:
+    """One's own, and the one that an operator's link leads to."""
+    page.goto("/account/password/change/")
+    assert problems(page) == []
+    page.goto("/users/")
+    page.get_by_role("button", name="Reset password").first.click()
+    link = page.get_by_role("textbox", name="Link").input_value()
+    guest = window.open(known=False)
+    guest.goto(link)
+    guest.get_by_label("New Password", exact=True).wait_for()
+    assert problems(guest) == []
 
 
 def test_a_chat_with_every_kind_of_row_is_accessible(

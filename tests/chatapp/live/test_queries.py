@@ -22,8 +22,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # One of those to answer is for spending limits, which hold as they are when a call begins.
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
 # and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
-# whether there is an archive. One of those to connect finds what runs, perhaps elsewhere.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 12, 15, 9, 19, 1
+# whether there is an archive. Two of those to send, and one to open, are for the limits of a user,
+# and one each to answer, connect and open for the tools that members may use. One of those to
+# connect finds what runs, perhaps elsewhere.
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 14, 16, 10, 21, 1
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
 WITH_TIME = (

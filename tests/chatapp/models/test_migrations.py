@@ -25,6 +25,7 @@ from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.models import (
+    AttachmentTotal,
     BackgroundDraft,
     Checkpoint,
     CondensingPrompt,
@@ -35,6 +36,7 @@ from chatapp.models import (
     Message,
     QueuedMessage,
     SavedCommand,
+    ServerSettings,
     Source,
     ToolRun,
     TurnRequest,
@@ -74,6 +76,8 @@ def fill(conversation: Conversation) -> None:
     run = ImportRun.objects.begin(owner, "")
     Source.objects.create(conversation=conversation, form="palimpsest", run=run)
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
+    AttachmentTotal.objects.create(owner=owner, size=1)
+    ServerSettings.read().save()
 
 
 def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:

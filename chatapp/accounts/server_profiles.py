@@ -1,0 +1,40 @@
+"""Server profiles: an operator's, of which everybody has a copy without its key and address."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from chatapp.accounts.accounts import give_copy
+from chatapp.models import Preferences, Profile
+from chatapp.models.database import lock
+from chatapp.providers import provider_specs
+
+
+def shareable(operator: User) -> QuerySet[Profile]:
+    """Return what an operator may share, or share no longer: their own, and what is shared."""
+    own = Q(owner=operator) | Q(is_shared=True)
+    # Everybody has the sample.
+    keyed = [spec.name for spec in provider_specs().values() if spec.needs_key]
+    found = Profile.objects.filter(own, origin=None, provider__in=keyed)
+    return found.select_related("owner").order_by("name", "pk")
+
+
+@transaction.atomic
+def share(profile: Profile) -> None:
+    """Give everybody else a copy of an operator's profile."""
+    lock(Profile, profile.pk)
+    profile.is_shared = True
+    profile.save(update_fields=["is_shared"])
+    others = Preferences.objects.exclude(owner=profile.owner_id)
+    for preferences in others.select_related("owner", "default_profile"):
+        give_copy(profile, preferences)
+        preferences.save(update_fields=["default_profile"])
+
+
+@transaction.atomic
+def stop_sharing(profile: Profile) -> None:
+    """Take all copies back; who used one chooses another before a conversation goes on."""
+    lock(Profile, profile.pk)
+    profile.is_shared = False
+    profile.save(update_fields=["is_shared"])
+    profile.copies.all().delete()

@@ -1,0 +1,80 @@
+"""The room that a user's files take on the server, and the operators' limit on it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from chatapp.errors import LimitReached
+from chatapp.files.checkpoints import Checkpoints
+from chatapp.files.workspaces import OWN
+from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSettings
+from chatapp.number_formats import number
+from chatapp.toolbox.toolbox import outputs_of
+
+# Seconds after which folders are measured again, whatever is put there meanwhile.
+FRESH = 600
+
+
+def check_room(owner: User, more: int = 0) -> None:
+    """Raise LimitReached where a user has no room for so many ``more`` bytes.
+
+    Folders are measured once in a while, and again before anything is refused.
+    """
+    megabytes = ServerSettings.read().storage_megabytes
+    if megabytes is None:
+        return
+    known, key = caches["visits"], f"folders-{owner.pk}"
+    attached, most = _attached(owner), megabytes << 20
+    in_folders = known.get(key)
+    if in_folders is None or attached + in_folders + more > most:
+        in_folders = _in_folders(owner)
+        known.set(key, in_folders, FRESH)
+    used = attached + in_folders
+    if used + more <= most:
+        return
+    words = _(
+        "Your files take %(used)s MB, and each user may keep %(most)s MB. Remove some from the "
+        "files of a conversation, or ask an operator for more room."
+    )
+    told = {"used": number(used / (1 << 20), 1), "most": number(megabytes)}
+    raise LimitReached(words % told, status=413)
+
+
+def measure_again(owner: User) -> None:
+    """Have a user's folders measured when it next matters: something was put there or removed."""
+    caches["visits"].delete(f"folders-{owner.pk}")
+
+
+def _attached(owner: User) -> int:
+    """Return the bytes of what a user has sent with messages, and of what waits to be sent."""
+    sent = AttachmentTotal.objects.filter(owner=owner).values_list("size", flat=True).first()
+    waiting = Attachment.objects.filter(owner=owner).aggregate(size=Sum("size"))["size"]
+    return (sent or 0) + (waiting or 0)
+
+
+def _in_folders(owner: User) -> int:
+    """Return the bytes of a user's workspaces, of their earlier versions, and of long outputs."""
+    root, size = Path(settings.WORKSPACES_ROOT), 0
+    workspaces = [root / OWN / str(owner.pk)]
+    for pk in Conversation.objects.filter(owner=owner).values_list("pk", flat=True).iterator():
+        workspaces.append(root / pk.hex)
+        size += sum(_sizes(outputs_of(pk)))
+    for folder in workspaces:
+        size += sum(_sizes(folder)) + sum(_sizes(Checkpoints(folder).repository))
+    return size
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    """Yield the size of each file below a folder; what is gone meanwhile takes no room."""
+    for place, _folders, names in os.walk(folder):
+        for name in names:
+            try:
+                yield os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - many files
+            except OSError:
+                continue

@@ -1,0 +1,86 @@
+"""What the operators decide for everybody who uses this server."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models.database import select
+
+# The tool whose denial keeps MCP servers from being commands, too.
+RUN_COMMAND = "run_command"
+
+
+def _limit(
+    label: Any, default: int, most: int, hint: Any
+) -> "models.PositiveIntegerField[Any, Any]":
+    """Return a column for a limit of each user, from 1 on; None is no limit."""
+    checks = [MinValueValidator(1), MaxValueValidator(most)]
+    return models.PositiveIntegerField(
+        label, default=default, validators=checks, null=True, blank=True, help_text=hint
+    )
+
+
+class ServerSettings(models.Model):
+    """What the operators decide for everybody: one row, stored once something was changed.
+
+    Members use none of the ``denied_tools``, by name. New users begin with the preferences of the
+    operator that ``begin_with`` names.
+    """
+
+    storage_megabytes = _limit(
+        _("storage (MB)"),
+        10_000,
+        1_000_000_000,
+        _("Attachments, workspaces, their versions and outputs."),
+    )
+    turns_at_once = _limit(
+        _("turns at once"), 10, 10_000, _("A message beyond that waits for one to end.")
+    )
+    requests_per_minute = _limit(
+        _("requests per minute"), 1_200, 1_000_000, _("Pages, the API and messages together.")
+    )
+
+    denied_tools = models.JSONField(default=list, editable=False)
+    servers_allowed = models.BooleanField(
+        _("members may add MCP servers"),
+        default=True,
+        help_text=_("Off: those that they have are not used either."),
+    )
+    begin_with = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        limit_choices_to={"is_superuser": True},
+        verbose_name=_("new users begin with"),
+    )
+
+    class Meta:
+        verbose_name_plural = "server settings"
+
+    def __str__(self) -> str:
+        return "Settings of the server"
+
+    @classmethod
+    def read(cls) -> Self:
+        """Return the settings as they are stored now, or as they are by default."""
+        return cls.objects.filter(pk=1).first() or cls(pk=1)
+
+    @classmethod
+    def binding(cls, user_pk: int) -> Self:
+        """Return what binds a user now; operators may use every tool and server."""
+        sql = (
+            "SELECT s.* FROM chatapp_serversettings s JOIN auth_user u ON u.id = %s "
+            "WHERE s.id = 1 AND NOT u.is_superuser"
+        )
+        found = select(cls, sql, user_pk)
+        return found[0] if found else cls()
+
+    @property
+    def commands_allowed(self) -> bool:
+        """Whether members may run commands, as far as the server runs any."""
+        return RUN_COMMAND not in self.denied_tools

@@ -1,0 +1,158 @@
+"""What operators let members use, and what new users begin with."""
+
+from decimal import Decimal
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from chatapp.accounts import accounts, server_profiles
+from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
+from chatapp.toolbox.toolbox import workspace_of
+from tests.chatapp.claude import answered_by
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Reply, ToolCall
+from tests.standin.server import Standin
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALL = ["apply_diff", "fetch_url", "run_command", "write_file"]
+
+
+def save(operator: Client, **sent: object) -> None:
+    """Save the server's page."""
+    limits = {"storage_megabytes": "", "turns_at_once": "", "requests_per_minute": ""}
+    answer = operator.post(reverse("server"), limits | {"tools": ALL, "begin_with": ""} | sent)
+    assert answer.status_code == 302
+
+
+def test_operators_tick_what_members_may_use(operator: Client) -> None:
+    """All of it at first; what only reads is not asked about."""
+    page = operator.get(reverse("server")).text
+    assert page.count("checked") == len(ALL) + 1
+    assert 'value="read_file"' not in page
+    save(operator, tools=["fetch_url"], servers_allowed="on")
+    stored = ServerSettings.read()
+    assert sorted(stored.denied_tools) == ["apply_diff", "run_command", "write_file"]
+    assert stored.servers_allowed
+
+
+async def test_a_tool_that_is_denied_is_neither_offered_nor_run(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Whatever the member decided, and whatever the model calls; operators have it."""
+    await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
+    allowed = {"write_file": "allow"}
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=allowed)
+    place = await sync_to_async(workspace_of)(conversation)
+    write = Reply(tools=[ToolCall("write_file", {"path": "a.txt", "content": "A"})])
+    anthropic_standin.then(write, Reply("No."), write, Reply("Done."))
+
+    def offered() -> bool:
+        tools = anthropic_standin.requests[-1].body["tools"]
+        return "write_file" in {one["name"] for one in tools}
+
+    async with open_page(conversation, alice) as page:
+        await page.ask("Write")
+        assert not (place / "a.txt").exists()
+        assert not offered()
+        await User.objects.filter(pk=alice.pk).aupdate(is_superuser=True)
+        await page.ask("Write")
+        assert (place / "a.txt").read_text() == "A"
+        assert offered()
+
+
+def test_settings_say_what_is_denied(
+    browser: Client, conversation: Conversation, settings: Settings
+) -> None:
+    """In place of a choice: for a profile, a conversation, and commands."""
+    settings.ALLOW_COMMANDS = True
+    ServerSettings(pk=1, denied_tools=["run_command", "write_file"]).save()
+    assert conversation.profile
+    for name, pk in (("edit_profile", conversation.profile.pk), ("tool_policies", conversation.pk)):
+        page = browser.get(reverse(name, args=[pk])).text
+        assert "Not allowed by this server’s operators" in page
+        assert 'name="tool-write_file"' not in page
+        assert 'name="tool-fetch_url"' in page
+    assert "allow members no shell commands" in browser.get(reverse("settings")).text
+
+
+def test_members_add_no_servers_where_they_may_not(
+    browser: Client, conversation: Conversation, alice: User
+) -> None:
+    """Those that they have are not used, tried or changed, and can be removed."""
+    server = McpServer.objects.create(owner=alice, name="maps", address="http://127.0.0.1:1")
+    profile = accounts.preferences_of(alice).default_profile
+    assert profile
+    assert profile.mcp_servers == [server]
+    ServerSettings(pk=1, servers_allowed=False).save()
+    assert type(profile).objects.get(pk=profile.pk).mcp_servers == []
+    sent = {"name": "other", "way": "http", "address": "https://example.org/mcp", "is_on": "on"}
+    for place in (reverse("new_mcp_server"), reverse("edit_mcp_server", args=[server.pk])):
+        assert "allow members no MCP servers" in browser.post(place, sent, follow=True).text
+    tried = browser.post(reverse("test_mcp_server", args=[server.pk]), follow=True)
+    assert "allow members no MCP servers" in tried.text
+    assert [one.name for one in McpServer.objects.all()] == ["maps"]
+    browser.post(reverse("delete_mcp_server", args=[server.pk]))
+    assert not McpServer.objects.exists()
+
+
+def test_no_command_is_a_members_server_where_they_run_none(
+    browser: Client, alice: User, settings: Settings
+) -> None:
+    """It is neither stored nor started."""
+    settings.ALLOW_COMMANDS = True
+    own = McpServer.objects.create(owner=alice, name="own", way="command", address="touch /x")
+    profile = accounts.preferences_of(alice).default_profile
+    assert profile
+    assert profile.mcp_servers == [own]
+    ServerSettings(pk=1, denied_tools=["run_command"]).save()
+    assert type(profile).objects.get(pk=profile.pk).mcp_servers == []
+    sent = {"name": "other", "way": "command", "address": "echo", "is_on": "on"}
+    answer = browser.post(reverse("new_mcp_server"), sent)
+    assert answer.status_code == 422
+    tried = browser.post(reverse("test_mcp_server", args=[own.pk]), follow=True)
+    assert "does not allow commands" in tried.text
+    assert McpServer.objects.count() == 1
+
+
+def test_new_users_begin_as_an_operator_says(
+    operator: Client, alice: User, bob: User, anthropic_standin: Standin
+) -> None:
+    """With the settings of one at that time, and a profile that is shared; others stay as built."""
+    profile = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
+    server_profiles.share(profile)
+    Preferences.objects.filter(owner=alice).update(
+        threshold=60,
+        auto_condense=False,
+        condensing_prompt="Be brief.",
+        month_budget=Decimal(5),
+        default_profile=profile,
+    )
+    first = accounts.preferences_of(bob)
+    assert (first.threshold, first.auto_condense) == (100, True)
+    save(operator, begin_with=alice.pk, profiles=[profile.pk])
+    Preferences.objects.filter(owner=alice).update(offered_providers=["x"])
+    new = User.objects.create_user("new")
+    begun = accounts.preferences_of(new)
+    begun.refresh_from_db()
+    assert (begun.threshold, begun.auto_condense, begun.condensing_prompt, begun.month_budget) == (
+        60,
+        False,
+        "Be brief.",
+        Decimal(5),
+    )
+    assert begun.default_profile == new.profiles.get(origin=profile)
+    assert "x" not in begun.offered_providers
+    Preferences.objects.filter(owner=alice).update(threshold=70)
+    begun.refresh_from_db()
+    assert begun.threshold == 60
+
+
+def test_who_is_no_operator_can_not_be_begun_with(operator: Client, bob: User) -> None:
+    """A member's settings are theirs."""
+    answer = operator.post(reverse("server"), {"begin_with": bob.pk, "tools": ALL})
+    assert answer.status_code == 422
