@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
-from chatapp.agent.ports import Audience
-from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
+from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.files.checkpoints import Checkpoints

@@ -22,7 +22,7 @@ from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
 
 from chatapp import errors, logs
-from chatapp.accounts.request_limit import count_request
+from chatapp.accounts.rate_limits import count_request
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.live import incoming_frames, outgoing_frames

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from chatapp.agent.provider_port import Model, Provider
+from chatapp.agent.ports import Model, Provider
 from chatapp.models import Preferences, Profile, ServerSettings
 from chatapp.models.database import lock, select
 from chatapp.models.deletions import people

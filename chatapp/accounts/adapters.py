@@ -17,7 +17,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations
-from chatapp.accounts.credentials import GuessLimit
+from chatapp.accounts.rate_limits import GuessLimit
 from chatapp.models.fields import decrypt, encrypt
 
 log = logging.getLogger(__name__)

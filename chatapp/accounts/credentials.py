@@ -1,63 +1,26 @@
-"""Credentials: passwords with the limits on guessing, sign-in links and API tokens."""
+"""Credentials: passwords, sign-in links and API tokens."""
 
-import hashlib
 from contextlib import suppress
 from datetime import timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, override
 
 from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.auth.models import User
-from django.core.cache import BaseCache, cache
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.accounts.rate_limits import GuessLimit
 from chatapp.errors import Refused
 from chatapp.models import ApiToken, SignInToken
 from chatapp.models.database import lock
-
-# Wrong guesses within SECONDS: at one account from one network, and from one network at all.
-AT_ONE_ACCOUNT = 10
-FROM_ONE_NETWORK = 50
-SECONDS = 15 * 60
-# Who has one IPv6 address has all with the same first bits.
-IPV6_PREFIX = 64
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_TOKENS = 50
 # How exactly it is noted when a token was last used: no read has to wait for a write.
 FRESH = timedelta(minutes=1)
-
-
-class GuessLimit:
-    """Counts wrong guesses from a network, at ``account`` and at all, in one ``realm``.
-
-    Each realm has counts of its own, and nobody's guesses hold back another network.
-    """
-
-    def __init__(self, request: HttpRequest | None, *, realm: str, account: str = "") -> None:
-        network = _network(request.META.get("REMOTE_ADDR", "") if request else "")
-        self._limits = {_key(realm, network): FROM_ONE_NETWORK}
-        self._account_key = _key(realm, network, account.casefold())
-        if account:
-            self._limits[self._account_key] = AT_ONE_ACCOUNT
-
-    @property
-    def is_reached(self) -> bool:
-        """Whether so many guesses were wrong that no other is looked at for a while."""
-        return any(cache.get(key, 0) >= limit for key, limit in self._limits.items())
-
-    def count(self) -> None:
-        """Count a wrong guess."""
-        for key in self._limits:
-            count_up(key, SECONDS)
-
-    def release(self) -> None:
-        """Forget the wrong guesses at the account: its owner is here."""
-        cache.delete(self._account_key)
 
 
 class LimitedBackend(AuthenticationBackend):
@@ -79,31 +42,6 @@ class LimitedBackend(AuthenticationBackend):
         """Return whose session it is, with what each page says of their account."""
         user = User.objects.select_related("deletion").filter(pk=user_id).first()
         return user if user and self.user_can_authenticate(user) else None
-
-
-def count_up(key: str, seconds: int, store: BaseCache = cache) -> int:
-    """Return how often this was called with a key, from the first call on for some ``seconds``."""
-    if not store.add(key, 1, seconds):
-        try:
-            return store.incr(key)
-        except ValueError:  # The key expired meanwhile.
-            store.set(key, 1, seconds)
-    return 1
-
-
-def _network(address: str) -> str:
-    """Return what a client's guesses are counted by: its IPv4 address, or its IPv6 network."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return address
-    return str(parsed.ipv4_mapped or ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
-
-
-def _key(*parts: str) -> str:
-    return "limit-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @transaction.atomic

@@ -12,10 +12,18 @@ from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.model_call import StreamedCall
-from chatapp.agent.ports import Audience, ContextPort, Journal
+from chatapp.agent.ports import (
+    ApprovalPort,
+    Asking,
+    Audience,
+    ContextPort,
+    Journal,
+    ModelRequest,
+    Provider,
+    Toolbox,
+    ToolOutcome,
+)
 from chatapp.agent.prompts import NOT_RUN_RESULT
-from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.tool_port import ApprovalPort, Asking, Toolbox, ToolOutcome
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3

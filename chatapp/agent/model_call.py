@@ -12,9 +12,18 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ProviderError, SpendingLimitReached
-from chatapp.agent.ports import Audience, CallOpening, CallRecord, Journal, PartialReply
-from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider, Purpose
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import (
+    NO_FACTS,
+    Audience,
+    CallOpening,
+    CallRecord,
+    Journal,
+    ModelRequest,
+    PartialReply,
+    Provider,
+    Purpose,
+    ToolSpec,
+)
 
 THINKING = "thinking"
 REFUSED = "The provider refused a part of the request, and was asked again without it."

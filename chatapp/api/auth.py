@@ -23,8 +23,7 @@ from ninja.security import HttpBearer
 import condense
 from chatapp import errors, logs
 from chatapp.accounts import credentials
-from chatapp.accounts.credentials import GuessLimit
-from chatapp.accounts.request_limit import count_request
+from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.models import ApiToken, Conversation
 from chatapp.turns import actions
 

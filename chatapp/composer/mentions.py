@@ -14,7 +14,7 @@ from pathlib import Path
 import condense
 from chatapp.agent.annotated_blocks import file_block, image_block
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import list_files, read_file
 from chatapp.tools.workspace import Workspace, quote
 

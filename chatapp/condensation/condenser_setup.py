@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 import condense
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.agent.provider_port import Provider
+from chatapp.agent.ports import Provider
 from chatapp.context.environment_details import describe_surroundings
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnContext, TurnSettings

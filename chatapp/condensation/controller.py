@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
-from chatapp.agent.provider_port import ModelRequest, Provider
+from chatapp.agent.ports import ModelRequest, Provider
 from chatapp.condensation import background_drafts, threshold
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now

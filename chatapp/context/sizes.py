@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import condense
 from chatapp.agent.events import ContextChanged
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.context.turn_context import TurnSettings, system_of
 from chatapp.models import Conversation, Profile, message_store
 from chatapp.models.calls import measured_prompts

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.tool_port import Policy, ToolSpec
+from chatapp.agent.ports import Policy, ToolSpec
 from chatapp.forms import ModelForm
 from chatapp.forms.preferences import own_prompt, prompt_field
 from chatapp.models import Conversation

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import server_profiles
-from chatapp.agent.tool_port import Access
+from chatapp.agent.ports import Access
 from chatapp.forms import ModelForm
 from chatapp.forms.conversations import ACCESS
 from chatapp.models import ServerSettings

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chatapp.agent.errors import UnknownProvider
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset

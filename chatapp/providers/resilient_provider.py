@@ -10,7 +10,7 @@ from typing import Any
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.specs import ListedModel
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."

@@ -13,7 +13,7 @@ import httpx2
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network import AddressRefused, Guard, host_of
 from chatapp.providers.call_errors import (
     BROKE_OFF,

@@ -14,9 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, ReplyReader
-from chatapp.agent.provider_port import Purpose
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.ports import CallOpening, CallRecord, Purpose, ReplyReader, ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.context.turn_context import TurnContext

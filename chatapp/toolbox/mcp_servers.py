@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.errors import Refused
 from chatapp.models import McpServer, ServerSettings
 from chatapp.models.errors import DecryptionFailed

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from chatapp.agent.tool_port import Access, Line, Policy, ToolSpec
+from chatapp.agent.ports import Access, Line, Policy, ToolSpec
 from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network import Guard
 from chatapp.toolbox import mcp_servers

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
-from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.ports import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments, schema_of
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Access, ToolSpec
+from chatapp.agent.ports import Access, ToolSpec
 from chatapp.tools import text_edits
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import WritableWorkspace

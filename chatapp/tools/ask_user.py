@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
+from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
 
 # Characters of a question, suggested answers, and characters of one.

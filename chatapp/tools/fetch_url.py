@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
 from chatapp.network import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import WritableWorkspace

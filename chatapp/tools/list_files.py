@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import SKIPPED, Workspace, show_size
 

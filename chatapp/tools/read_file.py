@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolOutcome, ToolSpec
+from chatapp.agent.ports import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.documents import image_of, is_pdf, read_pdf
 from chatapp.tools.workspace import Workspace, as_text, quote, show_size

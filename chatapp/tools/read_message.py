@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.search_history import History
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Access, ToolOutcome, ToolSpec
+from chatapp.agent.ports import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.long_outputs import cut_in_the_middle
 from chatapp.tools.shell import Shell

@@ -16,7 +16,7 @@ from typing import Any
 import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import Workspace, is_text
 

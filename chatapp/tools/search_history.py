@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 
 MAX_WORDS = 500

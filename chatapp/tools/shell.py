@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from chatapp.agent.tool_port import Line
+from chatapp.agent.ports import Line
 from chatapp.tools import shell_supervisor
 
 # Megabytes of memory, and processes, that one command may have.

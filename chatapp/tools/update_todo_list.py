@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import Workspace
 

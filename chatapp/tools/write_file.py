@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from chatapp.agent.tool_port import Access, ToolSpec
+from chatapp.agent.ports import Access, ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_edits import TextFile, read_if_there, show_difference
 from chatapp.tools.workspace import WritableWorkspace

@@ -18,9 +18,8 @@ import condense
 from chatapp import errors
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
-from chatapp.agent.ports import Nobody, ReplyReader
+from chatapp.agent.ports import ModelRequest, Nobody, Purpose, ReplyReader
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
-from chatapp.agent.provider_port import ModelRequest, Purpose
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts, draft_writer
 from chatapp.context.condense_requests import CondenseRequest

@@ -25,7 +25,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
-from chatapp.accounts.request_limit import count_request
+from chatapp.accounts.rate_limits import count_request
 from chatapp.models import Conversation, ServerSettings
 from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
 
-from chatapp.accounts.credentials import count_up
+from chatapp.accounts.rate_limits import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
 from chatapp.number_formats import reader_locale

@@ -22,9 +22,7 @@ import condense
 from chatapp import approvals
 from chatapp.accounts import accounts, credentials, new_profiles
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, Nobody
-from chatapp.agent.provider_port import Purpose
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.ports import CallOpening, Nobody, Purpose, ToolOutcome
 from chatapp.background_jobs import JOBS
 from chatapp.composer import attachments
 from chatapp.condensation import background_drafts, summary_reviews, undo

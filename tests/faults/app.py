@@ -15,7 +15,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
-from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
+from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 
 FILE = "fault.json"

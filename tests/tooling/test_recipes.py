@@ -48,7 +48,7 @@ assert "What was said before is hidden." in asyncio.run(condenser.fit(situation)
 """
 
 PROVIDER = """
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.models import Profile
 from chatapp.providers import provider_specs
 from chatapp.providers.parrot.provider import ParrotProvider

@@ -14,7 +14,7 @@ from anthropic.types import ContentBlockParam
 from anthropic.types.tool_result_block_param import Content as ResultContent
 
 import condense
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.spec import ADAPTIVE_THINKING, BINDING_THINKING
 
 LONGEST_NAME = 128

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, override
 import anthropic
 
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.ports import ModelRequest
 from chatapp.network import AddressRefused
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking

@@ -13,8 +13,7 @@ from typing import Any
 import condense
 from chatapp.agent.annotated_blocks import RULE, is_claimed, stands_for
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
 from chatapp.providers.anthropic.spec import LATE_SYSTEM

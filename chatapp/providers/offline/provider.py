@@ -10,7 +10,7 @@ from dataclasses import replace
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.provider_port import Model, ModelRequest, Purpose
+from chatapp.agent.ports import Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
 from chatapp.providers.offline.answer import answer, summarise
 

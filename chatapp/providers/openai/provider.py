@@ -12,7 +12,7 @@ import openai
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.ports import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.formats import Json

@@ -14,8 +14,7 @@ from typing import Any
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import condense
 from chatapp.agent.errors import ServerFailed, ToolError
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.ports import ToolOutcome
 from chatapp.network import Guard, why_unreached
 from chatapp.tools.documents import image_of
 from chatapp.tools.long_outputs import HEAD, TAIL, cut_in_the_middle, plain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
+from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
 from chatapp.network import Guard
 from chatapp.tools.mcp.servers import Definition, Listing, Server, Way
 

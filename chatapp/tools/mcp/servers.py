@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import condense
-from chatapp.agent.tool_port import Access, Policy, ToolSpec
+from chatapp.agent.ports import Access, Policy, ToolSpec
 from chatapp.tools.long_outputs import plain
 
 if TYPE_CHECKING:

@@ -11,9 +11,19 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import CallOpening, CallRecord, PartialReply, ReplyReader
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.agent.tool_port import NO_LINE, Asking, Line, ToolOutcome, ToolSpec
+from chatapp.agent.ports import (
+    NO_LINE,
+    Asking,
+    CallOpening,
+    CallRecord,
+    Line,
+    Model,
+    ModelRequest,
+    PartialReply,
+    ReplyReader,
+    ToolOutcome,
+    ToolSpec,
+)
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)

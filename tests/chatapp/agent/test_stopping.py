@@ -10,9 +10,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
-from chatapp.agent.ports import CallOpening, CallRecord
-from chatapp.agent.provider_port import ModelRequest
-from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
+from chatapp.agent.ports import NO_LINE, CallOpening, CallRecord, Line, ModelRequest, ToolOutcome
 from tests.chatapp.agent.fakes import (
     AllowingLoop,
     EchoToolbox,

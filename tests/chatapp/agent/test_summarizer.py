@@ -10,8 +10,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.agent.ports import CallRecord
-from chatapp.agent.provider_port import Model, ModelRequest, Purpose
+from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from tests.chatapp.agent.fakes import (

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.ports import ModelRequest
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.controller import Condensing, ContextController
 from chatapp.condensation.summary_reviews import SummaryReviewer

@@ -8,8 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.agent.ports import CallOpening, CallRecord, PartialReply
-from chatapp.agent.provider_port import Purpose
+from chatapp.agent.ports import CallOpening, CallRecord, PartialReply, Purpose
 from chatapp.context import sizes
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.ports import ModelRequest
 from chatapp.context import sizes
 from chatapp.models import Conversation, ModelCall, Profile, message_store
 from chatapp.toolbox import toolbox

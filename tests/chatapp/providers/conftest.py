@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatapp.agent.provider_port import Provider
+from chatapp.agent.ports import Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.providers.doors import DOORS, Door

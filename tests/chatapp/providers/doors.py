@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from chatapp.agent.provider_port import Model, Provider
+from chatapp.agent.ports import Model, Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.providers.requests import SECRET_KEY

@@ -7,8 +7,7 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import ModelRequest, Provider, Purpose, ToolSpec
 from tests.standin.behaviours import Gate
 
 ABOUT_THE_CALL = (events.SentRequest, events.CallDescribed)

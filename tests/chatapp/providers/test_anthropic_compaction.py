@@ -12,7 +12,7 @@ from anthropic.types.beta import (
 import condense
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.blocks import COMPACTION
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.request import COMPACTION_BETA

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.network import Guard
 from chatapp.providers import http
 from chatapp.providers.anthropic.provider import AnthropicProvider

@@ -2,7 +2,7 @@ import pytest
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
 from tests.chatapp.providers.requests import TOOLS, listen, request, stream

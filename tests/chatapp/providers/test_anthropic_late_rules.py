@@ -6,7 +6,7 @@ import pytest
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed, quote_block, rule_block
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.formats import MessagesFormat
 from tests.chatapp.providers.requests import (

@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.events import CallDescribed
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
 from chatapp.providers.anthropic.request import RequestWriter

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.agent.provider_port import Model, Purpose
+from chatapp.agent.ports import Model, Purpose
 from chatapp.providers.anthropic.blocks import BINDING_BETA, INTERLEAVED_BETA
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import (

@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers import create_provider, model_servers
 from chatapp.providers.model_servers import Report, probe
 from chatapp.providers.openai.provider import OpenAIProvider

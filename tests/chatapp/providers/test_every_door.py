@@ -9,7 +9,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model, Provider
+from chatapp.agent.ports import Model, Provider
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import (
     TOOLS,

@@ -5,7 +5,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers.offline.answer import gist
 from chatapp.providers.offline.provider import OfflineProvider
 from tests.chatapp.providers.requests import (

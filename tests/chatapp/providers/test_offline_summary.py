@@ -3,7 +3,7 @@ import re
 import pytest
 
 import condense
-from chatapp.agent.provider_port import Model, Purpose
+from chatapp.agent.ports import Model, Purpose
 from chatapp.providers.offline.answer import SECTIONS
 from chatapp.providers.offline.provider import OfflineProvider
 from tests.chatapp.providers.requests import assistant, call, reply, request, result, text_of, user

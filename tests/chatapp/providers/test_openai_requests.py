@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import ERROR, RequestWriter, Traits, to_chat

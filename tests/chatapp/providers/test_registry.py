@@ -6,7 +6,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import UnknownProvider
-from chatapp.agent.provider_port import Model
+from chatapp.agent.ports import Model
 from chatapp.providers import create_provider, provider_spec, provider_specs
 
 MODEL = Model("m", context_window=1_000, max_output=100)
@@ -32,7 +32,7 @@ def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
     """Creating a provider costs no second of imports, and needs neither Django."""
     code = (
         "import sys\n"
-        "from chatapp.agent.provider_port import Model\n"
+        "from chatapp.agent.ports import Model\n"
         "from chatapp.providers import create_provider, provider_specs\n"
         "for name in provider_specs():\n"
         "    create_provider(name, model=Model('m', 1, 1), api_key='k', base_url='')\n"

@@ -7,7 +7,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers import create_provider
 from chatapp.providers.resilient_provider import ResilientProvider, scrub
 from tests.chatapp.agent.fakes import MODEL

@@ -11,8 +11,7 @@ from django.db import OperationalError, connection
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import CallOpening, PartialReply
-from chatapp.agent.provider_port import Purpose
+from chatapp.agent.ports import CallOpening, PartialReply, Purpose
 from chatapp.context import sizes
 from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.storage import partial_replies

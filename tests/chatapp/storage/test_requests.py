@@ -11,8 +11,7 @@ from django.db import OperationalError, connection
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, message_store
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter

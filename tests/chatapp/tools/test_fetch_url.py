@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatapp import network
-from chatapp.agent.tool_port import Policy, ToolOutcome
+from chatapp.agent.ports import Policy, ToolOutcome
 from chatapp.network import Guard
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
 from chatapp.tools.fetch_url import text_of_html

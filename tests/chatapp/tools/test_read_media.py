@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.documents import MAX_IMAGE, read_pdf
 

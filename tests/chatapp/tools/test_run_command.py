@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import Line, ToolOutcome
+from chatapp.agent.ports import Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
@@ -187,7 +187,7 @@ async def test_what_is_no_command_is_refused(toolbox: WorkspaceToolbox, command:
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from chatapp.agent.tool_port import NO_LINE
+from chatapp.agent.ports import NO_LINE
 from chatapp.tools.shell import Shell
 asyncio.run(Shell(Path(sys.argv[1]), Path(sys.argv[2]), NO_LINE).run(sys.argv[3], 1000))
 """

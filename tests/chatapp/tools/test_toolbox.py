@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.agent.tool_port import Line, Policy, ToolOutcome
+from chatapp.agent.ports import Line, Policy, ToolOutcome
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, list_files
 
 

@@ -14,9 +14,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import LeftWaiting, TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, Nobody
-from chatapp.agent.provider_port import Purpose
-from chatapp.agent.tool_port import Asking, ToolOutcome
+from chatapp.agent.ports import Asking, CallOpening, CallRecord, Nobody, Purpose, ToolOutcome
 from chatapp.approvals import Approvals
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.summary_reviews import SummaryReviewer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
+from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
 from chatapp.network import Guard
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.agent.tool_port import Access, Policy
+from chatapp.agent.ports import Access, Policy
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.mcp.servers import (
     HIDDEN,

@@ -1,0 +1,114 @@
+"""Rate limits: how often a network may guess, and how many requests a user may send in a minute."""
+
+import hashlib
+import time
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from django.conf import settings
+from django.core.cache import BaseCache, cache, caches
+from django.http import HttpRequest
+from django.utils.translation import ngettext
+
+from chatapp.errors import LimitReached
+from chatapp.models import ServerSettings
+from chatapp.number_formats import number
+
+# Wrong guesses within SECONDS: at one account from one network, and from one network at all.
+AT_ONE_ACCOUNT = 10
+FROM_ONE_NETWORK = 50
+SECONDS = 15 * 60
+# Who has one IPv6 address has all with the same first bits.
+IPV6_PREFIX = 64
+
+MINUTE = 60
+# Seconds for which nobody waits for Redis again, once it was away: each process counts alone then.
+AWAY = 10
+
+
+class GuessLimit:
+    """Counts wrong guesses from a network, at ``account`` and at all, in one ``realm``.
+
+    Each realm has counts of its own, and nobody's guesses hold back another network.
+    """
+
+    def __init__(self, request: HttpRequest | None, *, realm: str, account: str = "") -> None:
+        network = _network(request.META.get("REMOTE_ADDR", "") if request else "")
+        self._limits = {_key(realm, network): FROM_ONE_NETWORK}
+        self._account_key = _key(realm, network, account.casefold())
+        if account:
+            self._limits[self._account_key] = AT_ONE_ACCOUNT
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether so many guesses were wrong that no other is looked at for a while."""
+        return any(cache.get(key, 0) >= limit for key, limit in self._limits.items())
+
+    def count(self) -> None:
+        """Count a wrong guess."""
+        for key in self._limits:
+            count_up(key, SECONDS)
+
+    def release(self) -> None:
+        """Forget the wrong guesses at the account: its owner is here."""
+        cache.delete(self._account_key)
+
+
+def count_up(key: str, seconds: int, store: BaseCache = cache) -> int:
+    """Return how often this was called with a key, from the first call on for some ``seconds``."""
+    if not store.add(key, 1, seconds):
+        try:
+            return store.incr(key)
+        except ValueError:  # The key expired meanwhile.
+            store.set(key, 1, seconds)
+    return 1
+
+
+def _network(address: str) -> str:
+    """Return what a client's guesses are counted by: its IPv4 address, or its IPv6 network."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    return str(parsed.ipv4_mapped or ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
+
+
+def _key(*parts: str) -> str:
+    return "limit-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def count_request(user_pk: int) -> None:
+    """Count a request of a user's; raise LimitReached once there were too many in this minute."""
+    most = ServerSettings.read().requests_per_minute
+    if most is None:
+        return
+    minute, gone = divmod(int(time.time()), MINUTE)
+    if _count(f"requests-{user_pk}-{minute}") <= most:
+        return
+    words = ngettext(
+        "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",
+        "You may send %(most)s requests a minute, and have. Go on in %(seconds)s seconds.",
+        most,
+    )
+    left = MINUTE - gone
+    raise LimitReached(words % {"most": number(most), "seconds": left}, retry_after=left)
+
+
+def _count(key: str) -> int:
+    """Return how many were counted; in this process alone while Redis is away."""
+    alone = caches["visits"]
+    if not alone.get("redis-away"):
+        try:
+            return count_up(key, MINUTE)
+        except _failures():
+            alone.set("redis-away", True, AWAY)
+    return count_up(key, MINUTE, alone)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    if not settings.CLUSTER:
+        return ()
+    from redis import RedisError  # noqa: PLC0415 - comes with the extra "scale"
+
+    return (RedisError,)
