@@ -15,11 +15,7 @@ from chatapp.number_formats import money, number
 
 def check_spending(conversation: uuid.UUID) -> None:
     """Raise SpendingLimitReached where no model may be called in a conversation any more."""
-    own = _read_limits(conversation)
-    spent = spending.spending_of(
-        conversation, owner=own.owner, limit=own.limit, monthly=own.monthly
-    )
-    _check(spent)
+    _check(spending.spending_of(conversation, _read_limits(conversation)))
 
 
 def check_spending_of(terms: TurnSettings) -> None:
@@ -30,6 +26,7 @@ def check_spending_of(terms: TurnSettings) -> None:
     conversation, preferences = terms.conversation, terms.preferences
     own = _read_limits(conversation.pk)
     conversation.budget, preferences.month_budget = own.limit, own.monthly
+    preferences.allowance = own.allowance
     _check(spending_of(terms))
 
 
@@ -50,16 +47,20 @@ def _check(spent: Iterable[Spending]) -> None:
 
 def has_spending_limit(terms: TurnSettings) -> bool:
     """Whether anything limits what a conversation may cost."""
-    return terms.conversation.budget is not None or terms.preferences.month_budget is not None
+    return any(one is not None for one in _limits_of(terms)[2:])
 
 
 def spending_of(terms: TurnSettings) -> list[Spending]:
     """Return what was spent of the limits that a conversation's terms have."""
-    return spending.spending_of(
-        terms.conversation.pk,
-        owner=terms.conversation.owner_id,
+    return spending.spending_of(terms.conversation.pk, _limits_of(terms))
+
+
+def _limits_of(terms: TurnSettings) -> spending.Limits:
+    return spending.Limits(
+        terms.conversation.owner_id,
         limit=terms.conversation.budget,
         monthly=terms.preferences.month_budget,
+        allowance=terms.preferences.allowance,
     )
 
 
@@ -87,6 +88,11 @@ def _words(one: Spending) -> str:
         case Scope.CONVERSATION, False:
             return _(
                 "%(percent)s %% of this conversation's budget is spent: %(spent)s of %(limit)s."
+            )
+        case Scope.ALLOWANCE, True:
+            return _(
+                "Your budget for this month is spent: %(spent)s of %(limit)s. Ask an operator of "
+                "this server for more, or wait for the next month."
             )
         case _scope, True:
             return _(

@@ -55,7 +55,7 @@ def list_users(*, after: str = "") -> list[UserFigures]:
     users = [*found.order_by("username")[: PAGE + 1]]
     visits = UserSession.objects.filter(user__in=users).values_list("user").order_by()
     last = dict(visits.annotate(last=Max("last_seen_at")))
-    budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "month_budget"))
+    budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "allowance"))
     spent = spent_this_month([user.pk for user in users])
     return [
         UserFigures(
@@ -96,10 +96,10 @@ def end_sessions(user: User, *, but: str | None = None) -> None:
 
 
 def give_budget(user: User, budget: Decimal | None) -> None:
-    """Set how many USD a user may spend in a month; None is as many as they like."""
+    """Set how many USD a user may spend in a month, whatever they set; None is no limit."""
     preferences = preferences_of(user)
-    preferences.month_budget = budget
-    preferences.save(update_fields=["month_budget"])
+    preferences.allowance = budget
+    preferences.save(update_fields=["allowance"])
 
 
 def password_link(user: User) -> str:

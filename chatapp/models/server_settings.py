@@ -68,7 +68,8 @@ class ServerSettings(models.Model):
     @classmethod
     def read(cls) -> Self:
         """Return the settings as they are stored now, or as they are by default."""
-        return cls.objects.filter(pk=1).first() or cls(pk=1)
+        found = select(cls, "SELECT * FROM chatapp_serversettings WHERE id = 1")
+        return found[0] if found else cls(pk=1)
 
     @classmethod
     def binding(cls, user_pk: int) -> Self:

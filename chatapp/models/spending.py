@@ -26,6 +26,8 @@ class Scope(StrEnum):
 
     CONVERSATION = "conversation"
     MONTH = "month"
+    # Of a month as well, and set by an operator.
+    ALLOWANCE = "allowance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +61,50 @@ class Spending:
 class Limits(NamedTuple):
     """What a conversation may cost, and what all of its owner's in a month, in USD.
 
-    Its owner's account ``is_closing`` where it is about to be deleted.
+    That is what the owner wants, and the ``allowance`` that operators have set. Its owner's account
+    ``is_closing`` where it is about to be deleted.
     """
 
     owner: int
-    is_closing: bool
+    is_closing: bool = False
     limit: Decimal | None = None
     monthly: Decimal | None = None
+    allowance: Decimal | None = None
 
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
     """Return what was spent of the limits that hold in a conversation now."""
-    limits = read_limits(pk)
-    return spending_of(pk, owner=limits.owner, limit=limits.limit, monthly=limits.monthly)
+    return spending_of(pk, read_limits(pk))
 
 
 def read_limits(pk: uuid.UUID) -> Limits:
     """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
-        "SELECT c.owner_id, d.user_id IS NOT NULL, c.budget IS NULL AND p.month_budget IS NULL "
+        "SELECT c.owner_id, d.user_id IS NOT NULL, "
+        "c.budget IS NULL AND p.month_budget IS NULL AND p.allowance IS NULL "
         "FROM chatapp_conversation c LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
     ((owner, is_closing, unlimited),) = execute(sql, pk)
     if unlimited:
         return Limits(owner, bool(is_closing))
-    columns = ("budget", "owner__preferences__month_budget")
-    limit, monthly = Conversation.objects.values_list(*columns).get(pk=pk)
-    return Limits(owner, bool(is_closing), limit, monthly)
+    own = "owner__preferences"
+    columns = ("budget", f"{own}__month_budget", f"{own}__allowance")
+    return Limits(owner, bool(is_closing), *Conversation.objects.values_list(*columns).get(pk=pk))
 
 
-def spending_of(
-    pk: uuid.UUID, *, owner: int, limit: Decimal | None, monthly: Decimal | None
-) -> list[Spending]:
-    """Return what was spent of these limits, where they are set.
+def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
+    """Return what was spent of a conversation's limits, where they are set.
 
     What was deleted since was spent all the same.
     """
-    found = []
-    if limit is not None:
-        calls = ModelCall.objects.filter(conversation=pk)
-        found.append(_sum(Scope.CONVERSATION, limit, calls))
-    if monthly is not None:
-        found.append(_sum(Scope.MONTH, monthly, _calls_this_month([owner])))
-    return found
+    here, month = ModelCall.objects.filter(conversation=pk), _calls_this_month([limits.owner])
+    all_ = (
+        (Scope.CONVERSATION, limits.limit, here),
+        (Scope.MONTH, limits.monthly, month),
+        (Scope.ALLOWANCE, limits.allowance, month),
+    )
+    return [_sum(scope, limit, calls) for scope, limit, calls in all_ if limit is not None]
 
 
 def spent_this_month(owners: Sequence[int]) -> dict[int, Decimal]:

@@ -11,14 +11,13 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from chatapp.accounts import accounts
 from chatapp.inspector.next_request import read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
 from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, ModelCall, Source
-from chatapp.models.spending import spending_of
+from chatapp.models.spending import read_spending
 from chatapp.transcript import audit_entries
 from chatapp.views.common import (
     Request,
@@ -108,16 +107,13 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
     # What is in force stands first, then what was set aside last.
     aside = {pk: -one.created_at.timestamp() for pk, one in rewinds.items()}
     branches.sort(key=lambda row: (row["outside"], aside.get(row["branch"], -math.inf)))
-    monthly = accounts.preferences_of(request.user).month_budget
     context = {
         "conversation": conversation,
         "turns": turns.order_by("-started", "turn")[:TURNS],
         "branches": branches,
         "totals": _add_up(branches),
         "most": TURNS,
-        "spending": spending_of(
-            conversation.pk, owner=request.user.pk, limit=conversation.budget, monthly=monthly
-        ),
+        "spending": read_spending(conversation.pk),
     }
     return show_in_inspector(request, "conversation_costs", "costs/_conversation.html", context)
 

@@ -6,7 +6,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from chatapp.agent.errors import SpendingLimitReached
+from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, ModelCall
+from chatapp.spending_limits import check_spending
 from tests.chatapp.queries import statements
 
 RIGHT = {"login": "bob", "password": "battery staple"}
@@ -106,7 +109,24 @@ def test_a_budget_is_set_for_a_user(
     change(operator, bob, "budget", budget=sent)
     assert "at least 0.01" in change(operator, bob, "budget", budget="-1")
     bob.refresh_from_db()
-    assert bob.preferences.month_budget == stored
+    assert bob.preferences.allowance == stored
+
+
+def test_a_budget_that_is_set_holds_whatever_its_user_wants(
+    operator: Client, bobs: Client, bob: User
+) -> None:
+    """They are told whom to ask for more."""
+    change(operator, bob, "budget", budget="1")
+    assert bobs.post(
+        reverse("settings"), {"threshold": 90, "step_limit": 5, "month_budget": "100"}
+    ).status_code == 302
+    conversation = start_conversation(owner=bob)
+    check_spending(conversation.pk)
+    ModelCall.objects.create(
+        conversation=conversation, purpose="chat", status="succeeded", cost=Decimal(1)
+    )
+    with pytest.raises(SpendingLimitReached, match=r"\$1\.00 of \$1\.00\. Ask an operator"):
+        check_spending(conversation.pk)
 
 
 def test_the_list_asks_as_often_for_many_as_for_few(operator: Client) -> None:
