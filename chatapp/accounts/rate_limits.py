@@ -80,7 +80,7 @@ def _key(*parts: str) -> str:
 
 def count_request(user_pk: int) -> None:
     """Count a request of a user's; raise LimitReached once there were too many in this minute."""
-    most = ServerSettings.read().requests_per_minute
+    most = ServerSettings.binding(user_pk).requests_per_minute
     if most is None:
         return
     minute, gone = divmod(int(time.time()), MINUTE)

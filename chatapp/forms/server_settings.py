@@ -12,9 +12,8 @@ from chatapp.agent.ports import Access
 from chatapp.forms import ModelForm
 from chatapp.forms.conversations import ACCESS
 from chatapp.models import ServerSettings
+from chatapp.models.server_settings import LIMITS
 from chatapp.tools import TOOL_SPECS
-
-LIMITS = ("storage_megabytes", "turns_at_once", "requests_per_minute")
 
 
 def deniable() -> list[str]:

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
                     "turns_at_once",
                     models.PositiveIntegerField(
                         blank=True,
-                        default=10,
+                        default=100,
                         help_text="A message beyond that waits for one to end.",
                         null=True,
                         validators=[
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                     "requests_per_minute",
                     models.PositiveIntegerField(
                         blank=True,
-                        default=1200,
+                        default=6000,
                         help_text="Pages, the API and messages together.",
                         null=True,
                         validators=[

@@ -7,7 +7,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.models.database import select
+from chatapp.models.database import execute, select
+
+LIMITS = ("storage_megabytes", "turns_at_once", "requests_per_minute")
 
 # The tool whose denial keeps MCP servers from being commands, too.
 RUN_COMMAND = "run_command"
@@ -16,7 +18,7 @@ RUN_COMMAND = "run_command"
 def _limit(
     label: Any, default: int, most: int, hint: Any
 ) -> "models.PositiveIntegerField[Any, Any]":
-    """Return a column for a limit of each user, from 1 on; None is no limit."""
+    """Return a column for a limit of each member, from 1 on; None is no limit."""
     checks = [MinValueValidator(1), MaxValueValidator(most)]
     return models.PositiveIntegerField(
         label, default=default, validators=checks, null=True, blank=True, help_text=hint
@@ -37,10 +39,10 @@ class ServerSettings(models.Model):
         _("Attachments, workspaces, their versions and outputs."),
     )
     turns_at_once = _limit(
-        _("turns at once"), 10, 10_000, _("A message beyond that waits for one to end.")
+        _("turns at once"), 100, 10_000, _("A message beyond that waits for one to end.")
     )
     requests_per_minute = _limit(
-        _("requests per minute"), 1_200, 1_000_000, _("Pages, the API and messages together.")
+        _("requests per minute"), 6_000, 1_000_000, _("Pages, the API and messages together.")
     )
 
     denied_tools = models.JSONField(default=list, editable=False)
@@ -73,13 +75,9 @@ class ServerSettings(models.Model):
 
     @classmethod
     def binding(cls, user_pk: int) -> Self:
-        """Return what binds a user now; operators may use every tool and server."""
-        sql = (
-            "SELECT s.* FROM chatapp_serversettings s JOIN auth_user u ON u.id = %s "
-            "WHERE s.id = 1 AND NOT u.is_superuser"
-        )
-        found = select(cls, sql, user_pk)
-        return found[0] if found else cls()
+        """Return what binds a user now; operators are bound by nothing."""
+        ((is_operator,),) = execute("SELECT is_superuser FROM auth_user WHERE id = %s", user_pk)
+        return cls(**dict.fromkeys(LIMITS)) if is_operator else cls.read()
 
     @property
     def commands_allowed(self) -> bool:

@@ -159,7 +159,8 @@ def check_turns(conversation: Conversation) -> None:
         conversation.pk, conversation.owner_id,
     )  # fmt: skip
     # Most have none, and the limit is at least one.
-    most = ServerSettings.read().turns_at_once if others else None
+    owner = conversation.owner_id
+    most = ServerSettings.binding(owner).turns_at_once if others else None
     if most is None or others < most:
         return
     words = ngettext(

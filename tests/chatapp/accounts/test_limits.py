@@ -75,6 +75,12 @@ def test_requests_beyond_the_limit_are_told_when_to_go_on(browser: Client, bob: 
     assert others.get(alice).status_code == 200
 
 
+def test_operators_have_no_limit(operator: Client) -> None:
+    """Whoever is alone on a server is not held back by what it has for others."""
+    limit(requests_per_minute=1)
+    assert [operator.get(reverse("settings")).status_code for _ in range(3)] == [200] * 3
+
+
 async def test_a_message_beyond_the_requests_is_refused_in_words(page: Page) -> None:
     """Its page keeps the text, and sends the same later."""
     await alimit(requests_per_minute=1)

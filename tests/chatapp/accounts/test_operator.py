@@ -117,9 +117,12 @@ def test_a_budget_that_is_set_holds_whatever_its_user_wants(
 ) -> None:
     """They are told whom to ask for more."""
     change(operator, bob, "budget", budget="1")
-    assert bobs.post(
-        reverse("settings"), {"threshold": 90, "step_limit": 5, "month_budget": "100"}
-    ).status_code == 302
+    assert (
+        bobs.post(
+            reverse("settings"), {"threshold": 90, "step_limit": 5, "month_budget": "100"}
+        ).status_code
+        == 302
+    )
     conversation = start_conversation(owner=bob)
     check_spending(conversation.pk)
     ModelCall.objects.create(
