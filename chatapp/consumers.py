@@ -112,8 +112,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.pump = asyncio.create_task(self._pump())
         return None
 
-    def _look(self) -> int:
-        """Return the code to close with, 0 while session, user and conversation still stand."""
+    def _look(self, *, counts: bool = False) -> int:
+        """Return the code to close with, 0 while session, user and conversation still stand.
+
+        Where it ``counts`` as a request, LimitReached is raised once there were too many.
+        """
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
         sql = "SELECT 1 FROM django_session WHERE session_key = %s"
@@ -128,6 +131,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if not now.is_active or now.get_session_auth_hash() != then.get_session_auth_hash():
             return incoming_frames.SIGN_IN_REQUIRED
         self.conversation = conversation
+        if counts:
+            count_request(now)
         return 0
 
     async def _pump(self) -> None:
@@ -195,9 +200,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         nonce = getattr(command, "nonce", None)
         try:
             with errors.saving():
-                if code := await reading(self._look)():
+                if code := await reading(self._look)(counts=True):
                     return await self.close(code)
-                await reading(count_request)(self.conversation.owner_id)
                 await self._carry_out(command)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)

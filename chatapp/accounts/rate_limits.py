@@ -5,6 +5,7 @@ import time
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.cache import BaseCache, cache, caches
 from django.http import HttpRequest
 from django.utils.translation import ngettext
@@ -78,13 +79,13 @@ def _key(*parts: str) -> str:
     return "limit-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def count_request(user_pk: int) -> None:
+def count_request(user: User) -> None:
     """Count a request of a user's; raise LimitReached once there were too many in this minute."""
-    most = ServerSettings.binding(user_pk).requests_per_minute
+    most = ServerSettings.binding(user).requests_per_minute
     if most is None:
         return
     minute, gone = divmod(int(time.time()), MINUTE)
-    if _count(f"requests-{user_pk}-{minute}") <= most:
+    if _count(f"requests-{user.pk}-{minute}") <= most:
         return
     words = ngettext(
         "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",

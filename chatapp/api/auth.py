@@ -67,7 +67,7 @@ class Bearer(HttpBearer):
             if found.scope == ApiToken.Scope.READ:
                 raise HttpError(403, _("This token may only read."))
             raise HttpError(403, _("This token may not change settings."))
-        count_request(found.owner_id)
+        count_request(found.owner)
         return found.owner
 
 

@@ -26,7 +26,7 @@ def check_room(owner: User, more: int = 0) -> None:
 
     Folders are measured once in a while, and again before anything is refused.
     """
-    megabytes = ServerSettings.binding(owner.pk).storage_megabytes
+    megabytes = ServerSettings.binding(owner).storage_megabytes
     if megabytes is None:
         return
     known, key = caches["visits"], f"folders-{owner.pk}"

@@ -49,7 +49,7 @@ class McpServerForm(ModelForm[McpServer]):
         super().__init__(*args, **kwargs)
         self.fields["secrets"].widget.owner = self.instance.owner_id
         self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
-        binding = ServerSettings.binding(self.instance.owner_id)
+        binding = ServerSettings.binding(self.instance.owner)
         self.takes_commands = settings.ALLOW_COMMANDS and binding.commands_allowed
         way = cast(forms.ChoiceField, self.fields["way"])
         way.choices = [

@@ -79,6 +79,8 @@ _WITH_OWNER_AND_PROFILE = (
 def read_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation as it is now, with its owner, its profile and what that names."""
     (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
+    if row.profile:
+        row.profile.owner = row.owner
     if row.profile and row.profile.summaries_by_id:
         sql = "SELECT * FROM chatapp_profile WHERE id = %s"
         (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)

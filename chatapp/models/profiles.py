@@ -224,7 +224,7 @@ class Profile(models.Model):
     @cached_property
     def binding(self) -> ServerSettings:
         """What binds its owner, as it was when it was first asked for."""
-        return ServerSettings.binding(self.owner_id)
+        return ServerSettings.binding(self.owner)
 
     @property
     def has_key(self) -> bool:

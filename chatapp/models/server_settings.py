@@ -3,11 +3,12 @@
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.models.database import execute, select
+from chatapp.models.database import select
 
 LIMITS = ("storage_megabytes", "turns_at_once", "requests_per_minute")
 
@@ -74,10 +75,9 @@ class ServerSettings(models.Model):
         return found[0] if found else cls(pk=1)
 
     @classmethod
-    def binding(cls, user_pk: int) -> Self:
+    def binding(cls, user: User) -> Self:
         """Return what binds a user now; operators are bound by nothing."""
-        ((is_operator,),) = execute("SELECT is_superuser FROM auth_user WHERE id = %s", user_pk)
-        return cls(**dict.fromkeys(LIMITS)) if is_operator else cls.read()
+        return cls(**dict.fromkeys(LIMITS)) if user.is_superuser else cls.read()
 
     @property
     def commands_allowed(self) -> bool:

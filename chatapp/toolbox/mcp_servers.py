@@ -106,7 +106,7 @@ def try_server(*, server: McpServer) -> Listing:
 
     A command runs in a folder of its own, which is empty.
     """
-    binding = ServerSettings.binding(server.owner_id)
+    binding = ServerSettings.binding(server.owner)
     if not binding.servers_allowed:
         raise Refused(_("The operators of this server allow members no MCP servers."))
     if not may_run(server) or not (server.way == Way.HTTP or binding.commands_allowed):

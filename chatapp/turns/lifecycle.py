@@ -159,8 +159,7 @@ def check_turns(conversation: Conversation) -> None:
         conversation.pk, conversation.owner_id,
     )  # fmt: skip
     # Most have none, and the limit is at least one.
-    owner = conversation.owner_id
-    most = ServerSettings.binding(owner).turns_at_once if others else None
+    most = ServerSettings.binding(conversation.owner).turns_at_once if others else None
     if most is None or others < most:
         return
     words = ngettext(

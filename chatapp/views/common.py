@@ -62,7 +62,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
             if not request.user.is_authenticated:
                 return ask_to_sign_in(request)
             try:
-                count_request(request.user.pk)
+                count_request(request.user)
             except errors.LimitReached as limit:
                 return tell_limit(request, limit)
             try:
@@ -190,14 +190,14 @@ def announce(request: Request, conversation: Conversation) -> HttpResponse:
 def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation and its profile; a deleted or foreign one is not found."""
     conversations = Conversation.objects.owned_by(request.user).present()
-    return get_object_or_404(conversations.select_related("profile"), pk=pk)
+    return get_object_or_404(conversations.select_related("profile__owner"), pk=pk)
 
 
 def command_mode(user: User) -> str:
     """Return how a user's commands run on this server: "off", "denied", "sandboxed" or "open"."""
     if not settings.ALLOW_COMMANDS:
         return "off"
-    if not ServerSettings.binding(user.pk).commands_allowed:
+    if not ServerSettings.binding(user).commands_allowed:
         return "denied"
     return "sandboxed" if bubblewrap() else "open"
 

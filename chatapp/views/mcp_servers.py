@@ -22,7 +22,7 @@ TOLD = 5
 @signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
-    allowed = ServerSettings.binding(request.user.pk).servers_allowed
+    allowed = ServerSettings.binding(request.user).servers_allowed
     servers = request.user.mcp_servers.all()
     context = {"servers": servers, "allowed": allowed, "commands": command_mode(request.user)}
     return render(request, "mcp_servers/page.html", context)
@@ -37,7 +37,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
     server = McpServer(owner=request.user)
     if pk is not None:
         server = get_object_or_404(request.user.mcp_servers, pk=pk)
-    if not ServerSettings.binding(request.user.pk).servers_allowed:
+    if not ServerSettings.binding(request.user).servers_allowed:
         return refuse(request, _("The operators of this server allow members no MCP servers."))
     sent = request.POST if request.method == "POST" else None
     form = McpServerForm(sent, instance=server)
