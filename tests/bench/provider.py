@@ -15,6 +15,8 @@ HEAD = (
 )
 ASKED = re.compile(r"SAY (\d+)(?: EVERY ([\d.]+))?")
 UNSENT = "0" * 9
+# Tokens that a title may have at most.
+TITLE = 1_000
 # A share of the pace by which each stream lags behind the one before, so that none tick together.
 GOLDEN = 0.618
 
@@ -85,7 +87,9 @@ class Model:
 
     async def answer(self, body: Any, prompt: int, writer: asyncio.StreamWriter) -> None:
         """Stream what the last message asks for, on a schedule that does not drift."""
-        asked = ASKED.search(json.dumps(body["messages"][-1]["content"]))
+        # What asks for a title quotes the message.
+        is_title = body["max_tokens"] <= TITLE
+        asked = not is_title and ASKED.search(json.dumps(body["messages"][-1]["content"]))
         count, pace = (int(asked[1]), float(asked[2] or 0)) if asked else (12, 0.0)
         self.streams += 1
         loop = asyncio.get_running_loop()
