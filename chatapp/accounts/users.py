@@ -20,7 +20,7 @@ from chatapp.models.database import lock
 from chatapp.models.deletions import people
 from chatapp.models.spending import spent_this_month
 
-PAGE = 50
+PAGE = 20
 
 
 @dataclass(frozen=True, slots=True)
