@@ -100,14 +100,20 @@ class RunningTurns:
         channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
         return run
 
-    @transaction.atomic
     def _put_on_record(self, store: Store) -> TurnContext | None:
         """Put a turn on record and in the workers' queue, or among those known here, at once."""
-        run = store()
-        if run and settings.CLUSTER:
-            lifecycle.enqueue_turn(run.turn)
-        elif run:
-            self._expected.add(run.turn.pk)
+        run = None
+        try:
+            with transaction.atomic():
+                run = store()
+                if run and settings.CLUSTER:
+                    lifecycle.enqueue_turn(run.turn)
+                elif run:
+                    self._expected.add(run.turn.pk)
+        except BaseException:
+            if run:
+                self._expected.discard(run.turn.pk)
+            raise
         return run
 
     def __contains__(self, turn: object) -> bool:

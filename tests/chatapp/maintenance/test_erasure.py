@@ -29,7 +29,12 @@ from tests.chatapp.queries import statements
 # In every column of Alice's that can hold one.
 WORD = "zanzibar"
 # What is nobody's.
-SHARED = {"auth_group", "auth_group_permissions", "socialaccount_socialapp"}
+SHARED = {
+    "auth_group",
+    "auth_group_permissions",
+    "chatapp_serversettings",
+    "socialaccount_socialapp",
+}
 # What of Alice's stays: that there was somebody, and the chains.
 STAYING = {"auth_user", "chatapp_deletion", "chatapp_conversation", "chatapp_auditentry"}
 CHAIN = {"payload", "previous", "hash", "audit_hash", "kind"}

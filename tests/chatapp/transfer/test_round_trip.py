@@ -13,7 +13,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, message_store
-from chatapp.models.spending import spending_of
+from chatapp.models.spending import Limits, spending_of
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.models.test_store import seen
 from tests.chatapp.transfer.lives import Life, read, said, write
@@ -134,5 +134,5 @@ def test_what_was_spent_elsewhere_is_not_spent_here(
     conversation.calls.create(purpose="chat", status="succeeded", cost=3)
     made = read(write(conversation), conversation.owner, tmp_path)
     assert made.calls.get().cost == 3
-    (month,) = spending_of(made.pk, owner=conversation.owner_id, limit=None, monthly=Decimal(10))
+    (month,) = spending_of(made.pk, Limits(conversation.owner_id, monthly=Decimal(10)))
     assert month.spent == 3
