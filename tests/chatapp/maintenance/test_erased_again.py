@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatapp.maintenance.conftest import KINDS
 from tests.chatapp.maintenance.test_commands import manage
 from tests.chatapp.test_serve import serving
 from tests.first_start import FirstStart
@@ -30,7 +29,7 @@ print(*User.objects.values_list("username", flat=True).order_by("pk"), Conversat
 """
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["file", pytest.param("postgresql", marks=pytest.mark.soak)])
 def test_a_restore_deletes_again_what_was_deleted(
     kind: str, tmp_path: Path, first_start: FirstStart, request: pytest.FixtureRequest
 ) -> None:
