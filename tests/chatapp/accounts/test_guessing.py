@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from chatapp.accounts import invitations
-from chatapp.accounts.credentials import FROM_ONE_NETWORK
+from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
 from tests.chatapp.api.programs import bearer
 
 Ask = Callable[[str], int]
