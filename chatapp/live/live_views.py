@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
@@ -173,6 +174,8 @@ class LiveViews:
             await asyncio.sleep(self.interval)
             try:
                 await self.look()
+            except DatabaseError as error:
+                log.warning("what pages show could not be looked at yet: %s", error)
             except Exception:
                 # Whoever looks no more shows for ever what no hint told to be over.
                 log.exception("what pages show could not be looked at; it is tried again")
