@@ -243,7 +243,7 @@ IN_MEMORY = {
 }
 # No page waits for longer than a second where Redis does not answer.
 IN_REDIS: dict[str, Any] = {
-    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "BACKEND": "chatapp.accounts.shared_counts.SharedCounts",
     "LOCATION": REDIS_URL,
     "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
 }

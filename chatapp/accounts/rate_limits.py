@@ -4,9 +4,8 @@ import hashlib
 import time
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.cache import BaseCache, cache, caches
+from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.translation import ngettext
 
@@ -22,8 +21,6 @@ SECONDS = 15 * 60
 IPV6_PREFIX = 64
 
 MINUTE = 60
-# Seconds for which nobody waits for Redis again, once it was away: each process counts alone then.
-AWAY = 10
 
 
 class GuessLimit:
@@ -54,13 +51,13 @@ class GuessLimit:
         cache.delete(self._account_key)
 
 
-def count_up(key: str, seconds: int, store: BaseCache = cache) -> int:
+def count_up(key: str, seconds: int) -> int:
     """Return how often this was called with a key, from the first call on for some ``seconds``."""
-    if not store.add(key, 1, seconds):
+    if not cache.add(key, 1, seconds):
         try:
-            return store.incr(key)
+            return cache.incr(key)
         except ValueError:  # The key expired meanwhile.
-            store.set(key, 1, seconds)
+            cache.set(key, 1, seconds)
     return 1
 
 
@@ -85,7 +82,7 @@ def count_request(user: User) -> None:
     if most is None:
         return
     minute, gone = divmod(int(time.time()), MINUTE)
-    if _count(f"requests-{user.pk}-{minute}") <= most:
+    if count_up(f"requests-{user.pk}-{minute}", MINUTE) <= most:
         return
     words = ngettext(
         "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",
@@ -94,22 +91,3 @@ def count_request(user: User) -> None:
     )
     left = MINUTE - gone
     raise LimitReached(words % {"most": number(most), "seconds": left}, retry_after=left)
-
-
-def _count(key: str) -> int:
-    """Return how many were counted; in this process alone while Redis is away."""
-    alone = caches["visits"]
-    if not alone.get("redis-away"):
-        try:
-            return count_up(key, MINUTE)
-        except _failures():
-            alone.set("redis-away", True, AWAY)
-    return count_up(key, MINUTE, alone)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    if not settings.CLUSTER:
-        return ()
-    from redis import RedisError  # noqa: PLC0415 - comes with the extra "scale"
-
-    return (RedisError,)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, override
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils.module_loading import import_string
 from procrastinate import BaseRetryStrategy, RetryDecision
 from procrastinate.contrib.django import app
@@ -26,16 +26,20 @@ RUN_TURN = "chatapp.turns.running_turns.run_claimed"
 
 # How often a job is run whose workers end before it does.
 MOST_ATTEMPTS = 3
-# How often, and how many seconds later, a worker looks at a job again that only newer ones know.
+# How often, and how many seconds later, a job is looked at again that only newer workers know, or
+# for which the database was away.
 MOST_LOOKS, PAUSE = 60, 10
 
 
 class Interrupted(BaseRetryStrategy):
-    """Has another worker run what an orderly stop cut off, or what this one is too old for."""
+    """Has another worker run what an orderly stop cut off, or what this one is too old for.
+
+    So is what the database was away for.
+    """
 
     @override
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
-        if isinstance(exception, UnknownJob) and job.attempts < MOST_LOOKS:
+        if isinstance(exception, UnknownJob | OperationalError) and job.attempts < MOST_LOOKS:
             return RetryDecision(retry_in={"seconds": PAUSE})
         stopped = isinstance(exception, asyncio.CancelledError | JobAborted)
         return RetryDecision() if stopped and job.attempts < MOST_ATTEMPTS else None

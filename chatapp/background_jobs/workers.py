@@ -22,6 +22,7 @@ from procrastinate.job_context import JobContext
 from procrastinate.sql import queries
 from procrastinate.worker import Worker
 from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool
 
 from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
@@ -33,7 +34,9 @@ log = logging.getLogger(__name__)
 INTERVAL = 5.0
 # Looks at the same sign of life after which its worker is taken for gone.
 LOOKS = 6
-# Seconds for which a call to the database is tried again, and between two tries.
+# Seconds for which a call to the database is tried again by a worker that is to stop, and between
+# two tries. Others try for as long as it takes: an error would have them take no more jobs until
+# those that run are over.
 OUTAGE, RETRY = 60.0, 0.5
 # Seconds that jobs have to be stored once they had to come to a safe point.
 STORING = 25
@@ -56,7 +59,7 @@ async def work_queues(
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
-    workers = _Workers(app.with_connector(SteadyConnector()), interval)
+    workers = _Workers(app.with_connector(SteadyConnector(stop)), interval)
     async with workers.app.open_async(), asyncio.TaskGroup() as tasks:
         work = [
             tasks.create_task(workers.work(queue, number, stop))
@@ -75,7 +78,8 @@ async def work_queues(
 class SteadyConnector(PsycopgConnector):
     """Procrastinate's connector, whose calls and LISTEN are tried again: errors stop a worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
         pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 1}
         pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
@@ -84,17 +88,28 @@ class SteadyConnector(PsycopgConnector):
     @override
     async def execute_query_async(self, query: Any, **arguments: Any) -> None:
         call = super().execute_query_async
-        await _steadily(lambda: call(query, **arguments))
+        await self._steadily(lambda: call(query, **arguments))
 
     @override
     async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
         call = super().execute_query_one_async
-        return await _steadily(lambda: call(query, **arguments))
+        return await self._steadily(lambda: call(query, **arguments))
 
     @override
     async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
         call = super().execute_query_all_async
-        return await _steadily(lambda: call(query, **arguments))
+        return await self._steadily(lambda: call(query, **arguments))
+
+    async def _steadily[T](self, call: Callable[[], Awaitable[T]]) -> T:
+        last = time.monotonic() + OUTAGE
+        while True:
+            try:
+                return await call()
+            except ConnectorException as error:
+                is_away = isinstance(error.__cause__, OperationalError | ReadOnlySqlTransaction)
+                if not is_away or (self._stop.is_set() and time.monotonic() > last):
+                    raise
+            await asyncio.sleep(RETRY)
 
     @override
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
@@ -117,17 +132,6 @@ def _unchecked(**given: Any) -> AsyncConnectionPool:
 async def _commit_alone(connection: AsyncConnection) -> None:
     """Have each statement be a transaction: a call is one, and needs no BEGIN and COMMIT more."""
     await connection.set_autocommit(True)
-
-
-async def _steadily[T](call: Callable[[], Awaitable[T]]) -> T:
-    last = time.monotonic() + OUTAGE
-    while True:
-        try:
-            return await call()
-        except ConnectorException as error:
-            if not isinstance(error.__cause__, OperationalError) or time.monotonic() > last:
-                raise
-        await asyncio.sleep(RETRY)
 
 
 class AbandonedJobs:

@@ -8,7 +8,8 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 
 from django.conf import settings
-from django.db.models import OuterRef, Subquery
+from django.db import DatabaseError
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from chatapp.live import hints, outgoing_frames
@@ -23,6 +24,9 @@ log = logging.getLogger(__name__)
 
 # Seconds between two looks at the rows, which show what no hint told.
 INTERVAL = 10.0
+
+# Seconds that a turn may wait for a worker before its page says so.
+UNCLAIMED = 3.0
 
 
 class WatchedView(LiveView):
@@ -173,29 +177,36 @@ class LiveViews:
             await asyncio.sleep(self.interval)
             try:
                 await self.look()
+            except DatabaseError as error:
+                log.warning("what pages show could not be looked at yet: %s", error)
             except Exception:
                 # Whoever looks no more shows for ever what no hint told to be over.
                 log.exception("what pages show could not be looked at; it is tried again")
 
     async def look(self) -> None:
         """Show what has changed in the rows without a hint that was heard."""
-        for pk, revision, turn in await reading(_states)([*self.views]):
+        for pk, revision, turn, is_unclaimed in await reading(_states)([*self.views]):
             if (view := self.views.get(pk)) is None:
                 continue
             before, view.looked_at = view.looked_at, (revision, view.turns)
             if turn != view.followed:
                 await view.catch_up()
+            elif is_unclaimed:
+                view.turn_view.wait_for_worker()
             elif turn is None and before and before[0] != revision and before[1] == view.turns:
                 # It was changed, and by no turn; a page that was told has nothing to fetch.
                 await view.show_change()
 
 
-def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None]]:
-    """Return the revision and the unfinished turn of each conversation."""
+def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None, bool]]:
+    """Return of each conversation its revision, its unfinished turn, and if that has no worker."""
+    unclaimed = Turn.objects.unclaimed(UNCLAIMED).filter(conversation=OuterRef("pk"))
     unfinished = Turn.objects.unfinished().filter(conversation=OuterRef("pk"))
     found = Conversation.objects.filter(pk__in=conversations)
-    turns = found.annotate(turn_now=Subquery(unfinished.values("pk")[:1]))
-    return [*turns.values_list("pk", "revision", "turn_now")]
+    turns = found.annotate(
+        turn_now=Subquery(unfinished.values("pk")[:1]), is_unclaimed=Exists(unclaimed)
+    )
+    return [*turns.values_list("pk", "revision", "turn_now", "is_unclaimed")]
 
 
 views = LiveViews()

@@ -74,6 +74,12 @@ class TurnView:
         self._unsaved.clear()
         self._show_status(_("Waiting for you.") if waits else _("Thinking…"), waits=waits)
 
+    def wait_for_worker(self) -> None:
+        """Show that no worker has taken the turn: all have enough to do, or none is there."""
+        text = _("Waiting for a free worker…")
+        if self.status != text:
+            self._show_status(text)
+
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and what could not be stored."""
         unsaved = None if self._is_final_reply else self.streaming

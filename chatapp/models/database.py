@@ -15,12 +15,22 @@ from operator import itemgetter
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 # Seconds between two pieces of something large.
 LONGEST_PAUSE = 0.2
+
+# PostgreSQL's code for what would have to wait.
+LOCK_NOT_AVAILABLE = "55P03"
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
@@ -149,6 +159,21 @@ def piece() -> Iterator[None]:
 def is_shared() -> bool:
     """Whether other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"
+
+
+def is_writable(model: type[models.Model]) -> bool:
+    """Whether rows can be written now: not at a standby, nor while their table is locked."""
+    if not is_shared():
+        return True
+    table = model._meta.db_table  # noqa: SLF001 - Django's documented API
+    try:
+        with transaction.atomic():
+            execute(f'LOCK TABLE "{table}" IN ROW EXCLUSIVE MODE NOWAIT')
+            return execute("SHOW transaction_read_only") == [("off",)]
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+            raise
+    return False
 
 
 def now() -> datetime:

@@ -34,11 +34,11 @@ def look_for_due(after: float = 0.0) -> None:
     enqueue("delete_accounts", after=after, key="all")
 
 
-async def try_to_look_for_due() -> None:
+async def try_to_look_for_due(after: float = 0.0) -> None:
     """Do so as soon as the database can be written."""
     while True:
         try:
-            await sync_to_async(look_for_due)()
+            await sync_to_async(look_for_due)(after)
         except DatabaseError as error:
             log.warning("accounts that are due can't be looked for yet: %s", error)
         else:
@@ -63,7 +63,7 @@ async def delete_accounts() -> None:
         log.exception("accounts that are due could not be looked for")
     finally:
         stop.set()
-    await sync_to_async(look_for_due)(AGAIN)
+    await try_to_look_for_due(AGAIN)
 
 
 def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:

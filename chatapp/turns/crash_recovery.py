@@ -18,7 +18,7 @@ from chatapp.context.condense_requests import read_request
 from chatapp.context.turn_context import TurnContext, read_run
 from chatapp.errors import Refused
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn, TurnRequest
-from chatapp.models.database import clock, execute, is_shared, locking
+from chatapp.models.database import clock, execute, is_shared, is_writable, locking
 from chatapp.models.turns import TurnQuerySet, has_ended, is_left, this_process
 from chatapp.telemetry import note_heartbeat
 from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
@@ -37,7 +37,8 @@ _Sign = tuple[uuid.UUID, int, datetime | None]
 class Observer:
     """Looks at all unfinished turns every two seconds, and tells which are left.
 
-    A look that fails, or comes late, is no evidence: the time until it counts for nobody.
+    A look that fails, or comes late, is no evidence: the time until it counts for nobody. Nor is
+    one while nobody could write a sign of life.
     """
 
     def __init__(
@@ -55,6 +56,9 @@ class Observer:
     def look(self) -> list[uuid.UUID]:
         """Look at the turns, and return those whose process is gone."""
         before, self._looked = self._looked, None
+        if not is_writable(Turn):
+            self._left = ()
+            return []
         turns = Turn.objects.unfinished()
         columns = turns.values_list("owner", "pk", "attempt", "heartbeat_at")
         seen = [(owner, (pk, attempt, heard)) for owner, pk, attempt, heard in columns]

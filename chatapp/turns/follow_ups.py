@@ -89,6 +89,9 @@ async def _until_stored(
         await asyncio.sleep(AGAIN)
     if failed:
         channel.tell(hints.SavingDelayed(conversation.pk))
+    if run is None and running_turns.closing:
+        # Another worker runs the job again, as one that was cut off.
+        raise asyncio.CancelledError
     return run
 
 

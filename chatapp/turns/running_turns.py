@@ -214,6 +214,8 @@ class RunningTurns:
                     await self._release()
                 await self.clear_up()
                 await self.look_after_others()
+            except DatabaseError as error:
+                log.warning("a sign of life could not be given; the next one is tried: %s", error)
             except Exception:
                 # Without signs of life, other processes would take this one for gone.
                 log.exception("a sign of life could not be given; the next one is tried")

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+import psycopg
 import pytest
 
 from tests.cluster.narrator import Story, story
@@ -69,13 +70,43 @@ def test_a_restart_of_postgresql_hands_over_no_turn(
     page.until_words(one, 9)
 
 
+@contextlib.contextmanager
+def read_only(stage: Stage) -> Iterator[None]:
+    """Let nobody write, as on a standby."""
+
+    def allow(writes: str) -> None:
+        stage.cluster.ask(f"ALTER SYSTEM SET default_transaction_read_only = {writes}")
+        stage.cluster.ask("SELECT pg_reload_conf()")
+
+    allow("on")
+    try:
+        yield
+    finally:
+        allow("off")
+
+
+@contextlib.contextmanager
+def locked(stage: Stage) -> Iterator[None]:
+    """Let nobody write turns, as while a migration makes an index of them."""
+    with psycopg.connect(stage.cluster.postgres.url) as connection:
+        connection.execute("LOCK TABLE chatapp_turn IN SHARE MODE")
+        yield
+
+
+def away(stage: Stage) -> contextlib.AbstractContextManager[None]:
+    """End it."""
+    return stage.cluster.postgres.away()
+
+
 @in_both
-@pytest.mark.soak
-def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(stage: Stage) -> None:
+@pytest.mark.parametrize("outage", [pytest.param(away, marks=pytest.mark.soak), read_only, locked])
+def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
+    stage: Stage, outage: Callable[[Stage], contextlib.AbstractContextManager[None]]
+) -> None:
     """Nobody takes the others for dead because nobody could be heard."""
     told = stage.begin_together(*(story(450, 0.1) for _ in range(4)))
     before = (pids(stage), owners(stage, told))
-    with stage.cluster.postgres.away():
+    with outage(stage):
         for page, one in told:
             # Twelve seconds.
             page.until_words(one, 370)

@@ -211,12 +211,27 @@ async def test_no_tool_changes_files_beyond_the_limit(
     assert "each user may keep 1 MB" in json.dumps(anthropic_standin.requests[-1].body)
 
 
-def test_pages_are_read_while_redis_is_away(browser: Client, settings: Settings) -> None:
-    """Each process then counts alone."""
+@pytest.fixture
+def without_redis(settings: Settings) -> None:
+    """Counts are shared in a Redis that is away."""
     pytest.importorskip("redis")
     nowhere = IN_REDIS | {"LOCATION": "redis://127.0.0.1:1/0"}
     settings.CACHES = CACHES | {"default": nowhere}
-    settings.CLUSTER = True
+
+
+def test_pages_are_read_while_redis_is_away(browser: Client, without_redis: None) -> None:
+    """Each process then counts alone."""
     limit(requests_per_minute=2)
     place = reverse("settings")
     assert [browser.get(place).status_code for _ in range(3)] == [200, 200, TOO_MANY]
+
+
+def test_wrong_guesses_are_counted_while_redis_is_away(client: Client, without_redis: None) -> None:
+    """Nobody who guesses meets an error, and each process holds back who guesses too often."""
+    wrong = {"Authorization": "Bearer nothing"}
+    tried = [client.get("/api/conversations", headers=wrong).status_code for _ in range(51)]
+    assert tried == [401] * 50 + [TOO_MANY]
+    form = {"login": "nobody", "password": "wrong"}
+    assert "not correct" in client.post(reverse("account_login"), form).text
+    reset = client.post(reverse("account_reset_password"), {"email": "nobody@example.org"})
+    assert reset.status_code == 302

@@ -19,7 +19,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402 - needs a set-up Django
-from django.db import transaction  # noqa: E402 - the same
+from django.db import OperationalError, transaction  # noqa: E402 - the same
 from procrastinate.contrib.django.models import (  # noqa: E402 - the same
     ProcrastinateJob,
     ProcrastinateWorker,
@@ -51,6 +51,12 @@ async def hold(word: str) -> None:
     tell(began=word)
     await go_on.wait()
     tell(said=word)
+
+
+async def stumble(word: str) -> None:
+    """Find the database away."""
+    tell(began=word)
+    raise OperationalError(word)
 
 
 async def turn(turn: str, attempt: int) -> None:

@@ -60,6 +60,43 @@ def test_an_older_worker_leaves_a_job_that_it_does_not_know(start: Start) -> Non
     assert writer.ask("count", "jobs") == {"todo 1": 1}
 
 
+def test_a_job_is_run_again_that_the_database_was_away_for(start: Start) -> None:
+    """A while later, as often as that takes: the row of what it is of is there."""
+    known = ("say", "stumble")
+    writer, worker = start(jobs=known), start(1, jobs=known)
+    writer.ask({"enqueue": [job("stumble", "early"), job("say", "after")]}, "enqueued")
+    assert worker.hear("began") == "early"
+    assert worker.hear("said") == "after"
+    worker.end()
+    assert writer.ask("count", "jobs") == {"todo 1": 1}
+
+
+def test_a_worker_takes_jobs_as_soon_as_the_database_can_be_written_again(
+    start: Start, postgres: Postgres
+) -> None:
+    """Those that run need not be over: an error would have it stop, and wait for them."""
+    writer, worker = start(), start(2)
+    writer.ask({"enqueue": [job("hold", "long")]}, "enqueued")
+    worker.hear("began")
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+
+        def allow(writes: str) -> None:
+            connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {writes}")
+            connection.execute("SELECT pg_reload_conf()")
+
+        writer.ask({"enqueue": [job("say", "before")]}, "enqueued")
+        assert worker.hear("said") == "before"
+        allow("on")
+        worker.read_log("abandoned jobs could not be looked for")
+        connection.execute("SET default_transaction_read_only = off")
+        allow("off")
+    writer.ask({"enqueue": [job("say", "after")]}, "enqueued")
+    assert worker.hear("said") == "after"
+    worker.tell("go on")
+    assert worker.hear("said") == "long"
+    worker.end()
+
+
 @pytest.mark.soak
 def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
     start: Start, postgres: Postgres

@@ -4,11 +4,13 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import timedelta
 from typing import Any, override
 
 import orjson
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.agent import events
@@ -83,6 +85,20 @@ async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> N
     await reader.views.look()
     shown = await reader.until("status.changed", turn=str(turn.pk))
     assert (shown["text"], shown["waits"]) == ("Waiting for you.", True)
+
+
+async def test_one_that_no_worker_takes_is_shown_as_that(
+    reader: Reader,
+) -> None:
+    """Nobody thinks yet; what its worker tells is shown as ever."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    long_ago = timezone.now() - timedelta(minutes=1)
+    await Turn.objects.filter(pk=turn.pk).aupdate(owner="", heartbeat_at=long_ago)
+    for _look in range(2):
+        await reader.views.look()
+    await reader.until("status.changed", text="Waiting for a free worker…", turn=str(turn.pk))
+    channel.open(turn.pk, turn.attempt).publish(events.StepStarted(1))
+    await reader.until("status.changed", text="Thinking…")
 
 
 async def test_an_end_that_was_not_heard_is_shown(

@@ -16,6 +16,7 @@ from chatapp.composer import attachments
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
 from chatapp.turns import crash_recovery, message_queue
+from chatapp.turns.follow_ups import follow_turn
 from chatapp.turns.message_queue import MOST_QUEUED
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.scripted_turns import ask, end
@@ -98,6 +99,19 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
         await page.until_idle()
         await shows(page)
     assert await questions() == ["First", "Second"]
+
+
+async def test_a_process_that_stops_leaves_to_another_what_is_to_be_sent(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its job counts as cut off, so it is run again; nothing is taken for refused."""
+    turn = await sync_to_async(ask)(conversation)
+    command = SendMessage("Second", uuid.uuid4(), queued=True)
+    assert await sync_to_async(message_queue.queue_message)(conversation, command)
+    await sync_to_async(end)(turn)
+    monkeypatch.setattr(running_turns, "closing", True)
+    with pytest.raises(asyncio.CancelledError):
+        await follow_turn(str(turn.pk), True, None)
 
 
 async def test_send_now_stops_what_runs_first(anthropic_standin: Standin, page: Page) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +15,7 @@ from hypothesis.extra.django import TestCase
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Turn
+from chatapp.models.database import execute
 from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery
 from chatapp.turns.crash_recovery import GRACE, LATE, SILENCE
@@ -74,6 +75,19 @@ def test_a_process_is_gone_once_it_was_silent_for_long_enough(turn: Turn) -> Non
     beat(turn)
     assert watch.look() == []
     assert not is_gone(watch, turn)
+
+
+@pytest.mark.postgresql("nobody can let others only read from SQLite")
+def test_what_nobody_can_write_is_no_silence(turn: Turn) -> None:
+    """As on a standby: what was read meanwhile counts for nobody, nor does a moment after it."""
+    watch = Watch().wait(0, 2)
+    with transaction.atomic():
+        execute("SET TRANSACTION READ ONLY")
+        watch.wait(2, 2, 2)
+        assert not is_gone(watch, turn)
+    watch.wait(2, 2)
+    assert not is_gone(watch, turn)
+    assert is_gone(watch.wait(2, 2, 2), turn)
 
 
 @pytest.mark.parametrize("wrong", [-86_400, -60, 0, 60, 86_400])
