@@ -34,9 +34,13 @@ def test_an_invitation_makes_one_account_with_its_role(operator: Client, role: s
     assert Client().get(link).status_code == 403
 
 
-@pytest.mark.parametrize("way", ["nothing", "expired", "revoked", "used meanwhile"])
-def test_nobody_joins_without_an_invitation_that_is_good(operator: Client, way: str) -> None:
-    """They are told so, and no account is made."""
+@pytest.mark.parametrize(
+    "way", ["nothing", "expired", "revoked", "used meanwhile", "a member", "inactive"]
+)
+def test_nobody_joins_without_an_invitation_that_is_good(
+    operator: Client, alice: User, way: str
+) -> None:
+    """They are told so, and no account is made: else who was operator could come back as one."""
     guest = Client()
     if way != "nothing":
         guest.post(link_of(operator))
@@ -46,6 +50,9 @@ def test_nobody_joins_without_an_invitation_that_is_good(operator: Client, way: 
         }
         if way == "revoked":
             Invitation.objects.get().delete()
+        elif way in {"a member", "inactive"}:
+            lost = "is_superuser" if way == "a member" else "is_active"
+            User.objects.filter(pk=alice.pk).update(**{lost: False})
         else:
             Invitation.objects.update(**changes[way])
     assert "closed" in guest.get(reverse("account_signup")).text
