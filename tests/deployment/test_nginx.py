@@ -26,7 +26,7 @@ from cryptography.x509.oid import NameOID
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from chatapp.accounts.credentials import FROM_ONE_NETWORK
+from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
 from tests.chatapp.test_serve import PATIENCE, ROOT, serving
 from tests.deployment.debian import free_port, need, running
 from tests.first_start import FirstStart
