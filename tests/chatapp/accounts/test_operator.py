@@ -94,7 +94,8 @@ def test_sessions_end_at_the_operators_word(operator: Client, bobs: Client, bob:
 
 
 def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> None:
-    """The last one can neither step down nor be closed; with another one they can."""
+    """The last one can neither step down nor be closed; with another who is active they can."""
+    User.objects.create_superuser("away", is_active=False)
     for action in ("member", "deactivate"):
         assert "Somebody has to be operator" in change(operator, alice, action)
     change(operator, bob, "operator")
