@@ -72,6 +72,13 @@ def test_one_network_is_held_back_and_no_other(
     assert ask(other) == 429
 
 
+def test_a_proxy_that_is_seen_by_an_ipv6_socket_is_trusted(alice: User, browser: Client) -> None:
+    """As where the server listens on both kinds of address."""
+    here = {"REMOTE_ADDR": "::ffff:127.0.0.1"}
+    browser.get(reverse("settings"), headers={"X-Forwarded-For": GUESSER}, **here)
+    assert UserSession.objects.get().ip == GUESSER
+
+
 def test_what_is_no_address_is_none(alice: User, browser: Client) -> None:
     """Whoever is named by a word is counted, and noted, with the proxy."""
     for number in range(FROM_ONE_NETWORK):
