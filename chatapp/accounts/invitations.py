@@ -48,7 +48,7 @@ def accept(request: HttpRequest, save: Callable[[], User], *, needed: bool) -> U
     browser used meanwhile is told so, as an ImmediateHttpResponse.
     """
     held = held_by(request)
-    unused = Invitation.objects.filter(pk=held and held.pk, used_at=None)
+    unused = Invitation.objects.filter(pk=held.pk if held else 0, used_at=None)
     if (held or needed) and not unused.update(used_at=now()):
         raise ImmediateHttpResponse(say_used(request))
     user = save()
