@@ -5,18 +5,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
-from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
+from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.files.storage_use import check_room
-from chatapp.models import Checkpoint, Conversation, Question, Turn
+from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
 from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
@@ -56,8 +57,11 @@ class Approvals:
 
         Before the first call of a reply that may change files, they are kept as they are.
         """
-        refused = await self._refusal(asking)
-        if refused is None and self.toolbox.access(asking.call.name) in toolboxes.CHANGES_FILES:
+        refused, name = await self._refusal(asking), asking.call.name
+        changes = self.toolbox.access(name) is not Access.READ
+        if refused is None and changes and await self.saver.read(self._is_denied, name):
+            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        if refused is None and self.toolbox.access(name) in toolboxes.CHANGES_FILES:
             try:
                 await self.saver.read(check_room, self.run.conversation.owner)
             except LimitReached as reason:
@@ -116,6 +120,12 @@ class Approvals:
     def wake(self) -> None:
         """Look at what the person said."""
         self._news.set()
+
+    def _is_denied(self, name: str) -> bool:
+        # Turns are long, and people may be asked for days: operators decide meanwhile.
+        own = Profile(owner=User.objects.get(pk=self.run.conversation.owner_id))
+        offered = toolboxes.specs_for(own.mcp_servers)
+        return name in own.binding.denied_tools or name not in offered
 
     def _policy_now(self, name: str) -> Policy:
         conversation = Conversation.objects.get(pk=self.run.conversation.pk)

@@ -12,7 +12,7 @@ from types import MappingProxyType, TracebackType
 
 # What opens something is part of such an address, or stands in the query of any.
 SECRET_PLACE = re.compile(
-    r"(/(?:sign-in|invitations|s|account/password/reset/key|account/confirm-email)/)[^/\s]+"
+    r"(/(?:sign-in|invitations|s|account/password/reset/key|account/confirm-email)/+)[^/\s]+"
 )
 QUERY = re.compile(r"(/[^\s?]*\?)\S+")
 # What asyncio says of a task that nobody waited for quotes its exception.

@@ -59,7 +59,13 @@ def client_address(get_response: GetResponse) -> GetResponse:
         forwarded = request.headers.get("X-Forwarded-For", "").split(",")
         hops = [hop.strip() for hop in forwarded if hop.strip()]
         while hops and _is_trusted(request.META.get("REMOTE_ADDR", "")):
-            request.META["REMOTE_ADDR"] = hops.pop()
+            hop = hops.pop()
+            # Some proxies add the port, which is another one each time.
+            address = split_domain_port(hop)[0].strip("[]") or hop
+            try:
+                request.META["REMOTE_ADDR"] = str(ip_address(address))
+            except ValueError:
+                break
         return get_response(request)
 
     return middleware

@@ -269,13 +269,15 @@ AUTHENTICATION_BACKENDS = ["chatapp.accounts.credentials.LimitedBackend"]
 # Whether whoever reaches the server may make an account; otherwise by invitation.
 ALLOW_REGISTRATION = read_flag("ALLOW_REGISTRATION", default=False)
 
-# How people join and sign in. Its own limit on wrong passwords would let strangers lock accounts.
+# How people join and sign in. Wrong passwords are counted by ``LimitedBackend``: a limit of the
+# account's would let strangers lock it. Wrong codes are its account's: only who has the password
+# comes so far.
 ACCOUNT_ADAPTER = "chatapp.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None, "reset_password": "5/m/ip"}
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": "10/900s/key", "reset_password": "5/m/ip"}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
 # The server that mail goes through, and whom it is from. Without one no mail is sent, which is

@@ -34,7 +34,7 @@ def _read_limits(conversation: uuid.UUID) -> spending.Limits:
     own = spending.read_limits(conversation)
     if own.is_closing:
         raise SpendingLimitReached(
-            _("Your account is about to be deleted. Keep it, and you can go on.")
+            _("Your account is deactivated, or about to be deleted. Once it stays, you can go on.")
         )
     return own
 

@@ -29,12 +29,14 @@ LONGEST_NAME = 70
 def prepare_owner() -> User:
     """Return the server's owner, made on first start with profiles and preferences."""
     users = get_user_model().objects
-    owner = users.filter(is_superuser=True).order_by("pk").first()
+    # Who can sign in still comes first: by them the server is got back.
+    operators = users.filter(is_superuser=True).order_by("-is_active", "pk")
+    owner = operators.first()
     if owner is None:
         # Another process may be starting for the first time as well.
         with suppress(IntegrityError), transaction.atomic():
             users.create_superuser(OWNER_NAME)
-        owner = users.filter(is_superuser=True).earliest("pk")
+        owner = operators.all()[0]
     preferences_of(owner)
     return owner
 

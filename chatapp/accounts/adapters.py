@@ -63,9 +63,9 @@ class AccountAdapter(DefaultAccountAdapter):
     @override
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
         """Store a new account, with the role of the invitation that is used up by it."""
-        return invitations.accept(
-            request, lambda: super(AccountAdapter, self).save_user(request, user, form, commit)
-        )
+        save = super().save_user
+        needed = not settings.ALLOW_REGISTRATION
+        return invitations.accept(request, lambda: save(request, user, form, commit), needed=needed)
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
@@ -94,7 +94,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     ) -> AbstractBaseUser:
         """Store a new account as ``AccountAdapter`` does."""
         save = super().save_user
-        return invitations.accept(request, lambda: save(request, sociallogin, form))
+        needed = not (settings.ALLOW_REGISTRATION or _is_admitted(sociallogin))
+        return invitations.accept(request, lambda: save(request, sociallogin, form), needed=needed)
 
 
 class _Asking(requests.Session):

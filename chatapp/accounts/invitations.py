@@ -41,14 +41,15 @@ def say_used(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def accept(request: HttpRequest, save: Callable[[], User]) -> User:
+def accept(request: HttpRequest, save: Callable[[], User], *, needed: bool) -> User:
     """Return the account that ``save`` stores, with its invitation's role; that is used up.
 
-    Without an invitation it is a member's. Whose invitation another browser used meanwhile is told
-    so, as an ImmediateHttpResponse.
+    Without an invitation it is a member's, unless one is ``needed``. Whose invitation another
+    browser used meanwhile is told so, as an ImmediateHttpResponse.
     """
     held = held_by(request)
-    if held and not Invitation.objects.usable().filter(pk=held.pk).update(used_at=now()):
+    unused = Invitation.objects.filter(pk=held.pk if held else 0, used_at=None)
+    if (held or needed) and not unused.update(used_at=now()):
         raise ImmediateHttpResponse(say_used(request))
     user = save()
     if held:

@@ -8,6 +8,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -68,6 +69,7 @@ def list_users(*, after: str = "") -> list[UserFigures]:
     ]
 
 
+@transaction.atomic
 def give_role(user: User, role: str) -> None:
     """Make a user an operator or a member; refused where nobody would be operator any more."""
     is_operator = role == Invitation.Role.OPERATOR
@@ -79,6 +81,7 @@ def give_role(user: User, role: str) -> None:
     user.save(update_fields=["is_superuser"])
 
 
+@transaction.atomic
 def set_active(user: User, *, active: bool) -> None:
     """Let a user sign in, or not any more: then their sessions and sockets end at once."""
     if not active:
@@ -115,7 +118,7 @@ def is_last_operator(user: User) -> bool:
 
 
 def keep_an_operator(user: User) -> None:
-    """Raise Refused where nobody else is operator; in a transaction that stays so to its end."""
+    """Raise Refused where nobody else is operator; that stays so to the transaction's end."""
     if user.is_superuser:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
     if is_last_operator(user):

@@ -60,8 +60,9 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     """Invitations by what may be done with them."""
 
     def usable(self) -> Self:
-        """Return invitations that were not used and have not expired."""
-        return self.filter(used_at=None, expires_at__gt=now())
+        """Return invitations, not used or expired, of who may invite still."""
+        inviting = {"invited_by__is_superuser": True, "invited_by__is_active": True}
+        return self.filter(used_at=None, expires_at__gt=now(), **inviting)
 
 
 class Invitation(AccessToken):

@@ -62,7 +62,7 @@ class Limits(NamedTuple):
     """What a conversation may cost, and what all of its owner's in a month, in USD.
 
     That is what the owner wants, and the ``allowance`` that operators have set. Its owner's account
-    ``is_closing`` where it is about to be deleted.
+    ``is_closing`` where it is deactivated, or about to be deleted.
     """
 
     owner: int
@@ -80,9 +80,10 @@ def read_spending(pk: uuid.UUID) -> list[Spending]:
 def read_limits(pk: uuid.UUID) -> Limits:
     """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
-        "SELECT c.owner_id, d.user_id IS NOT NULL, "
+        "SELECT c.owner_id, d.user_id IS NOT NULL OR NOT u.is_active, "
         "c.budget IS NULL AND p.month_budget IS NULL AND p.allowance IS NULL "
-        "FROM chatapp_conversation c LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
+        "FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
+        "LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
     ((owner, is_closing, unlimited),) = execute(sql, pk)

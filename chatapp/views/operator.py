@@ -18,6 +18,7 @@ from chatapp.accounts import invitations, users
 from chatapp.forms.server_settings import ServerSettingsForm
 from chatapp.models import Invitation, ServerSettings
 from chatapp.models.deletions import people
+from chatapp.turns import actions
 from chatapp.views.common import Request, View, refuse, signed_in
 
 
@@ -102,6 +103,8 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             users.give_role(user, action)
         case "deactivate" | "activate":
             users.set_active(user, active=action == "activate")
+            if not user.is_active:
+                actions.stop_all(user.pk)
         case "end-sessions":
             users.end_sessions(user)
         case "budget":

@@ -65,6 +65,7 @@ def test_an_exception_is_a_place_without_its_text() -> None:
     ("said", "kept"),
     [
         ("Not Found: /sign-in/abc123/", "Not Found: /sign-in/…/"),
+        ("Not Found: /sign-in//abc123/", "Not Found: /sign-in//…/"),
         ("Gone: /invitations/abc123/", "Gone: /invitations/…/"),
         ("Gone: /s/abc123/", "Gone: /s/…/"),
         ("/account/password/reset/key/1-abc123/", "/account/password/reset/key/…/"),

@@ -16,11 +16,12 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.db.models.signals import pre_save
 from django.utils import timezone
 
 import condense
 from chatapp import approvals
-from chatapp.accounts import accounts, credentials, new_profiles
+from chatapp.accounts import accounts, credentials, new_profiles, users
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, Nobody, Purpose, ToolOutcome
 from chatapp.background_jobs import JOBS
@@ -758,3 +759,35 @@ def test_a_conversation_has_one_link(case: Case) -> None:
     case.chat.refresh_from_db()
     assert one != other
     assert case.chat.share.digest == type(case.chat.share).digest_of(other)
+
+
+def test_of_two_operators_who_take_each_other_the_role_one_stays(case: Case) -> None:
+    """The second waits for what the first is about to store, and is refused."""
+    bob = User.objects.create_superuser("bob")
+    User.objects.filter(pk=case.alice.pk).update(is_superuser=True)
+    alice = User.objects.get(pk=case.alice.pk)
+    process, others = Future[int](), list[Future[Any]]()
+
+    def follow() -> Any:
+        try:
+            process.set_result(execute("SELECT pg_backend_pid()")[0][0])
+            return outcome(lambda: users.give_role(alice, "member"))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+
+        def begin_the_other(**_signal: Any) -> None:
+            if not others:
+                others.append(thread.submit(follow))
+                until = time.monotonic() + PATIENCE
+                while not (others[0].done() or is_blocked(process.result(PATIENCE))):
+                    assert time.monotonic() < until
+
+        pre_save.connect(begin_the_other, sender=User)
+        try:
+            users.give_role(bob, "member")
+        finally:
+            pre_save.disconnect(begin_the_other, sender=User)
+    assert refusals(others[0].result()) == [True]
+    assert [*User.objects.filter(is_superuser=True)] == [alice]

@@ -72,6 +72,14 @@ def test_a_deletion_is_taken_back(here: Client, alice: User) -> None:
     assert is_in(signed_in())
 
 
+def test_what_is_due_is_taken_back_no_more(here: Client, alice: User) -> None:
+    """Part of it may be gone already."""
+    delete(here)
+    Deletion.objects.update(due_at=timezone.now())
+    here.post(reverse("keep_account"))
+    assert Deletion.objects.filter(user=alice).exists()
+
+
 def test_tokens_links_and_other_sessions_end_at_once(
     here: Client, alice: User, conversation: Conversation, say: Say
 ) -> None:

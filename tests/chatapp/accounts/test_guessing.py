@@ -5,6 +5,7 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -49,6 +50,8 @@ def ask_for_password(at: str) -> int:
     ("guessers", "same", "other"),
     [
         ([GUESSER], GUESSER, "192.0.2.7"),
+        ([f"{GUESSER}:1", f"{GUESSER}:2"], f"{GUESSER}:3", "192.0.2.7:1"),
+        (["[2001:db8::1]:1", "2001:db8::2"], "[2001:db8::3]:2", "2001:db8:0:2::1"),
         (["2001:db8:0:1::1", "2001:db8:0:1:2::2"], "2001:db8:0:1:ffff::3", "2001:db8:0:2::1"),
     ],
 )
@@ -69,9 +72,27 @@ def test_one_network_is_held_back_and_no_other(
     assert ask(other) == 429
 
 
+def test_a_proxy_that_is_seen_by_an_ipv6_socket_is_trusted(alice: User, browser: Client) -> None:
+    """As where the server listens on both kinds of address."""
+    here = {"REMOTE_ADDR": "::ffff:127.0.0.1"}
+    browser.get(reverse("settings"), headers={"X-Forwarded-For": GUESSER}, **here)
+    assert UserSession.objects.get().ip == GUESSER
+
+
+def test_what_is_no_address_is_none(alice: User, browser: Client) -> None:
+    """Whoever is named by a word is counted, and noted, with the proxy."""
+    for number in range(FROM_ONE_NETWORK):
+        guess_token(f"unknown{number}")
+    assert guess_token("unknown") == 429
+    browser.get(reverse("settings"), headers={"X-Forwarded-For": "unknown"})
+    assert UserSession.objects.get().ip == "127.0.0.1"
+
+
 def test_guesses_hold_back_nobody_who_has_what_opens(alice: User) -> None:
     """A good token and a good invitation open at the guesser's own address, too."""
     good = bearer(alice)
+    alice.is_superuser = True
+    alice.save()
     invitation = invitations.invite(by=alice, role="member")
 
     def statuses(tokens: Iterable[str]) -> set[int]:

@@ -3,6 +3,7 @@ import re
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.db.models.signals import post_init
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -34,9 +35,13 @@ def test_an_invitation_makes_one_account_with_its_role(operator: Client, role: s
     assert Client().get(link).status_code == 403
 
 
-@pytest.mark.parametrize("way", ["nothing", "expired", "revoked", "used meanwhile"])
-def test_nobody_joins_without_an_invitation_that_is_good(operator: Client, way: str) -> None:
-    """They are told so, and no account is made."""
+@pytest.mark.parametrize(
+    "way", ["nothing", "expired", "revoked", "used meanwhile", "a member", "inactive"]
+)
+def test_nobody_joins_without_an_invitation_that_is_good(
+    operator: Client, alice: User, way: str
+) -> None:
+    """They are told so, and no account is made: else who was operator could come back as one."""
     guest = Client()
     if way != "nothing":
         guest.post(link_of(operator))
@@ -46,6 +51,9 @@ def test_nobody_joins_without_an_invitation_that_is_good(operator: Client, way: 
         }
         if way == "revoked":
             Invitation.objects.get().delete()
+        elif way in {"a member", "inactive"}:
+            lost = "is_superuser" if way == "a member" else "is_active"
+            User.objects.filter(pk=alice.pk).update(**{lost: False})
         else:
             Invitation.objects.update(**changes[way])
     assert "closed" in guest.get(reverse("account_signup")).text
@@ -63,6 +71,26 @@ def test_two_browsers_with_one_invitation_make_one_account(operator: Client) -> 
     answer = second.post(reverse("account_signup"), SIGNUP | {"username": "dave"})
     assert "closed" in answer.text
     assert not User.objects.filter(username="dave").exists()
+
+
+def test_an_invitation_that_is_used_while_a_form_is_read_makes_no_account(
+    operator: Client,
+) -> None:
+    """As where several browsers send theirs at the same moment."""
+    guest = Client()
+    guest.post(link_of(operator))
+
+    def use_up(instance: User, **_signal: object) -> None:
+        if instance.pk is None:
+            Invitation.objects.update(used_at=timezone.now())
+
+    post_init.connect(use_up, sender=User)
+    try:
+        answer = guest.post(reverse("account_signup"), SIGNUP)
+    finally:
+        post_init.disconnect(use_up, sender=User)
+    assert answer.status_code == 403
+    assert not User.objects.filter(username="carol").exists()
 
 
 def test_everybody_joins_where_registration_is_open(db: None, settings: LazySettings) -> None:

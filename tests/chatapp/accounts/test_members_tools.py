@@ -1,5 +1,6 @@
 """What operators let members use, and what new users begin with."""
 
+import asyncio
 from decimal import Decimal
 
 import pytest
@@ -14,7 +15,8 @@ from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
-from tests.standin.behaviours import Reply, ToolCall
+from tests.chatapp.turns.test_approvals import answer, until_asked
+from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,6 +65,41 @@ async def test_a_tool_that_is_denied_is_neither_offered_nor_run(
         await page.ask("Write")
         assert (place / "a.txt").read_text() == "A"
         assert offered()
+
+
+async def test_a_tool_that_is_denied_while_a_turn_runs_runs_no_more(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Although the turn began when it was allowed."""
+    allowed = {"write_file": "allow"}
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=allowed)
+    place = await sync_to_async(workspace_of)(conversation)
+    gate = Gate()
+    call = ToolCall("write_file", {"path": "a.txt", "content": "A"})
+    anthropic_standin.then(Reply("I do.", tools=[call], gate=gate), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Write")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
+        gate.open()
+        await page.until_idle()
+    assert not (place / "a.txt").exists()
+
+
+async def test_an_approval_runs_no_tool_that_is_denied_since_it_was_asked_for(
+    conversation: Conversation, alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """A question may wait for days."""
+    place = await sync_to_async(workspace_of)(conversation)
+    write = Reply(tools=[ToolCall("write_file", {"path": "a.txt", "content": "A"})])
+    anthropic_standin.then(write, Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Write")
+        question = await until_asked(page)
+        await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
+        await answer(browser, question, "once")
+        await page.until_idle()
+    assert not (place / "a.txt").exists()
 
 
 def test_settings_say_what_is_denied(

@@ -5,12 +5,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.conversations import start_conversation
-from chatapp.models import Conversation, ModelCall
+from chatapp.errors import Refused
+from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
 from chatapp.spending_limits import check_spending
 from tests.chatapp.queries import statements
+from tests.chatapp.scripted_turns import ask
 
 RIGHT = {"login": "bob", "password": "battery staple"}
 
@@ -69,6 +72,20 @@ def test_whoever_is_deactivated_is_out_at_once(operator: Client, bobs: Client, b
     assert Client().post(reverse("account_login"), RIGHT)["Location"] == reverse("conversations")
 
 
+def test_what_runs_for_whoever_is_deactivated_is_stopped_and_nothing_begins(
+    operator: Client, bob: User
+) -> None:
+    """Nor does a message that waits, which nobody could stop; it goes on once they are back."""
+    turn = ask(start_conversation(owner=bob))
+    change(operator, bob, "deactivate")
+    assert TurnRequest.objects.get(turn=turn).kind == TurnRequest.Kind.STOP
+    Turn.objects.filter(pk=turn.pk).update(finished_at=timezone.now())
+    with pytest.raises(Refused, match="deactivated"):
+        ask(turn.conversation)
+    change(operator, bob, "activate")
+    assert ask(turn.conversation)
+
+
 def test_sessions_end_at_the_operators_word(operator: Client, bobs: Client, bob: User) -> None:
     """The password still opens new ones."""
     assert is_in(bobs)
@@ -77,7 +94,8 @@ def test_sessions_end_at_the_operators_word(operator: Client, bobs: Client, bob:
 
 
 def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> None:
-    """The last one can neither step down nor be closed; with another one they can."""
+    """The last one can neither step down nor be closed; with another who is active they can."""
+    User.objects.create_superuser("away", is_active=False)
     for action in ("member", "deactivate"):
         assert "Somebody has to be operator" in change(operator, alice, action)
     change(operator, bob, "operator")

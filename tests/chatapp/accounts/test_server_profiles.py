@@ -90,6 +90,15 @@ def test_nobody_shares_what_is_no_operators(operator: Client, shared: Profile, b
     assert not Profile.objects.exclude(origin=None).exists()
 
 
+def test_nobody_shares_a_copy(member: Client, copy: Profile, bob: User) -> None:
+    """Another operator stops or leaves what is shared, and gives on no copy of it."""
+    bob.is_superuser = True
+    bob.save()
+    answer = member.post(reverse("server"), {"profiles": [copy.pk]})
+    assert answer.status_code == 422
+    assert not Profile.objects.filter(origin=copy).exists()
+
+
 async def test_a_member_is_answered_with_the_operators_key_and_pays(
     bobs: Conversation, bob: User, alice: User, anthropic_standin: Standin
 ) -> None:

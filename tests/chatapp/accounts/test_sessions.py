@@ -1,6 +1,9 @@
 from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import (
+    TOTP,
     format_hotp_value,
+    generate_totp_secret,
     hotp_value,
     yield_hotp_counters_from_time,
 )
@@ -47,6 +50,28 @@ def test_an_account_can_have_another_name(browser: Client, alice: User, bob: Use
     browser.post(reverse("rename_account"), {"username": "ally"})
     signed = Client().post(reverse("account_login"), RIGHT | {"login": "ally"})
     assert signed["Location"] == reverse("conversations")
+
+
+def test_a_second_factor_can_not_be_guessed(alice: User, bob: User) -> None:
+    """Whoever has the password tries few codes, from whatever address; no other user waits."""
+    for user in (alice, bob):
+        TOTP.activate(user, generate_totp_secret())
+        RecoveryCodes.activate(user)
+
+    def try_code(user: User, password: str, code: str, at: str) -> bool:
+        guest = Client(REMOTE_ADDR=at)
+        guest.post(reverse("account_login"), {"login": user.username, "password": password})
+        guest.post(reverse("mfa_authenticate"), {"code": code})
+        return is_in(guest)
+
+    def code_of(user: User) -> str:
+        codes = Authenticator.objects.get(user=user, type="recovery_codes")
+        return str(codes.wrap().get_unused_codes()[0])
+
+    for number in range(10):
+        assert not try_code(alice, RIGHT["password"], "000000", f"192.0.2.{number}")
+    assert not try_code(alice, RIGHT["password"], code_of(alice), "192.0.2.77")
+    assert try_code(bob, "battery staple", code_of(bob), "192.0.2.1")
 
 
 def test_a_second_factor_is_asked_for(alice: User) -> None:

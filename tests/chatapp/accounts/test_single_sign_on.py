@@ -66,6 +66,7 @@ def come_from(provider: str, browser: Client, name: str) -> tuple[int, str]:
     [
         ({"OIDC_DOMAINS": ["example.org"]}, "dana", True),
         ({"OIDC_DOMAINS": ["example.org"]}, "erin", False),
+        ({"OIDC_DOMAINS": ["example.org"]}, "finn", False),
         ({"OIDC_GROUPS": ["writers"]}, "dana", True),
         ({"OIDC_GROUPS": ["writers"]}, "erin", False),
         ({}, "dana", False),

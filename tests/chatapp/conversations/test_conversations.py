@@ -36,6 +36,16 @@ def test_the_owner_is_made_once(db: None) -> None:
     assert Profile.objects.get().provider == "offline"
 
 
+def test_the_first_operator_who_can_sign_in_is_the_owner(alice: User, bob: User) -> None:
+    """The link that a start prints opens something, also where the first one was deactivated."""
+    User.objects.update(is_superuser=True)
+    assert accounts.prepare_owner() == alice
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert accounts.prepare_owner() == bob
+    User.objects.update(is_active=False)
+    assert accounts.prepare_owner() == alice
+
+
 def test_a_key_that_comes_adds_claude_as_the_default(alice: User, settings: LazySettings) -> None:
     """Beside the Offline profile, with a number where the name is taken; no key is stored.
 

@@ -146,3 +146,14 @@ def test_each_column_for_secrets_is_covered() -> None:
     typed = {(model, one.name) for model, one in covered if isinstance(one, EncryptedField)}
     assert named == typed != set()
     assert Authenticator in {model for model, _column in covered}
+
+
+def test_secrets_in_a_list_are_renewed(settings: Settings, alice: User) -> None:
+    """As recovery codes that came from another program are kept."""
+    use(settings, FORMER)
+    codes = {"migrated_codes": [encrypt("one"), encrypt("two")]}
+    Authenticator.objects.create(user=alice, type="recovery_codes", data=codes)
+    use(settings, NEW, FORMER)
+    assert rotate().startswith("2 secrets were encrypted anew.")
+    use(settings, NEW)
+    assert opened() == 2
