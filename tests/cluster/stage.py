@@ -28,7 +28,7 @@ in_both = pytest.mark.parametrize("cluster", ["cluster", "alone"], indirect=True
 LOST = 0.5
 
 
-def make_link(cluster: Cluster, name: str) -> str:
+def make_link(cluster: Cluster, name: str = OWNER_NAME) -> str:
     """Return the path of a link that signs a user in, and ends no other."""
     token = SignInToken.generate()
     cluster.ask(
