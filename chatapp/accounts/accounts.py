@@ -57,7 +57,9 @@ def preferences_of(user: User) -> Preferences:
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
-    preferences, is_new = Preferences.objects.get_or_create(owner=user, defaults=_first_settings())
+    like = _begun_with()
+    first = {"defaults": _first_settings(like)}
+    preferences, is_new = Preferences.objects.get_or_create(owner=user, **first)
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
@@ -74,7 +76,7 @@ def _offer_profiles(user: User) -> Preferences:
         shared = Profile.objects.select_for_update(no_key=True).filter(is_shared=True)
         for profile in shared.exclude(owner=user):
             give_copy(profile, preferences)
-        _begin_with_default(preferences)
+        _begin_with_default(preferences, like)
     preferences.save(update_fields=["default_profile", "offered_providers"])
     return preferences
 
@@ -89,16 +91,14 @@ def _begun_with() -> Preferences | None:
     return operators.filter(owner=ServerSettings.read().begin_with_id).first()
 
 
-def _first_settings() -> dict[str, Any]:
+def _first_settings(like: Preferences | None) -> dict[str, Any]:
     """Return what a new user's preferences begin with, by the names of columns."""
-    like = _begun_with()
     fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
     return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
 
 
-def _begin_with_default(preferences: Preferences) -> None:
+def _begin_with_default(preferences: Preferences, like: Preferences | None) -> None:
     """Have a new user's default be their copy of the profile with which they begin, if any."""
-    like = _begun_with()
     if like and (default := like.default_profile):
         copies = preferences.owner.profiles.filter(origin=default.origin_id or default.pk)
         preferences.default_profile = copies.first() or preferences.default_profile
