@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
 from chatapp.agent import events
-from chatapp.agent.events import ContextChanged
 from chatapp.condensation import background_drafts
 from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.context import sizes
@@ -109,7 +108,7 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
 
 
 def state_of(
-    terms: TurnSettings, figures: ContextChanged, spending: Sequence[Spending] = ()
+    terms: TurnSettings, figures: events.ContextChanged, spending: Sequence[Spending] = ()
 ) -> ContextState:
     """Return the numbers of a context that is known."""
     budget, used = figures.budget, figures.tokens
@@ -168,7 +167,7 @@ def with_draft(state: ContextState) -> ContextState:
     return replace(state, due=Due(words, may_wait=True))
 
 
-def _segments(figures: ContextChanged) -> tuple[Segment, ...]:
+def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
     """Split what is used by kind, in proportion to the estimates of each."""
     used, window = figures.tokens, figures.window
     estimates = {
