@@ -74,10 +74,15 @@ class ServerSettings(models.Model):
         found = select(cls, "SELECT * FROM chatapp_serversettings WHERE id = 1")
         return found[0] if found else cls(pk=1)
 
+    @staticmethod
+    def binds(user: User) -> bool:
+        """Whether a user is bound by what is decided here; operators are not."""
+        return not user.is_superuser
+
     @classmethod
     def binding(cls, user: User) -> Self:
-        """Return what binds a user now; operators are bound by nothing."""
-        return cls(**dict.fromkeys(LIMITS)) if user.is_superuser else cls.read()
+        """Return what binds a user now: nothing, where the settings bind them not."""
+        return cls.read() if cls.binds(user) else cls(**dict.fromkeys(LIMITS))
 
     @property
     def commands_allowed(self) -> bool:

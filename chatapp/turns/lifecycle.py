@@ -105,6 +105,7 @@ def locked_for_new_turn(
     try:
         with transaction.atomic():
             locked = message_store.lock_conversation(conversation.pk)
+            locked.owner = conversation.owner
             sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
             yield None if execute(sql, conversation.pk, nonce) else locked
     except IntegrityError as error:
@@ -152,6 +153,8 @@ def check_turns(conversation: Conversation) -> None:
 
     None of these begins or ends before the commit.
     """
+    if not ServerSettings.binds(conversation.owner):
+        return
     lock(User, conversation.owner_id)
     ((others,),) = execute(
         "SELECT COUNT(*) FROM chatapp_turn t WHERE finished_at IS NULL AND conversation_id != %s "
@@ -193,8 +196,9 @@ def finish_turn(
     """
     with transaction.atomic(savepoint=False):
         lock(Conversation, turn.conversation_id)
-        # What would wait for this end is in the queue by now, or begins after it.
-        lock(User, turn.conversation.owner_id)
+        if ServerSettings.binds(turn.conversation.owner):
+            # What would wait for this end is in the queue by now, or begins after it.
+            lock(User, turn.conversation.owner_id)
         if status != Turn.Status.SUCCEEDED:
             try:
                 turn.hold()
