@@ -58,16 +58,18 @@ def _attached(owner: User) -> int:
     return (sent or 0) + (waiting or 0)
 
 
+def folders_of(owner: User, root: Path) -> tuple[list[Path], list[Path]]:
+    """Return a user's workspaces, which are below ``root``, and the folders of their outputs."""
+    chats = [*Conversation.objects.filter(owner=owner).values_list("pk", flat=True)]
+    workspaces = [root / OWN / str(owner.pk), *[root / pk.hex for pk in chats]]
+    return workspaces, [outputs_of(pk) for pk in chats]
+
+
 def _in_folders(owner: User) -> int:
     """Return the bytes of a user's workspaces, of their earlier versions, and of long outputs."""
-    root, size = Path(settings.WORKSPACES_ROOT), 0
-    workspaces = [root / OWN / str(owner.pk)]
-    for pk in Conversation.objects.filter(owner=owner).values_list("pk", flat=True).iterator():
-        workspaces.append(root / pk.hex)
-        size += sum(_sizes(outputs_of(pk)))
-    for folder in workspaces:
-        size += sum(_sizes(folder)) + sum(_sizes(Checkpoints(folder).repository))
-    return size
+    workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT))
+    versions = [Checkpoints(folder).repository for folder in workspaces]
+    return sum([size for folder in (*workspaces, *versions, *outputs) for size in _sizes(folder)])
 
 
 def _sizes(folder: Path) -> Iterator[int]:

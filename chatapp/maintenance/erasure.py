@@ -23,12 +23,11 @@ from django.db.models import F
 
 from chatapp.errors import BadArchive
 from chatapp.files.checkpoints import Checkpoints
-from chatapp.files.workspaces import OWN
+from chatapp.files.storage_use import folders_of
 from chatapp.models import AuditEntry, Conversation, Deletion, ImportRun, audit, message_index
 from chatapp.models.database import execute, is_shared, lock, now, piece
 from chatapp.models.databases import tables
 from chatapp.models.deletions import people
-from chatapp.toolbox.toolbox import outputs_of
 
 # Rows that are deleted in one transaction, which is to take so many seconds; some are large.
 ROWS, SECONDS = 500, 0.1
@@ -83,11 +82,9 @@ def _end(user: User) -> None:
 
 
 def _folders_of(user: User, workspaces: Path) -> Iterator[Path]:
-    chats = Conversation.objects.filter(owner=user).values_list("pk", flat=True)
-    folders = [workspaces / OWN / str(user.pk), *[workspaces / pk.hex for pk in chats]]
+    folders, outputs = folders_of(user, workspaces)
     yield from Checkpoints.repositories_of(folders)
-    yield from folders
-    yield from map(outputs_of, chats)
+    yield from (*folders, *outputs)
     yield from [run.folder for run in ImportRun.objects.filter(owner=user)]
 
 
