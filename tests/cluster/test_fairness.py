@@ -5,8 +5,9 @@ import uuid
 from collections.abc import Iterator
 
 from tests.cluster.conftest import NO_TITLES
-from tests.cluster.narrator import story
+from tests.cluster.narrator import Story, story
 from tests.cluster.nodes import Node
+from tests.cluster.pages import Page
 from tests.cluster.stage import Person, Stage, in_cluster
 
 JOIN = (
@@ -41,8 +42,8 @@ def test_a_users_second_turn_waits_behind_anothers_first(stage: Stage) -> None:
         gate = stage.narrator.hold(running.number)
         first = stage.begin(running)
         first.until_words(running)
-        pages = [stage.begin(told) for told in waiting]
-        page = stage.begin(own := story(3), person=guest)
+        pages = [_ask(stage, told) for told in waiting]
+        page = _ask(stage, own := story(3), guest)
         # Titles are asked for beside turns.
         stage.cluster.ask(NO_TITLES)
         gate.open()
@@ -50,3 +51,10 @@ def test_a_users_second_turn_waits_behind_anothers_first(stage: Stage) -> None:
             one.until_idle()
     expected = [told.number for told in (running, own, *waiting)]
     assert [number for number in stage.narrator.asked if number in expected] == expected
+
+
+def _ask(stage: Stage, told: Story, person: Person | None = None) -> Page:
+    """Ask for a story, and return its page once the turn is in the queue."""
+    page = stage.begin(told, person=person)
+    page.until("message.accepted")
+    return page
