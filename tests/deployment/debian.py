@@ -43,9 +43,3 @@ def listens(port: int) -> bool:
     except ConnectionRefusedError:
         return False
     return True
-
-
-def free_port() -> int:
-    """Return a loopback port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])

@@ -18,8 +18,7 @@ import yaml
 
 from chatapp.environment import read_database, read_redis
 from tests.chatapp.test_serve import ROOT
-from tests.cluster.services import Redis
-from tests.deployment.debian import free_port
+from tests.cluster.services import Redis, free_port
 from tests.deployment.environments import environment, lend_packages
 
 DEPLOY = ROOT / "docs" / "deploy"

@@ -28,7 +28,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
 from tests.chatapp.test_serve import PATIENCE, ROOT, serving
-from tests.deployment.debian import free_port, need, running
+from tests.cluster.services import free_port
+from tests.deployment.debian import need, running
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin

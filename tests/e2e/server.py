@@ -58,10 +58,10 @@ class Server:
 def serving(folder: Path, **environment: str) -> Iterator[Server]:
     """Run ``manage.py serve`` with data of its own, on a port of its own."""
     log = folder / "stderr.log"
-    own = {"DATA_DIR": str(folder / "data"), "PORT": "0"}
+    own = {"DATA_DIR": str(folder / "data"), "PORT": "0", **environment}
     with (
         log.open("w") as stderr,
-        started("manage.py", "serve", stderr=stderr, **own, **environment) as (_pid, link),
+        started("manage.py", "serve", stderr=stderr, **own) as (_pid, link),
     ):
         assert link, log.read_text()
         yield Server(link, log)

@@ -1,11 +1,20 @@
 """People join, and protect their accounts."""
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.server import Server
+from tests.chatapp.accounts.provider import CLIENT, SECRET, providing
+from tests.cluster.services import free_port
+from tests.e2e.server import Server, serving
 from tests.e2e.tabs import Tabs
+from tests.first_start import FirstStart
 from tests.processes import started
 
 # As if a week had passed, and the time for looking had come.
@@ -83,6 +92,71 @@ def test_a_passkey_signs_in_by_itself(window: Tabs, page: Page) -> None:
     expect(guest).to_have_url(there)
 
 
+def sign_in(guest: Page, name: str) -> None:
+    """Type a name and the password of all."""
+    guest.goto("/sign-in/")
+    guest.get_by_label("Login").fill(name)
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Sign in", exact=True).click()
+
+
+def test_a_second_factor_is_asked_for_at_the_next_visit(window: Tabs, page: Page) -> None:
+    """It is set up from the settings; without the phone, a recovery code opens the door, once."""
+    guest = join(window, page, "frank")
+    guest.goto("/settings/account/")
+    guest.get_by_role("link", name="Second factor and passkeys").click()
+    guest.get_by_role("link", name="Activate").click()
+    guest.get_by_label("Password").fill("a long sentence")
+    guest.get_by_role("button", name="Confirm").click()
+    secret = guest.get_by_label("Authenticator secret").input_value()
+    # What an app on a phone would show now.
+    code = format_hotp_value(hotp_value(secret, next(iter(yield_hotp_counters_from_time()))))
+    guest.get_by_label("Authenticator code").fill(code)
+    guest.get_by_role("button", name="Activate").click()
+    recovery = guest.get_by_label("Unused codes").input_value().split()
+    assert len(recovery) == 10
+    for tried, url in (("000000", "/2fa/"), (recovery[0], "/$"), (recovery[0], "/2fa/")):
+        guest.context.clear_cookies()
+        sign_in(guest, "frank")
+        expect(guest).to_have_url(re.compile("/2fa/"))
+        guest.get_by_label("Code").fill(tried)
+        guest.get_by_role("button", name="Sign In").click()
+        if url == "/2fa/":
+            expect(guest.get_by_text("Incorrect code.")).to_be_visible()
+        expect(guest).to_have_url(re.compile(url))
+
+
+def test_a_company_account_signs_in(
+    browser: Browser, first_start: FirstStart, tmp_path: Path
+) -> None:
+    """A click leads to the provider, and from there back into the chat."""
+    port = free_port()
+    # Ports of one name share their cookies, and the provider has the other name.
+    origin = f"http://localhost:{port}"
+    first_start.copy(tmp_path / "data")
+    told = {"OIDC_NAME": "Example", "OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": SECRET}
+    with (
+        providing(tmp_path, origin) as issuer,
+        serving(
+            tmp_path, PORT=str(port), OIDC_ISSUER=issuer, OIDC_GROUPS="writers", **told
+        ) as server,
+    ):
+        window = Tabs(browser, server)
+        for name in ("dana", "erin"):
+            guest = window.open(known=False)
+            guest.goto(origin)
+            guest.get_by_role("link", name="Sign in with Example").click()
+            guest.wait_for_url(f"{issuer}/**")
+            guest.get_by_label("Username").fill(name)
+            guest.get_by_label("Password").fill(name)
+            guest.get_by_role("button", name="Sign In").click()
+            guest.wait_for_url(f"{origin}/**")
+            is_writer = name == "dana"
+            expect(guest.get_by_role("textbox", name="Message")).to_have_count(int(is_writer))
+        expect(guest.get_by_text("not one of those that may use this server")).to_be_visible()
+        assert not window.tidy()
+
+
 def delete(guest: Page) -> None:
     """Delete the account, as its user does from the settings."""
     guest.goto("/settings/account/")
@@ -109,8 +183,5 @@ def test_an_account_is_kept_or_deleted(window: Tabs, page: Page, server: Server)
     data = server.log.parent / "data"
     with started("manage.py", "shell", "-v0", "-c", A_WEEK_LATER, DATA_DIR=str(data)) as said:
         assert said[1] == "done"
-    guest.goto("/sign-in/")
-    guest.get_by_label("Login").fill("erin")
-    guest.get_by_label("Password").fill("a long sentence")
-    guest.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(guest, "erin")
     expect(guest.get_by_text("not correct")).to_be_visible()

@@ -15,7 +15,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from tests.chatapp.test_settings import Load, load
-from tests.deployment.debian import free_port
+from tests.cluster.services import free_port
 
 __all__ = ["load"]
 

@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,23 +9,16 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from tests.chatapp.accounts.provider import CLIENT, SECRET
-from tests.processes import ROOT
+from tests.chatapp.accounts.provider import CLIENT, SECRET, providing
 
-CALLBACK = "http://testserver/account/single-sign-on/oidc/login/callback/"
+SERVER = "http://testserver"
 
 
 @pytest.fixture(scope="module")
 def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a provider."""
-    command = [sys.executable, "-m", "tests.chatapp.accounts.provider", CALLBACK]
-    there, path = tmp_path_factory.mktemp("provider"), {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        command, cwd=there, env=path, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        yield process.stdout.readline().strip()
-        process.kill()
+    with providing(tmp_path_factory.mktemp("provider"), SERVER) as address:
+        yield address
 
 
 @pytest.fixture
@@ -56,7 +47,7 @@ def come_from(provider: str, browser: Client, name: str) -> tuple[int, str]:
     while (address := answer.headers["Location"]).startswith(("/", provider)):
         address = provider + address if address.startswith("/") else address
         answer = there.get(address, allow_redirects=False)
-    assert address.startswith(CALLBACK)
+    assert address.startswith(SERVER)
     arrived = browser.get(address, follow=True)
     return arrived.status_code, arrived.text
 
