@@ -158,6 +158,7 @@ from .requests.request import (
 )
 from .requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from .roo_settings import RooSettings, read_roo_settings
+from .sentences import Phrasebook, noop, plural, say
 from .strategies import (
     built_in_strategies,
     known_strategies,
@@ -266,6 +267,7 @@ __all__ = [
     "PartKind",
     "Passage",
     "PerProfile",
+    "Phrasebook",
     "Plan",
     "Policy",
     "Prices",
@@ -354,11 +356,13 @@ __all__ = [
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",
+    "noop",
     "output_limit",
     "pair_calls",
     "parse_ledger",
     "part_kind",
     "plan_truncation",
+    "plural",
     "read_roo_settings",
     "readdress_pins",
     "recalled_block",
@@ -373,6 +377,7 @@ __all__ = [
     "require_enough",
     "rewind",
     "safe_cuts",
+    "say",
     "shape_request",
     "shows_pin",
     "space_out",

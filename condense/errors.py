@@ -4,8 +4,10 @@ Each carries technical details, and the cost and number of the model calls that 
 """
 
 import enum
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+
+from condense.sentences import noop, say
 
 
 class CondenseError(Exception):
@@ -83,16 +85,19 @@ class Floor:
     def advice(self) -> str:
         """What the user can do about the largest part."""
         if self.newest == max(self.system + self.tools, self.pinned, self.newest):
-            return "Send the newest message in smaller parts, or choose a model with more room."
+            return noop(
+                "Send the newest message in smaller parts, or choose a model with more room."
+            )
         if self.pinned >= self.system + self.tools:
-            return "Unpin what is not needed any more, or choose a model with more room."
-        return "Choose a model with a larger context window, or fewer tools."
+            return noop("Unpin what is not needed any more, or choose a model with more room.")
+        return noop("Choose a model with a larger context window, or fewer tools.")
 
     def __str__(self) -> str:
         """Say which part takes how much of what is allowed."""
-        return (
-            f"system prompt {self.system:,} + tools {self.tools:,} + pinned {self.pinned:,} + "
-            f"newest message {self.newest:,} tokens, and {self.limit:,} are allowed"
+        return say(
+            "system prompt {system:,} + tools {tools:,} + pinned {pinned:,} + "
+            "newest message {newest:,} tokens, and {limit:,} are allowed",
+            **asdict(self),
         )
 
 
@@ -105,23 +110,23 @@ class CannotFit(CondenseError):
 class SkipReason(enum.StrEnum):
     """Why a file was left out, as a sentence for people."""
 
-    OUTSIDE = "It is outside the workspace."
-    IGNORED = "The ignore rules exclude it."
-    GONE = "It no longer exists."
-    NOT_A_FILE = "It is not a regular file."
-    UNREADABLE = "It cannot be read."
-    TOO_LARGE = "It is larger than 1 MB."
-    BINARY = "It is binary."
-    NO_GRAMMAR = "There is no grammar for this kind of file."
-    BROKEN = "No definition survives its syntax errors."
-    NOTHING = "It defines nothing."
-    TOO_SLOW = "It takes too long to parse."
-    CRASHED = "It crashes its parser."
-    NO_PARSER = "The parser could not be started."
-    REPEATED = "It is already folded under another spelling."
-    NO_ROOM = "There was no room left under the character limit."
-    NO_TIME = "There was no time left to fold it."
-    TOO_MUCH = "With it, the context would not have become small enough."
+    OUTSIDE = noop("It is outside the workspace.")
+    IGNORED = noop("The ignore rules exclude it.")
+    GONE = noop("It no longer exists.")
+    NOT_A_FILE = noop("It is not a regular file.")
+    UNREADABLE = noop("It cannot be read.")
+    TOO_LARGE = noop("It is larger than 1 MB.")
+    BINARY = noop("It is binary.")
+    NO_GRAMMAR = noop("There is no grammar for this kind of file.")
+    BROKEN = noop("No definition survives its syntax errors.")
+    NOTHING = noop("It defines nothing.")
+    TOO_SLOW = noop("It takes too long to parse.")
+    CRASHED = noop("It crashes its parser.")
+    NO_PARSER = noop("The parser could not be started.")
+    REPEATED = noop("It is already folded under another spelling.")
+    NO_ROOM = noop("There was no room left under the character limit.")
+    NO_TIME = noop("There was no time left to fold it.")
+    TOO_MUCH = noop("With it, the context would not have become small enough.")
 
 
 class Unfoldable(Exception):

@@ -7,12 +7,17 @@ from typing import Any
 from condense.budget.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Fixed, PerProfile
 from condense.condenser.condenser import Configuration
 from condense.errors import CondenseError
+from condense.sentences import noop
 from condense.unicode_text import well_formed
 
-OUT_OF_RANGE = "{name} is {value:.40}, not a number from {least} to {most}: not used."
-MOVED = "customCondensingPrompt is taken for customSupportPrompts.CONDENSE, which took its place."
-REPLACED = "customCondensingPrompt is not used: customSupportPrompts.CONDENSE took its place."
-UNKNOWN = "profileThresholds names the profile {id}, which the file does not hold: its id is used."
+OUT_OF_RANGE = noop("{name} is {value:.40}, not a number from {least} to {most}: not used.")
+MOVED = noop(
+    "customCondensingPrompt is taken for customSupportPrompts.CONDENSE, which took its place."
+)
+REPLACED = noop("customCondensingPrompt is not used: customSupportPrompts.CONDENSE took its place.")
+UNKNOWN = noop(
+    "profileThresholds names the profile {id}, which the file does not hold: its id is used."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +52,7 @@ def read_roo_settings(data: object) -> RooSettings:
     Raises CondenseError where it is neither.
     """
     if not isinstance(data, Mapping):
-        raise CondenseError("Roo Code's settings are a JSON object.")
+        raise CondenseError(noop("Roo Code's settings are a JSON object."))
     settings = _object(data, "globalSettings") or data
     notes: list[str] = []
     automatic = settings.get("autoCondenseContext")

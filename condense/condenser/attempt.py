@@ -24,13 +24,16 @@ from condense.history.signed_blocks import count_thinking_behind
 from condense.messages import Block, TextBlock
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
+from condense.sentences import noop, say
 from condense.summaries.summarizer import Bill, Kit
 from condense.summaries.summary_failures import describe
 
 CUSTOM = "custom"
-NOT_WRITTEN = "It was to be written again, which failed: {error}"
-UNBOUND = "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
-REPAIRED = "A first summary was rejected, and written again: {lacking}"
+NOT_WRITTEN = noop("It was to be written again, which failed: {error}")
+UNBOUND = noop(
+    "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
+)
+REPAIRED = noop("A first summary was rejected, and written again: {lacking}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
@@ -69,7 +72,7 @@ class AttemptRunner:
         try:
             prompt = strategy.prompt_for(situation)
         except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
-            self.hooks.troubles.append(f"The prompt is not on record: {error}")
+            self.hooks.troubles.append(say("The prompt is not on record: {error}", error=error))
         key = CUSTOM if situation.prompt.strip() else situation.prompt_key
         self.attempt = Attempt(
             id=id_ or kit.new_id(),
@@ -179,7 +182,7 @@ class AttemptRunner:
             described = self._longer(reduction, (TextBlock(details),) if details.strip() else ())
             self.ladder.check(described)
         except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
-            noted = f"The environment's details are missing: {error}"
+            noted = say("The environment's details are missing: {error}", error=error)
             return replace(reduction, notes=(*reduction.notes, noted))
         return described
 
@@ -211,7 +214,7 @@ class AttemptRunner:
             raise
         except Exception as error:
             logger.exception("the strategy %s failed unexpectedly", self.strategy.name)
-            said = f"The strategy {self.strategy.name} failed unexpectedly"
+            said = say("The strategy {name} failed unexpectedly", name=self.strategy.name)
             raise CondenseError(said, details=describe(error)) from error
 
     async def _judged(self, kit: Kit) -> Reduction:
@@ -241,8 +244,10 @@ class AttemptRunner:
             loses_ledger = any(map(ledger_of, hidden)) and not ledger_of(reduction.message)
             if situation.fits and loses_ledger:
                 raise
-            what = addition.what or f"what the hook {name_of(hook)} adds"
-            self.hooks.troubles.append(f"For lack of room this was left out: {what}.")
+            what = addition.what or say("what the hook {name} adds", name=name_of(hook))
+            self.hooks.troubles.append(
+                say("For lack of room this was left out: {what}.", what=what)
+            )
             # What was left out of the newest request is told in a few words.
             blocks, counter = addition.blocks, self.kit.counter
             told = carry_answered(situation.effective, reduction, blocks, counter)
@@ -274,7 +279,7 @@ class AttemptRunner:
 def _rejection(made: Reduction) -> SummaryRejected:
     """Return the error that says what a summary is rejected for, with all of its text."""
     issues = _lacking(made)
-    said = f"The summary was rejected: {issues[0]}"
+    said = say("The summary was rejected: {issue}", issue=issues[0])
     return SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
 
 

@@ -18,13 +18,14 @@ from condense.history.effective_history import effective_history
 from condense.history.tags import hide_behind
 from condense.messages import Json, Message
 from condense.reduction.strategy import Strategy, asks_model
+from condense.sentences import noop, say
 from condense.strategies import load_strategy
 from condense.summaries.summarizer import Kit, Summarizer
 from condense.tokens.counters import TiktokenCounter, TokenCount, TokenCounter
 
-NOTHING_MORE = "Nothing more can be hidden to make the context fit: {floor}. {floor.advice}"
-STOPS = (
-    "The context is full, and truncation is off: {floor}. Allow it in the settings. {floor.advice}"
+NOTHING_MORE = noop("Nothing more can be hidden to make the context fit: {floor}. {advice}")
+STOPS = noop(
+    "The context is full, and truncation is off: {floor}. Allow it in the settings. {advice}"
 )
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
@@ -127,7 +128,7 @@ class Condenser:
             named = self._named(plan.strategies, hooks)
             rungs = [one for one in named if situation.may_ask or not asks_model(one)]
             if not rungs:
-                said = "A hook planned nothing that could be tried."
+                said = noop("A hook planned nothing that could be tried.")
                 raise errors.Vetoed(said, details="\n".join(hooks.troubles))
         return replace(ladder, situation=situation), rungs
 
@@ -138,7 +139,9 @@ class Condenser:
             try:
                 found.append(known.get(name) or load_strategy(name))
             except Exception as error:  # noqa: BLE001 - the path may name anything
-                hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
+                hooks.troubles.append(
+                    say("A hook planned the strategy {name!r}: {error}", name=name, error=error)
+                )
         return found
 
     def _give_up(self, ladder: Ladder, failures: Sequence[errors.CondenseError]) -> None:
@@ -153,7 +156,7 @@ class Condenser:
         if error is None or (nothing_more and situation.trigger is not Trigger.MANUAL):
             floor = ladder.floor()
             truncates = any(one.kind == "truncated" for one in self.strategies)
-            said = (NOTHING_MORE if truncates else STOPS).format(floor=floor)
+            said = (NOTHING_MORE if truncates else STOPS).format(floor=floor, advice=floor.advice)
             details = "\n\n".join([f"{one}\n{one.details}".strip() for one in failures])
             error = errors.CannotFit(said, details=details)
             error.floor = floor

@@ -29,6 +29,7 @@ from condense.folded_files.workspace import Ignore
 from condense.messages import Block, Message, TextBlock
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
 from condense.reduction.carryover import facts_of
+from condense.sentences import noop, say
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +165,7 @@ class HookRun:
             addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
             kinds = {type(block) for block in addition.blocks}
             if not kinds <= {*get_args(Block)}:
-                raise TypeError("it returned something that is no content block")
+                raise TypeError(noop("it returned something that is no content block"))
             made = addition
         return made  # noqa: RET504 - the guard may have kept it None
 
@@ -195,7 +196,9 @@ class HookRun:
                 raise
             log.warning("the hook %s failed", name_of(hook), exc_info=True)
             reason = str(error) or type(error).__name__
-            self.troubles.append(f"The hook {name_of(hook)} failed: {reason}")
+            self.troubles.append(
+                say("The hook {name} failed: {reason}", name=name_of(hook), reason=reason)
+            )
 
 
 def name_of(hook: object) -> str:
@@ -209,8 +212,8 @@ PER_TOKEN_OF_WINDOW = 0.25
 # Characters for each token gained: a token of code is three or four, so two thirds stay gained.
 PER_TOKEN_GAINED = 1
 
-FACTS = "the facts of the hidden messages, copied by rule"
-FILES = "the signatures of files that were read"
+FACTS = noop("the facts of the hidden messages, copied by rule")
+FILES = noop("the signatures of files that were read")
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
 BRIEF = 8_000  # characters
 # A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
@@ -304,7 +307,12 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     if score >= SECTIONS:
         return Verdict(name="sections", score=score)
     missing = [one for one in asked if one.casefold() not in reduction.summary.casefold()]
-    issue = f"It has {found} of {len(asked)} sections; missing: {'; '.join(missing)}"
+    issue = say(
+        "It has {found} of {asked} sections; missing: {missing}",
+        found=found,
+        asked=len(asked),
+        missing="; ".join(missing),
+    )
     return Verdict(name="sections", score=score, issues=(issue,), rejects=True)
 
 
@@ -312,7 +320,7 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
     """Reject an answer that declines to summarise."""
     text = reduction.summary.strip()
     refuses = len(text) <= REFUSAL and _REFUSAL.search(text[:REFUSAL_START])
-    issues = ("It declines to summarise",) if refuses else ()
+    issues = (noop("It declines to summarise"),) if refuses else ()
     return Verdict(name="refusal", issues=issues, rejects=bool(refuses))
 
 
@@ -337,7 +345,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
         [len(render(replace(ledger, rules=(), requests=(), last_reply=""))) for ledger in ledgers]
     )
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
-    issues = ("It is shorter than the list of facts beside it",) if is_short else ()
+    issues = (noop("It is shorter than the list of facts beside it"),) if is_short else ()
     return Verdict(name="length", issues=issues, rejects=is_short)
 
 
@@ -351,7 +359,7 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
         return Verdict(name="facts", score=score)
     gone = [one for one in found.findings if one.state not in ("kept", "named")]
     missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
-    issue = f"It leaves out: {'; '.join(missing)}"
+    issue = say("It leaves out: {missing}", missing="; ".join(missing))
     return Verdict(name="facts", score=score, issues=(issue,), rejects=True)
 
 
@@ -361,13 +369,13 @@ DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_le
 def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
-        issues.append("It says the same over and over")
+        issues.append(noop("It says the same over and over"))
     text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
     copied = sum([probe in source for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
-        issues.append("It copies what it should summarise")
+        issues.append(noop("It copies what it should summarise"))
     return issues
 
 

@@ -11,12 +11,13 @@ from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
+from condense.sentences import noop, say
 from condense.strategies.fresh_start import FreshStart
 from condense.strategies.ledger import LedgerAlone
 from condense.strategies.sliding_window import SlidingWindow
 from condense.tokens.counters import count_tools
 
-LOSES_PINS = "The strategy {name} would lose what is pinned"
+LOSES_PINS = noop("The strategy {name} would lose what is pinned")
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
@@ -152,13 +153,25 @@ class Ladder:
         most = situation.room if must_fit else math.inf
         automatic = situation.automatic and situation.trigger is Trigger.AUTO
         if left >= 1 and not originals:
-            reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
+            reason = say(
+                "The context would not get smaller: {before:,} → {after:,} tokens",
+                before=before,
+                after=after,
+            )
         elif left > 1 - self.policy.least_progress and not any_will_do:
-            reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
+            reason = say(
+                "The context would hardly get smaller: {before:,} → {after:,} tokens",
+                before=before,
+                after=after,
+            )
         elif after > most:
-            reason = f"The context would still be too large: {after:,} tokens, {most:,} allowed"
+            reason = say(
+                "The context would still be too large: {after:,} tokens, {most:,} allowed",
+                after=after,
+                most=most,
+            )
         elif reduction.kind == "cleared" and situation.budget.reason(after, automatic=automatic):
-            reason = f"The context would soon be too large again: {after:,} tokens"
+            reason = say("The context would soon be too large again: {after:,} tokens", after=after)
         else:
             return
         raise errors.DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)

@@ -11,10 +11,11 @@ from condense.folded_files.results import Folded
 from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
 from condense.prices import Usage
+from condense.sentences import noop
 from condense.tokens.counters import TokenCount, TokenCounter
 
-EDITED = "A person changed the summary before it was applied."
-UNSIGNED = "The provider's signed summary is not sent: what the person wrote stands for it."
+EDITED = noop("A person changed the summary before it was applied.")
+UNSIGNED = noop("The provider's signed summary is not sent: what the person wrote stands for it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,11 @@ from operator import itemgetter
 
 from condense.errors import NothingToCondense
 from condense.messages import Message, ToolResultBlock, ToolUseBlock
+from condense.sentences import noop
 
 # Roo Code's English sentences, known to its users.
-NOT_ENOUGH = "Not enough messages to condense context"
-RECENTLY = "Context was condensed recently; skipping this attempt"
+NOT_ENOUGH = noop("Not enough messages to condense context")
+RECENTLY = noop("Context was condensed recently; skipping this attempt")
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:

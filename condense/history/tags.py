@@ -11,6 +11,7 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import InForce, effective_history
 from condense.history.signed_blocks import stop_sending_thinking
 from condense.messages import Message, Tags, retagged
+from condense.sentences import noop, say
 
 _PARENTS = ("condense_parent", "truncation_parent")
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
@@ -40,11 +41,13 @@ def hide_behind(
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
-        raise UnknownMessage(f"No message {min(unknown)!r} is in this history.")
+        raise UnknownMessage(
+            say("No message {message!r} is in this history.", message=min(unknown))
+        )
     effective = effective_history(messages)
     there = tuple([message.id for message in effective if message.id in ids])
     if not there:
-        raise NothingToCondense("None of the messages to hide is visible to the model.")
+        raise NothingToCondense(noop("None of the messages to hide is visible to the model."))
     targets, made = frozenset(there), made.with_tags(hides=there)
     summaries = InForce.of(messages).summaries if made.is_summary else frozenset()
 
@@ -104,9 +107,11 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     """
     made = _made(messages, made_id)
     if not made.in_force:
-        raise UndoRefused("This has already been taken back.")
+        raise UndoRefused(noop("This has already been taken back."))
     if InForce.of(messages).hide(made):
-        raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
+        raise UndoRefused(
+            noop("A later condensation or truncation hides this one: undo that one first.")
+        )
     back: list[Message] = []
     for message in messages:
         gone = [name for name in _PARENTS if getattr(message.tags, name) == made_id]
@@ -124,13 +129,15 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     """
     made = _made(messages, made_id)
     if not made.tags.undone or made.tags.rewind_parent is not None:
-        raise RedoRefused("Only what was undone can be redone.")
+        raise RedoRefused(noop("Only what was undone can be redone."))
     hides, parent = frozenset(made.tags.hides), _parent(made.tags)
     visible = [message.id for message in effective_history(messages)]
     places = [place for place, id_ in enumerate(visible) if id_ in hides]
     span = places[-1] - places[0] + 1 if places and parent else len(places)
     if not places or not len(hides) == len(places) == span:
-        raise RedoRefused("Not all that it hid is visible, or something else stands there now.")
+        raise RedoRefused(
+            noop("Not all that it hid is visible, or something else stands there now.")
+        )
     first = next(message for message in messages if message.id == visible[places[0]])
     sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in hides)
     again = retagged(sent, lambda m: m.id == made.id, undone=False)
@@ -143,7 +150,7 @@ def _made(messages: Sequence[Message], made_id: str) -> Message:
         tags = message.tags
         if made_id in {tags.condense_id, tags.truncation_id, tags.clear_id}:
             return message
-    raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
+    raise UnknownMessage(say("No condensation, truncation or clearing is {id!r} here.", id=made_id))
 
 
 def _insert_after(
@@ -171,7 +178,7 @@ def rewind(
     """
     target = next((message for message in messages if message.id == to_id), None)
     if target is None:
-        raise UnknownMessage(f"No message {to_id!r} is in this history.")
+        raise UnknownMessage(say("No message {message!r} is in this history.", message=to_id))
     rewind_id = rewind_id or uuid.uuid4().hex
 
     def is_later(one: Message) -> bool:
@@ -188,10 +195,10 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
     """
     hidden = {message.seq for message in messages if message.tags.rewind_parent == rewind_id}
     if not hidden:
-        raise UnknownMessage(f"No rewind {rewind_id!r} is in this history.")
+        raise UnknownMessage(say("No rewind {id!r} is in this history.", id=rewind_id))
     newest = max(hidden)
     if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
-        raise UndoRefused("Something new was written after this rewind.")
+        raise UndoRefused(noop("Something new was written after this rewind."))
     back = retagged(messages, lambda m: m.tags.rewind_parent == rewind_id, rewind_parent=None)
     again = [m for m in back if m.seq in hidden and m.in_force and m.tags.clear_id is None]
     for made in sorted(again, key=lambda message: message.seq):

@@ -14,6 +14,7 @@ from condense.facts.ledger import parse_ledger
 from condense.facts.notebook import budget_in, ledger
 from condense.messages import Block, ImageBlock, Message, TextBlock, beside_of, user_words
 from condense.requests.tools_as_text import tools_to_text
+from condense.sentences import noop, say
 from condense.tokens.counters import TokenCounter
 
 Section = tuple[str, list[Block]]
@@ -21,7 +22,11 @@ Section = tuple[str, list[Block]]
 REQUEST = "## Newest Request, Verbatim"
 FIRST = "## First Message, Verbatim"
 ANSWERED = "## Newest Request, Answered Already"
-NAMES = {REQUEST: "newest request", FIRST: "first message", ANSWERED: "newest request"}
+NAMES = {
+    REQUEST: noop("newest request"),
+    FIRST: noop("first message"),
+    ANSWERED: noop("newest request"),
+}
 # Of a request that was answered, no more is needed than to know what it was about.
 ANSWERED_TOKENS = 200
 BEGINNING = 60  # characters that tell one request from another
@@ -158,11 +163,17 @@ def carry(
     notes: list[str] = []
     name = NAMES[heading]
     if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
-        notes.append(f"The {name}'s images ({len(images)}) did not fit and are hidden.")
+        notes.append(
+            say(
+                "The {name}'s images ({count}) did not fit and are hidden.",
+                name=name,
+                count=len(images),
+            )
+        )
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
     shortened = _shortened(text, heading, room, counter)
     if shortened != text:
-        notes.append(f"The {name} did not fit whole; its middle is hidden.")
+        notes.append(say("The {name} did not fit whole; its middle is hidden.", name=name))
     if not text and not images:
         return Addition()
     block = TextBlock(f"{heading}\n{shortened}")

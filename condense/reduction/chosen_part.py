@@ -19,6 +19,7 @@ from condense.reduction.strategy import (
     opening,
     with_written,
 )
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 from condense.tokens.counters import TokenCount
@@ -36,8 +37,8 @@ class ChosenMessages(ByModel):
     """
 
     name = "chosen_messages"
-    label = "chosen messages"
-    description = "A summary stands for the messages that a person chose."
+    label = noop("chosen messages")
+    description = noop("A summary stands for the messages that a person chose.")
 
     @override
     def prompt_for(self, situation: Situation) -> str:
@@ -53,13 +54,15 @@ class ChosenMessages(ByModel):
         places = [place for place, one in enumerate(effective) if one.id in ids]
         unread = unread_tail(effective)
         if not places or len(places) != len(ids):
-            raise NothingToCondense("Some of the chosen messages are hidden already")
+            raise NothingToCondense(noop("Some of the chosen messages are hidden already"))
         start, end = places[0], places[-1] + 1
         cuts = safe_cuts(effective)
         if end - start != len(places) or start not in cuts or end not in cuts:
-            raise NothingToCondense("The chosen messages would part a tool call from its result")
+            raise NothingToCondense(
+                noop("The chosen messages would part a tool call from its result")
+            )
         if end > unread:
-            raise NothingToCondense("The model has not read all of the chosen messages")
+            raise NothingToCondense(noop("The model has not read all of the chosen messages"))
         hidden, kept = effective[start:end], (*effective[:start], *effective[end:])
         require_enough(effective, hidden)
         split, gauge = Split(hidden, kept, effective[unread:]), Gauge(situation, kit.counter)
@@ -73,8 +76,8 @@ class FromOriginals(ByModel):
     """
 
     name = "from_originals"
-    label = "from all originals"
-    description = "A summary is written again from all the messages that it stands for."
+    label = noop("from all originals")
+    description = noop("A summary is written again from all the messages that it stands for.")
 
     @override
     def prompt_for(self, situation: Situation) -> str:
@@ -87,7 +90,7 @@ class FromOriginals(ByModel):
         """Return a condensation; raise NothingToCondense where that summary is not visible."""
         at, effective = _picked_at(situation), situation.effective
         if at < 0:
-            raise NothingToCondense("This summary is hidden from the model already")
+            raise NothingToCondense(noop("This summary is hidden from the model already"))
         unread = effective[unread_tail(effective) :]
         split = Split(effective[at : at + 1], (*effective[:at], *effective[at + 1 :]), unread)
         gauge = Gauge(situation, kit.counter)
@@ -124,8 +127,8 @@ class ChosenResult(ByModel):
     """Has a summary stand in place of what one tool returned; its message stays."""
 
     name = "chosen_result"
-    label = "chosen tool output"
-    description = "A summary stands in place of one tool's output."
+    label = noop("chosen tool output")
+    description = noop("A summary stands in place of one tool's output.")
     kind: Kind = "cleared"
 
     @override
@@ -142,10 +145,10 @@ class ChosenResult(ByModel):
             if one.call.id == chosen.call and effective[one.answered_at].id in chosen.ids
         ]
         if not answers:
-            raise NothingToCondense("This output is hidden from the model already")
+            raise NothingToCondense(noop("This output is hidden from the model already"))
         answer = answers[0]
         if answer.answered_at >= unread_tail(effective):
-            raise NothingToCondense("The model has not read this output yet")
+            raise NothingToCondense(noop("The model has not read this output yet"))
         gauge, message = Gauge(situation, kit.counter), effective[answer.answered_at]
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
         shown = message.with_content((answer.result,))

@@ -20,9 +20,10 @@ from condense.reduction.carryover import (
     tell_unread,
 )
 from condense.reduction.strategy import ByRule, make_reduction
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 
-NO_LEDGER = "The facts of what is hidden did not fit and were left out."
+NO_LEDGER = noop("The facts of what is hidden did not fit and were left out.")
 
 
 class ByTruncation(ByRule):
@@ -64,7 +65,7 @@ class ByTruncation(ByRule):
                     return made
                 tried.append(made)
         if not tried:
-            raise NothingToCondense("Not enough messages to truncate context")
+            raise NothingToCondense(noop("Not enough messages to truncate context"))
         fitting = (one for one in tried if _fits(one, situation))
         return next(fitting, min(tried, key=lambda one: one.tokens_after.value))
 

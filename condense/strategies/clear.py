@@ -12,6 +12,7 @@ from condense.folded_files.files_read import paths_read
 from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
 from condense.messages import Message, Tags, content_to_api
 from condense.reduction.strategy import ByRule, make_reduction
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
@@ -32,8 +33,8 @@ class Clear(ByRule):
     """
 
     name = "clear"
-    label = "shorten tool results"
-    description = "outdated or old tool results become one line each"
+    label = noop("shorten tool results")
+    description = noop("outdated or old tool results become one line each")
     kind: Kind = "cleared"
 
     def __init__(self, keep: int = KEEP) -> None:
@@ -44,7 +45,7 @@ class Clear(ByRule):
         effective = situation.effective
         cleared = await asyncio.to_thread(self._lines, effective)
         if not cleared:
-            raise NothingToCondense("No tool output is old enough to be cleared")
+            raise NothingToCondense(noop("No tool output is old enough to be cleared"))
         content = CLEARED_TEXT.format(count=sum(map(len, cleared.values())))
         changed = [message for message in effective if message.id in cleared]
         tags = Tags(clear_id=kit.new_id(), cleared=cleared)

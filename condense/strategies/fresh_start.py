@@ -2,6 +2,7 @@
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.reduction.strategy import ByModel, split_at, summarise
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 
 
@@ -9,8 +10,8 @@ class FreshStart(ByModel):
     """Hides everything before the unread messages behind one summary."""
 
     name = "fresh_start"
-    label = "summary"
-    description = "replace everything so far with one summary (recommended)"
+    label = noop("summary")
+    description = noop("replace everything so far with one summary (recommended)")
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.

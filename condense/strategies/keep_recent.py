@@ -9,6 +9,7 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import replace_hidden
 from condense.messages import Message
 from condense.reduction.strategy import ByModel, split_at, summarise
+from condense.sentences import noop, say
 from condense.summaries.summarizer import Kit
 
 # As many as Roo Code kept before it started afresh.
@@ -26,8 +27,8 @@ class KeepRecent(ByModel):
     """
 
     name = "keep_recent"
-    label = "summary + recent messages"
-    description = "the newest messages stay word for word"
+    label = noop("summary + recent messages")
+    description = noop("the newest messages stay word for word")
     takes = ("messages", "keep_first")
 
     def __init__(
@@ -63,7 +64,11 @@ class KeepRecent(ByModel):
     def _require_gain(self, rest: Sequence[Message], gauge: Gauge) -> None:
         was, is_now = gauge.size(gauge.situation.effective), gauge.size(rest)
         if is_now > was * (1 - LEAST_REDUCTION):
-            raise DidNotShrink(
-                f"The history would hardly get smaller: {was:,} → {is_now:,} tokens beside "
-                f"system prompt and tools, and {LEAST_REDUCTION:.0%} have to go"
+            said = say(
+                "The history would hardly get smaller: {before:,} → {after:,} tokens beside "
+                "system prompt and tools, and {share} have to go",
+                before=was,
+                after=is_now,
+                share=format(LEAST_REDUCTION, ".0%"),
             )
+            raise DidNotShrink(said)

@@ -6,6 +6,7 @@ from condense.budget.situation import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
+from condense.sentences import noop
 
 # As many as LangChain's middleware keeps, and the guides of several agents advise.
 MESSAGES = 20
@@ -18,8 +19,8 @@ class LastMessages(ByTruncation):
     """
 
     name = "last_messages"
-    label = "last messages"
-    description = "the newest messages stay, older ones become key facts"
+    label = noop("last messages")
+    description = noop("the newest messages stay, older ones become key facts")
     takes = ("last",)
 
     def __init__(self, last: int = MESSAGES) -> None:

@@ -8,13 +8,14 @@ from condense.errors import SummaryFailed
 from condense.prompts import framed, repair_instruction
 from condense.reduction.composition import Layer, layers_in, lowest_pair
 from condense.reduction.strategy import ByModel, carrying_reduction, opening, split_at, with_written
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
 # full window hides; and words of the first hour are written again three times in 32 condensations.
 MOST = 5
-NOT_MERGED = "There are {count} parts of the summary: merging two of them failed. {error}"
+NOT_MERGED = noop("There are {count} parts of the summary: merging two of them failed. {error}")
 
 
 class Layers(ByModel):
@@ -24,8 +25,8 @@ class Layers(ByModel):
     """
 
     name = "layers"
-    label = "stacked summaries"
-    description = "older summaries are kept, until the oldest two merge"
+    label = noop("stacked summaries")
+    description = noop("older summaries are kept, until the oldest two merge")
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most

@@ -5,17 +5,18 @@ from dataclasses import replace
 from condense.budget.situation import Gauge, Kind, Reduction, Situation
 from condense.reduction.carryover import facts_of
 from condense.reduction.strategy import ByRule, carrying_reduction, opening, split_at
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 
-NO_FACTS = "The hidden messages held no request, file or command."
+NO_FACTS = noop("The hidden messages held no request, file or command.")
 
 
 class LedgerAlone(ByRule):
     """Hides everything before the unread messages behind the ledger of what it hides."""
 
     name = "ledger"
-    label = "key facts only"
-    description = "no model call, free"
+    label = noop("key facts only")
+    description = noop("no model call, free")
     kind: Kind = "condensed"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

@@ -7,14 +7,15 @@ from condense.history.boundaries import safe_cuts
 from condense.messages import Message
 from condense.reduction.carryover import newest_request
 from condense.reduction.truncation import ByTruncation
+from condense.sentences import noop
 
 
 class NewestExchange(ByTruncation):
     """Hides everything before the newest request, and keeps the ledger of what it hides."""
 
     name = "newest_exchange"
-    label = "latest request + key facts"
-    description = "all before your latest request becomes key facts"
+    label = noop("latest request + key facts")
+    description = noop("all before your latest request becomes key facts")
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
         """Yield what stands before the request."""

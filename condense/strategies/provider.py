@@ -4,10 +4,11 @@ from condense.budget.situation import Gauge, Reduction, Situation
 from condense.errors import NothingToCondense
 from condense.prompts import load_prompt
 from condense.reduction import strategy
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
-UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
+UNREAD = noop("What the model has not read does not fit, and a provider's compaction would hide it")
 
 
 class ProviderCompaction(strategy.ByModel):
@@ -17,8 +18,8 @@ class ProviderCompaction(strategy.ByModel):
     """
 
     name = "provider"
-    label = "provider's built-in compaction"
-    description = "if supported"
+    label = noop("provider's built-in compaction")
+    description = noop("if supported")
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that the provider is given instead of its own."""

@@ -8,6 +8,7 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.tags import plan_truncation
 from condense.messages import Message
 from condense.reduction.truncation import ByTruncation
+from condense.sentences import noop
 
 
 @dataclass
@@ -20,8 +21,8 @@ class SlidingWindow(ByTruncation):
     """
 
     name = "sliding_window"
-    label = "oldest part hidden"
-    description = "keeps only its key facts, no model call"
+    label = noop("oldest part hidden")
+    description = noop("keeps only its key facts, no model call")
     takes = ("fraction",)
     fraction: float = 0.5
     further: tuple[float, ...] = (0.75, 0.875)

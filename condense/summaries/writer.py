@@ -20,6 +20,7 @@ from condense.requests.request import (
     shape_request,
 )
 from condense.requests.tools_as_text import tools_to_text
+from condense.sentences import noop
 from condense.summaries.summarizer import Kit, SummaryRequest, Transcription, budget_of, transcribe
 from condense.tokens.counters import TokenCounter, count_messages
 
@@ -30,15 +31,17 @@ PARALLEL, DEPTH = 3, 3
 # A full part whose summary is hardly shorter is no summary; the others would cost as much in vain.
 LARGEST_SUMMARY = 0.9
 
-CALLED_A_TOOL = "The model called a tool instead of summarising; it was asked again without tools."
-CUT = "The summary was cut off: it reached the most tokens that an answer may take"
-NO_COMPACTION = "This model's provider makes no compactions of its own"
-NO_ROOM = "The history does not fit into one call, so the provider cannot compact it"
-NO_BLOCK = "The provider's answer held no compaction"
-IN_PARTS = "The history did not fit into one call and was summarised in {count} parts."
-TOO_LONG = "A part's summary is as long as the part:\n{summary}"
-FAILED = "Failed to condense context"
-NO_SUMMARY = "The answer held no summary:\n{text}"
+CALLED_A_TOOL = noop(
+    "The model called a tool instead of summarising; it was asked again without tools."
+)
+CUT = noop("The summary was cut off: it reached the most tokens that an answer may take")
+NO_COMPACTION = noop("This model's provider makes no compactions of its own")
+NO_ROOM = noop("The history does not fit into one call, so the provider cannot compact it")
+NO_BLOCK = noop("The provider's answer held no compaction")
+IN_PARTS = noop("The history did not fit into one call and was summarised in {count} parts.")
+TOO_LONG = noop("A part's summary is as long as the part:\n{summary}")
+FAILED = noop("Failed to condense context")
+NO_SUMMARY = noop("The answer held no summary:\n{text}")
 OLD_IMAGE = "[Image]"
 
 Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]
