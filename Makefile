@@ -45,7 +45,12 @@ lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff format --check .
 	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
+	$(PYTHON_IN)/python -m tests.tooling.messages --check
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
+
+.PHONY: messages
+messages: .venv ## Collect what is to be translated, and say what each language lacks
+	$(PYTHON_IN)/python -m tests.tooling.messages
 
 .PHONY: format
 format: .venv ## Rewrite the code in the agreed style

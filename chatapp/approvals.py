@@ -22,6 +22,7 @@ from chatapp.models.turns import leave_unclaimed
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ class Approvals:
             question = await self.saver.read(Question.objects.get, pk=question.pk)
         if self._leaving:
             # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(_("The server is being stopped. The question stays."))
+            raise LeftWaiting(noop("The server is being stopped. The question stays."))
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 

@@ -27,6 +27,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
+from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
@@ -149,9 +150,10 @@ class SessionUser:
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the connection on, with its user."""
+        """Pass the connection on, with its user, and the language they have chosen."""
         user = await reading(user_of)(scope["session"])
-        await self.application({**scope, "user": user}, receive, send)
+        known = {"user": user, "language": choice_of(user, scope["cookies"])}
+        await self.application({**scope, **known}, receive, send)
 
 
 def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:

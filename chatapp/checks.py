@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's name
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 
 import condense
 from chatapp.environment import LOCAL_HOSTS, WILDCARD_HOSTS, folder_problem, read_text
@@ -15,25 +16,28 @@ from chatapp.providers import provider_specs
 
 
 @register("palimpsest")
-def check_settings(**_: Any) -> list[CheckMessage]:
+def check_settings(**_options: Any) -> list[CheckMessage]:
     """Return what cannot work, before a message or a page needs it."""
     return [*_check_server(), *_check_providers(), *_check_condensing(), *check_cluster()]
 
 
 def _check_server() -> Iterator[CheckMessage]:
     if problem := folder_problem("DATA_DIR", settings.DATA_DIR):
-        yield Error(problem, "Name a folder that you own with DATA_DIR.", id="palimpsest.E001")
+        hint = _("Name a folder that you own with DATA_DIR.")
+        yield Error(problem, hint, id="palimpsest.E001")
     if settings.DEBUG and settings.HOST not in LOCAL_HOSTS:
         yield Error(
-            f"DEBUG is on while other machines can reach HOST {settings.HOST}.",
-            "Unset DEBUG, or set HOST to 127.0.0.1.",
+            _("DEBUG is on while other machines can reach HOST %(host)s.")
+            % {"host": settings.HOST},
+            _("Unset DEBUG, or set HOST to 127.0.0.1."),
             id="palimpsest.E002",
         )
     local = {*LOCAL_HOSTS, *WILDCARD_HOSTS, "[::]"}
     if settings.HOST in WILDCARD_HOSTS and set(settings.ALLOWED_HOSTS) <= local:
         yield Warning(
-            f"HOST {settings.HOST} listens to the network, but only local names are allowed.",
-            "Set PUBLIC_URL to the address that people type.",
+            _("HOST %(host)s listens to the network, but only local names are allowed.")
+            % {"host": settings.HOST},
+            _("Set PUBLIC_URL to the address that people type."),
             id="palimpsest.W001",
         )
     is_proxied = settings.BEHIND_TLS or any(
@@ -41,28 +45,30 @@ def _check_server() -> Iterator[CheckMessage]:
     )
     if is_proxied and not settings.TRUSTED_PROXIES:
         yield Warning(
-            "A proxy stands before the server, and its clients can't be told from each other.",
-            "Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For.",
+            _("A proxy stands before the server, and its clients can't be told from each other."),
+            _("Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For."),
             id="palimpsest.W002",
         )
     if not settings.PUBLIC_URL and any(one[:1] in "*." for one in settings.ALLOWED_HOSTS):
         yield Warning(
-            "ALLOWED_HOSTS has a wildcard: links carry whatever name a visitor's request has.",
-            "Set PUBLIC_URL to the address that people type, or list each name.",
+            _("ALLOWED_HOSTS has a wildcard: links carry whatever name a visitor's request has."),
+            _("Set PUBLIC_URL to the address that people type, or list each name."),
             id="palimpsest.W003",
         )
 
 
 @register("palimpsest", deploy=True)
-def check_tls(**_: Any) -> list[CheckMessage]:
+def check_tls(**_options: Any) -> list[CheckMessage]:
     """Return what is missing where other machines reach the server."""
     if settings.PUBLIC_URL.startswith("https"):
         return []
     return [
         Warning(
-            "PUBLIC_URL is no https address, so passwords and cookies may go unencrypted.",
-            "Put a proxy that ends TLS in front, and set PUBLIC_URL to its address, such as "
-            "https://chat.example.org.",
+            _("PUBLIC_URL is no https address, so passwords and cookies may go unencrypted."),
+            _(
+                "Put a proxy that ends TLS in front, and set PUBLIC_URL to its address, such as "
+                "https://chat.example.org."
+            ),
             id="palimpsest.W004",
         )
     ]
@@ -72,30 +78,28 @@ def check_cluster() -> Iterator[CheckMessage]:
     """Yield what several processes would not have in common."""
     if settings.REDIS_URL and not settings.CLUSTER:
         yield Error(
-            "REDIS_URL is set, but the database is a file, which several processes can't share.",
-            "Set DATABASE_URL to a PostgreSQL database, or unset REDIS_URL.",
+            _("REDIS_URL is set, but the database is a file, which several processes can't share."),
+            _("Set DATABASE_URL to a PostgreSQL database, or unset REDIS_URL."),
             id="palimpsest.E007",
         )
     keys = (("SECRET_KEY", "secret-key", "E008"), ("SEAL_KEY", "seal-key", "E009"))
     for name, file, number in keys:
         if settings.CLUSTER and not read_text(name, ""):
-            yield Error(
-                f"{name} is not set, and each machine would make one of its own.",
-                f"Set it for all processes to the same long random text, or to what {file} in "
-                "DATA_DIR holds.",
-                id=f"palimpsest.{number}",
+            text = _("%(name)s is not set, and each machine would make one of its own.")
+            hint = _(
+                "Set it for all processes to the same long random text, or to what %(file)s in "
+                "DATA_DIR holds."
             )
+            yield Error(text % {"name": name}, hint % {"file": file}, id=f"palimpsest.{number}")
 
 
 def _check_providers() -> Iterator[CheckMessage]:
     for spec in provider_specs().values():
         parts = urlsplit(getattr(settings, spec.url_variable) if spec.url_variable else "")
         if any(parts) and not (parts.scheme in {"http", "https"} and parts.hostname):
-            yield Error(
-                f"{spec.url_variable} is not an http or https address.",
-                f"Write it like {spec.url}, or unset it.",
-                id="palimpsest.E003",
-            )
+            text = _("%(name)s is not an http or https address.") % {"name": spec.url_variable}
+            hint = _("Write it like %(url)s, or unset it.") % {"url": spec.url}
+            yield Error(text, hint, id="palimpsest.E003")
 
 
 def _check_condensing() -> Iterator[CheckMessage]:
@@ -103,29 +107,35 @@ def _check_condensing() -> Iterator[CheckMessage]:
         condense.load_strategy(settings.CONDENSE_STRATEGY)
     except (LookupError, TypeError) as error:
         names = ", ".join(one.name for one in condense.known_strategies())
-        text = f"CONDENSE_STRATEGY does not name a strategy: {error}"
-        yield Error(text, f"Use {names} or a dotted path.", id="palimpsest.E004")
-    problem = ""
+        text = _("CONDENSE_STRATEGY does not name a strategy: %(error)s") % {"error": error}
+        hint = _("Use %(names)s or a dotted path.") % {"names": names}
+        yield Error(text, hint, id="palimpsest.E004")
+    text = ""
     try:
         if settings.CONDENSE_HOOKS:
             hooks = import_string(settings.CONDENSE_HOOKS)
             if not (isinstance(hooks, condense.Hooks) or inspect.isfunction(hooks)):
-                problem = "that is something else"
+                text = _(
+                    "CONDENSE_HOOKS does not name a condense.Hooks object: that is something else"
+                )
     except ImportError as error:
-        problem = str(error)
-    if problem:
-        text = f"CONDENSE_HOOKS does not name a condense.Hooks object: {problem}"
-        hint = "Give the dotted path of one, or of a function that makes one, or unset it."
+        text = _("CONDENSE_HOOKS does not name a condense.Hooks object: %(error)s")
+        text %= {"error": error}
+    if text:
+        hint = _("Give the dotted path of one, or of a function that makes one, or unset it.")
         yield Error(text, hint, id="palimpsest.E005")
-    problem = ""
+    text = ""
     try:
         if settings.CONDENSE_CONFIGURATION:
             made = import_string(settings.CONDENSE_CONFIGURATION)(condense.Configuration())
             if not isinstance(made, condense.Configuration):
-                problem = f"it returns {made!r}"
+                text = _(
+                    "CONDENSE_CONFIGURATION makes no condense.Configuration: it returns %(made)r"
+                )
+                text %= {"made": made}
     except Exception as error:  # noqa: BLE001 - the function is anybody's
-        problem = str(error) or type(error).__name__
-    if problem:
-        text = f"CONDENSE_CONFIGURATION makes no condense.Configuration: {problem}"
-        hint = "Give the dotted path of a function that takes one and returns one, or unset it."
+        text = _("CONDENSE_CONFIGURATION makes no condense.Configuration: %(error)s")
+        text %= {"error": str(error) or type(error).__name__}
+    if text:
+        hint = _("Give the dotted path of a function that takes one and returns one, or unset it.")
         yield Error(text, hint, id="palimpsest.E006")

@@ -17,13 +17,12 @@ def main() -> int:
     if not all(map(find_spec, _NEEDED)):
         print(f"{PROGRAM} needs the extra `app`: {how_to_install('app')}.", file=sys.stderr)
         return 1
-    from django.core.management import execute_from_command_line  # noqa: PLC0415 - may be missing
-
     from chatapp.environment import BadEnvironment  # noqa: PLC0415 - imports Django
+    from chatapp.terminal import CommandLine  # noqa: PLC0415 - the same
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
     try:
-        execute_from_command_line(sys.argv)
+        CommandLine(sys.argv).execute()
     except BadEnvironment as error:
         print(error, file=sys.stderr)
         return 1

@@ -20,15 +20,17 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 
 from chatapp import errors, logs
 from chatapp.accounts.rate_limits import count_request
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
+from chatapp.languages import Reader, in_words
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.models.database import execute, reading
-from chatapp.number_formats import ZONE_COOKIE, locale_of, reader_locale
+from chatapp.number_formats import ZONE_COOKIE
 from chatapp.turns import actions
 
 # What a session depends on; signing in changes other columns.
@@ -76,8 +78,6 @@ LOOK_AGAIN = 30
 # The browser should come back at once: it will get a snapshot. Daphne sends no code below 3000.
 TRY_AGAIN_LATER = 4503
 
-OUT_OF_DATE = "This page is out of date. Reload it."
-
 
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One page that shows one conversation."""
@@ -98,9 +98,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
         accepts = dict(self.scope["headers"]).get(b"accept-language", b"").decode("latin1")
-        # Whatever this page is sent is made here, or in a task that begins here.
-        reader_locale.set(locale_of(accepts))
         user = self.scope["user"]
+        # Whatever this page is sent is made here, or in a task that begins here.
+        Reader.of(str(self.scope.get("language", "")), accepts).enter()
         if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
@@ -178,7 +178,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             command = incoming_frames.decode(text_data or "")
         except errors.BadFrame:
-            return await self._reply(outgoing_frames.refused(OUT_OF_DATE))
+            return await self._reply(
+                outgoing_frames.refused(_("This page is out of date. Reload it."))
+            )
         pk = self.conversation.pk
         match command:
             case incoming_frames.StopTurn(turn):
@@ -205,7 +207,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._carry_out(command)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)
-            refused = outgoing_frames.refused(str(reason), nonce=nonce, unclear=unclear)
+            said = in_words(str(reason))
+            refused = outgoing_frames.refused(said, nonce=nonce, unclear=unclear)
             return await self._reply(refused)
         if nonce and not isinstance(command, incoming_frames.SendQueued):
             await self._reply(outgoing_frames.message_accepted(nonce))

@@ -5,15 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import DatabaseError, OperationalError
-from django.utils.translation import gettext as _
 
 from chatapp.models.errors import explain_write_error
+from condense import say
 
 log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """The operation is not possible now; the text says why and what to do."""
+    """The operation is not possible now; the text says why and what to do.
+
+    What may also go on record is English: whoever answers it puts it into the reader's language.
+    """
 
 
 class Busy(Refused):
@@ -51,8 +54,8 @@ def is_unwritable(error: DatabaseError) -> bool:
 def not_saved(error: DatabaseError) -> Refused:
     """Return the refusal that stands for a database that can't be written, and log why."""
     log.error("what a user did could not be saved", exc_info=error)
-    text = _("The server could not save this; nothing changed. %s")
-    return Refused(text % explain_write_error(error))
+    why = explain_write_error(error)
+    return Refused(say("The server could not save this; nothing changed. {why}", why=why))
 
 
 @contextmanager

@@ -4,14 +4,15 @@ import os
 import sys
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
+# The folder of this package.
+PACKAGE = Path(__file__).resolve().parent
 # What lies beside the packages in a checkout is inside this one in a wheel (`pyproject.toml`).
-_RESOURCES = _PACKAGE / "resources"
+_RESOURCES = PACKAGE / "resources"
 
 IS_CHECKOUT = not _RESOURCES.is_dir()
 
 # The folder of templates/, static/, docs/ and README.md.
-BASE_DIR = _PACKAGE.parent if IS_CHECKOUT else _RESOURCES
+BASE_DIR = PACKAGE.parent if IS_CHECKOUT else _RESOURCES
 
 # How messages name the command line.
 PROGRAM = "manage.py" if IS_CHECKOUT else "palimpsest"

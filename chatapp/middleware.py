@@ -10,6 +10,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from chatapp import logs
 
@@ -116,8 +118,11 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
     if request.method in {"GET", "HEAD"}:
         # Not for good: who changes the address would lead browsers round in circles.
         return HttpResponseRedirect(settings.PUBLIC_URL + request.get_full_path())
-    words = f"This server's address is {settings.PUBLIC_URL}: nothing is taken by another name."
-    return HttpResponseBadRequest(words, content_type="text/plain")
+    # Stands before the middleware that chooses a language.
+    with translation.override(translation.get_language_from_request(request)):
+        words = _("This server's address is %(address)s: nothing is taken by another name.")
+    words %= {"address": settings.PUBLIC_URL}
+    return HttpResponseBadRequest(words, content_type="text/plain; charset=utf-8")
 
 
 def only_utf_8(get_response: GetResponse) -> GetResponse:

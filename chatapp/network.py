@@ -12,19 +12,23 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
-NO_ADDRESS = "This is not the address of a server."
-NO_WEB_ADDRESS = "Use an address that begins with http:// or https://."
-WITH_USERINFO = "Leave user name and password out of the address: a key has a field of its own."
-PRIVATE = (
+from condense import noop
+
+NO_ADDRESS = noop("This is not the address of a server.")
+NO_WEB_ADDRESS = noop("Use an address that begins with http:// or https://.")
+WITH_USERINFO = noop(
+    "Leave user name and password out of the address: a key has a field of its own."
+)
+PRIVATE = noop(
     "This address leads to this server itself or into its own network, "
     "which the operator has not allowed."
 )
 
-NOBODY = "Nothing answers at this address. Check the address, and that the server runs."
-NO_NAME = "There is no server of this name. Check the address."
-NOT_PROVEN = "Its certificate is not valid for this address, so it may be another server."
-SILENT = "It does not answer in time."
-BROKE_OFF = "The connection broke off before there was an answer."
+NOBODY = noop("Nothing answers at this address. Check the address, and that the server runs.")
+NO_NAME = noop("There is no server of this name. Check the address.")
+NOT_PROVEN = noop("Its certificate is not valid for this address, so it may be another server.")
+SILENT = noop("It does not answer in time.")
+BROKE_OFF = noop("The connection broke off before there was an answer.")
 
 _PORTS = {"http": 80, "https": 443}
 _UNCLEAN = re.compile(r"[\s\\\x00-\x1f\x7f]")

@@ -1,73 +1,74 @@
-"""Numbers and money as the reader's locale writes them."""
+"""Numbers, money and plurals as the reader's locale has them."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Iterable
 from contextlib import suppress
 from contextvars import ContextVar
+from copy import copy
 from datetime import UTC, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
-from django.utils.formats import get_format
-from django.utils.numberformat import format as put_separators
-from django.utils.translation import get_language_info
-from django.utils.translation.trans_real import parse_accept_lang_header
+from babel import Locale, UnknownLocaleError
+from django.utils.translation import get_language, ngettext
 
 SIGNIFICANT_DIGITS = 3
-GROUP = 3  # digits between two separators
+# Among the numbers up to this, each plural form of every language is found.
+MOST_FORMS = 110
 
 # Whose way to write numbers holds here, whatever language the page is in.
 reader_locale: ContextVar[str] = ContextVar("reader_locale", default="en")
 
 
-def locale_of(accept_language: str) -> str:
-    """Return the first of a browser's languages that is known, "en" where none is."""
-    for code, _quality in parse_accept_lang_header(accept_language.lower()):
-        with suppress(KeyError):
-            return str(get_language_info(code)["code"])
-    return "en"
-
-
-def readers_numbers(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Write the numbers of each answer as the reader's browser asks for."""
-
-    def middleware(request: HttpRequest) -> HttpResponseBase:
-        reader_locale.set(locale_of(request.headers.get("Accept-Language", "")))
-        return get_response(request)
-
-    return middleware
+def first_known(codes: Iterable[str]) -> str:
+    """Return the first locale that is known, "" where none is."""
+    for code in codes:
+        with suppress(UnknownLocaleError, ValueError):
+            return str(Locale.parse(code, sep="-"))
+    return ""
 
 
 def number(value: float | Decimal, decimals: int = 0) -> str:
     """Return the number rounded, with separated thousands."""
-    # Django's own formatting cuts digits off instead of rounding.
-    return _written(f"{value:.{decimals}f}", decimals, reader_locale.get())
+    return _written(f"{value:.{decimals}f}", decimals, "decimal", reader_locale.get())
 
 
 @functools.lru_cache(10_000)
-def _written(rounded: str, decimals: int, locale: str) -> str:
-    """Return the number as this locale writes it: ten times as fast where it is known."""
-    point, separator = (get_format(f"{of}_SEPARATOR", locale) for of in ("DECIMAL", "THOUSAND"))
-    return put_separators(
-        Decimal(rounded), point, decimals, GROUP, separator or ",", force_grouping=True
-    )
+def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
+    """Return the number as this locale writes it: many times as fast where it is known."""
+    locale = Locale.parse(code)
+    formats = locale.currency_formats if kind == "currency" else locale.decimal_formats
+    pattern = copy(formats["standard" if kind == "currency" else None])
+    pattern.frac_prec = (decimals, decimals)
+    currency = "USD" if kind == "currency" else None
+    return str(pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False))
 
 
 def money(usd: Decimal, decimals: int = 2) -> str:
     """Return dollars with significant digits kept, and these decimals: $0.004 is never $0.00."""
-    if not usd:
-        return "$0"
     if usd < 0:
         return f"\N{MINUS SIGN}{money(-usd, decimals)}"
-    if usd >= 1:
-        return f"${number(usd, decimals)}"
-    places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
-    digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
-    return f"${number(usd, max(decimals, len(digits)))}"
+    if not usd:
+        decimals = 0
+    elif usd < 1:
+        places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
+        digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
+        decimals = max(decimals, len(digits))
+    return _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
+
+
+@functools.cache
+def _samples(language: str) -> dict[str, int]:
+    """Return a number for each plural form that a language has, "other" among them."""
+    rule = Locale.parse(language, sep="-").plural_form
+    # Arabic's forms begin again after a hundred; what only millions have is written as others are.
+    return {rule(number): number for number in range(MOST_FORMS, -1, -1)}
+
+
+def forms_of(singular: str, plural: str) -> dict[str, str]:
+    """Return a sentence in each plural form of the reader's language, by what CLDR calls them."""
+    samples = _samples(get_language() or "en")
+    return {form: ngettext(singular, plural, count) for form, count in samples.items()}
 
 
 # Set by the pages' script: the name of the reader's time zone.

@@ -16,7 +16,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from chatapp.environment import BadEnvironment, only_server_in
 
@@ -58,9 +59,6 @@ class Process:
     kind: str
     id: str
     machine: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} process on {self.machine}"
 
     @property
     def name(self) -> str:
@@ -97,16 +95,21 @@ def _problems_with(living: list[Process]) -> Iterator[str]:
             try:
                 signed = (folder / FILES / process.id).read_text("ascii").splitlines()
             except OSError:
-                yield (
-                    f"{name} {folder} lacks the file that the {process} has left there. Mount the "
-                    "same volume for all processes."
+                said = _(
+                    "%(name)s %(folder)s lacks the file that the %(kind)s process on %(machine)s "
+                    "has left there. Mount the same volume for all processes."
                 )
+                yield said % {"name": name, "folder": folder, **asdict(process)}
                 continue
             for key, signer, text in zip(_KEYS, _signers(), signed, strict=False):
                 try:
                     signer.unsign(text)
                 except BadSignature:
-                    yield f"The {process} has another {key}. Give all processes the same."
+                    said = _(
+                        "The %(kind)s process on %(machine)s has another %(key)s. Give all "
+                        "processes the same."
+                    )
+                    yield said % {"key": key, **asdict(process)}
 
 
 _KEYS = ("SECRET_KEY", "SEAL_KEY")
@@ -149,7 +152,8 @@ class _Membership:
         try:
             self._connection = self._hold()
         except OperationalError as error:
-            raise BadEnvironment(f"The database can't be used: {error}.") from error
+            said = _("The database can't be used: %(error)s.")
+            raise BadEnvironment(said % {"error": error}) from error
         self._thread = Thread(target=self._stay, name="membership", daemon=True)
         self._thread.start()
 
@@ -203,13 +207,24 @@ class _Membership:
 
 
 def _refusal(there: list[Process]) -> str:
-    who = str(there[0]) if there else "server"
-    if settings.CLUSTER:
-        return f"A {who} works on this database without REDIS_URL. Stop it, or set that there too."
-    return (
-        f"A {who} works on this database already. Stop it, or set REDIS_URL for both, by which "
+    without = _(
+        "A server works on this database without REDIS_URL. Stop it, or set that there too."
+    )
+    already = _(
+        "A server works on this database already. Stop it, or set REDIS_URL for both, by which "
         "several tell each other what happens."
     )
+    if there:
+        without = _(
+            "A %(kind)s process on %(machine)s works on this database without REDIS_URL. Stop it, "
+            "or set that there too."
+        )
+        already = _(
+            "A %(kind)s process on %(machine)s works on this database already. Stop it, or set "
+            "REDIS_URL for both, by which several tell each other what happens."
+        )
+    said = without if settings.CLUSTER else already
+    return said % asdict(there[0]) if there else said
 
 
 def _read(rows: list[tuple[str | None]]) -> list[Process]:

@@ -12,6 +12,8 @@ from django.core.checks import CheckMessage, Error, register
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatapp import checks
 from chatapp.environment import BadEnvironment
@@ -27,7 +29,7 @@ PROBE = "palimpsest:probe"
 
 
 @register("services", deploy=True)
-def check_services(**_: Any) -> list[CheckMessage]:
+def check_services(**_options: Any) -> list[CheckMessage]:
     """Return what is wrong with the services; what needs one that can't be reached is not asked."""
     found = [*check_postgresql(connection)] if connection.vendor == "postgresql" else []
     if settings.CLUSTER:
@@ -56,21 +58,24 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
             (least,) = database.features.minimum_database_version or (0,)
             if version[0] < least:
                 yield Error(
-                    f"PostgreSQL {version[0]}.{version[1]} is too old.",
-                    f"Use {least} or newer.",
+                    _("PostgreSQL %(major)s.%(minor)s is too old.")
+                    % {"major": version[0], "minor": version[1]},
+                    _("Use %(version)s or newer.") % {"version": least},
                     id="palimpsest.E010",
                 )
             if not _keeps_sessions(one, other):
                 yield Error(
-                    "The pooler in front of PostgreSQL gives each transaction another session, "
-                    "which loses locks and notes.",
-                    "Have it pool by session, or name PostgreSQL itself in DATABASE_URL.",
+                    _(
+                        "The pooler in front of PostgreSQL gives each transaction another session, "
+                        "which loses locks and notes."
+                    ),
+                    _("Have it pool by session, or name PostgreSQL itself in DATABASE_URL."),
                     id="palimpsest.E011",
                 )
     except PostgresError as error:
         yield Error(
-            f"DATABASE_URL can't be used: {_line(error)}.",
-            "Start PostgreSQL, or correct the address.",
+            _("DATABASE_URL can't be used: %(reason)s.") % {"reason": _line(error)},
+            _("Start PostgreSQL, or correct the address."),
             id="palimpsest.E012",
         )
 
@@ -95,11 +100,13 @@ def _check_migrations() -> Iterator[CheckMessage]:
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
         apps = ", ".join(sorted({migration.app_label for migration, _backwards in plan}))
-        yield Error(
-            f"The database lacks {len(plan)} migrations ({apps}).",
-            f"Run `{PROGRAM} migrate` once, before processes start.",
-            id="palimpsest.E013",
+        text = ngettext(
+            "The database lacks %(migrations)s migrations (%(apps)s).",
+            "The database lacks %(migrations)s migrations (%(apps)s).",
+            len(plan),
         )
+        hint = _("Run `%(program)s migrate` once, before processes start.") % {"program": PROGRAM}
+        yield Error(text % {"migrations": len(plan), "apps": apps}, hint, id="palimpsest.E013")
 
 
 def check_redis(url: str) -> Iterator[CheckMessage]:
@@ -117,15 +124,15 @@ def check_redis(url: str) -> Iterator[CheckMessage]:
                 server.expire(PROBE, 1)
     except ResponseError as error:
         yield Error(
-            f"Redis takes no write: {_line(error)}.",
-            "Name one that is no replica, has memory left, and lets this user write.",
+            _("Redis takes no write: %(reason)s.") % {"reason": _line(error)},
+            _("Name one that is no replica, has memory left, and lets this user write."),
             id="palimpsest.E019",
         )
     except RedisError as error:
-        is_refused = isinstance(error, AuthenticationError)
-        text = "it wants another user or password" if is_refused else _line(error)
-        hint = "Start Redis, or correct the address."
-        yield Error(f"REDIS_URL can't be used: {text}.", hint, id="palimpsest.E015")
+        text = _("REDIS_URL can't be used: %(reason)s.") % {"reason": _line(error)}
+        if isinstance(error, AuthenticationError):
+            text = _("REDIS_URL can't be used: it wants another user or password.")
+        yield Error(text, _("Start Redis, or correct the address."), id="palimpsest.E015")
 
 
 def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
@@ -134,20 +141,22 @@ def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
     if tuple(map(int, version.split(".")[:2])) < OLDEST_REDIS:
         least = ".".join(map(str, OLDEST_REDIS))
         yield Error(
-            f"Redis {version} is too old.",
-            f"Use {least} or newer, or Valkey.",
+            _("Redis %(version)s is too old.") % {"version": version},
+            _("Use %(version)s or newer, or Valkey.") % {"version": least},
             id="palimpsest.E016",
         )
     if about["redis_mode"] != "standalone":
         yield Error(
-            f"Redis runs as a {about['redis_mode']}, which splits keys that are read together.",
-            "Name a server of its own in REDIS_URL: it needs little memory.",
+            _("Redis runs as a %(mode)s, which splits keys that are read together.")
+            % {"mode": about["redis_mode"]},
+            _("Name a server of its own in REDIS_URL: it needs little memory."),
             id="palimpsest.E017",
         )
     if (policy := about["maxmemory_policy"]) not in SAFE_POLICIES:
         yield Error(
-            f"Redis may remove keys that are in use: its maxmemory-policy is {policy}.",
-            "Set it to noeviction, and maxmemory to 256mb or more.",
+            _("Redis may remove keys that are in use: its maxmemory-policy is %(policy)s.")
+            % {"policy": policy},
+            _("Set it to noeviction, and maxmemory to 256mb or more."),
             id="palimpsest.E018",
         )
 

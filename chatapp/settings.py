@@ -23,7 +23,7 @@ from chatapp.environment import (
     read_redis,
     read_text,
 )
-from chatapp.installation import BASE_DIR, default_data_folder
+from chatapp.installation import BASE_DIR, PACKAGE, default_data_folder
 from chatapp.middleware import MONITORING
 from chatapp.providers import provider_specs
 
@@ -185,11 +185,10 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "chatapp.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
-    "chatapp.number_formats.readers_numbers",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "chatapp.languages.readers_language",
     "allauth.account.middleware.AccountMiddleware",
     "chatapp.accounts.visits.note_visits",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -350,7 +349,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 
 # Where pages come over TLS, no cookie goes without.
 SESSION_COOKIE_SECURE = BEHIND_TLS or any(one.startswith("https") for one in CSRF_TRUSTED_ORIGINS)
-CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE
+CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
 
 # Only this server's own files run or load; 'self' covers its WebSocket too.
 SECURE_CSP = {
@@ -371,9 +370,24 @@ X_FRAME_OPTIONS = "DENY"
 # Sign-in links carry a token, which no other site may learn from a Referer header.
 SECURE_REFERRER_POLICY = "same-origin"
 
-# English today; every text is marked, so that a language is only a folder more.
+# A language is a folder in chatapp/locale. What runs in the background speaks that of the code.
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [
+    ("ar", "Arabic"),
+    ("de", "German"),
+    ("en", "English"),
+    ("es", "Spanish"),
+    ("fr", "French"),
+    ("hi", "Hindi"),
+    ("ja", "Japanese"),
+    ("ko", "Korean"),
+    ("pt-br", "Brazilian Portuguese"),
+    ("ru", "Russian"),
+    ("zh-hans", "Simplified Chinese"),
+]
+LOCALE_PATHS = [PACKAGE / "locale"]
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_AGE = 31_536_000  # a year, in seconds
 USE_I18N = True
 
 # Times are stored in UTC and shown in the reader's zone.

@@ -3,14 +3,12 @@
 import uuid
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context.turn_context import TurnSettings
 from chatapp.models import spending
 from chatapp.models.spending import Scope, Spending
-from chatapp.number_formats import money, number
+from chatapp.number_formats import money
+from condense import noop
 
 
 def check_spending(conversation: uuid.UUID) -> None:
@@ -34,7 +32,9 @@ def _read_limits(conversation: uuid.UUID) -> spending.Limits:
     own = spending.read_limits(conversation)
     if own.is_closing:
         raise SpendingLimitReached(
-            _("Your account is deactivated, or about to be deleted. Once it stays, you can go on.")
+            noop(
+                "Your account is deactivated, or about to be deleted. Once it stays, you can go on."
+            )
         )
     return own
 
@@ -42,7 +42,7 @@ def _read_limits(conversation: uuid.UUID) -> spending.Limits:
 def _check(spent: Iterable[Spending]) -> None:
     for one in spent:
         if one.is_over:
-            raise SpendingLimitReached(say(one))
+            raise SpendingLimitReached(tell(one))
 
 
 def has_spending_limit(terms: TurnSettings) -> bool:
@@ -64,39 +64,37 @@ def _limits_of(terms: TurnSettings) -> spending.Limits:
     )
 
 
-def say(one: Spending) -> str:
-    """Say what was spent of a limit, and what to do once that is all of it."""
-    spent, limit = money(one.spent), money(one.limit)
-    said = _words(one) % {"percent": number(one.percent), "spent": spent, "limit": limit}
+def tell(one: Spending) -> str:
+    """Say in English what was spent of a limit, and what to do once that is all of it."""
+    figures = {"percent": one.percent, "spent": money(one.spent), "limit": money(one.limit)}
+    said = _words(one).format(**figures)
     if not one.unpriced:
         return said
-    unknown = ngettext(
-        "The cost of %(count)s call is unknown and not included.",
-        "The cost of %(count)s calls is unknown and not included.",
-        one.unpriced,
+    unknown = (
+        noop("{said} The cost of {count:,} call is unknown and not included.")
+        if one.unpriced == 1
+        else noop("{said} The cost of {count:,} calls is unknown and not included.")
     )
-    return f"{said} {unknown % {'count': number(one.unpriced)}}"
+    return unknown.format(said=said, count=one.unpriced)
 
 
 def _words(one: Spending) -> str:
     match one.scope, one.is_over:
         case Scope.CONVERSATION, True:
-            return _(
-                "The budget of this conversation is spent: %(spent)s of %(limit)s. You can "
+            return noop(
+                "The budget of this conversation is spent: {spent} of {limit}. You can "
                 "raise it in the conversation’s settings, or go on in another conversation."
             )
         case Scope.CONVERSATION, False:
-            return _(
-                "%(percent)s %% of this conversation's budget is spent: %(spent)s of %(limit)s."
-            )
+            return noop("{percent:,} % of this conversation's budget is spent: {spent} of {limit}.")
         case Scope.ALLOWANCE, True:
-            return _(
-                "Your budget for this month is spent: %(spent)s of %(limit)s. Ask an operator of "
+            return noop(
+                "Your budget for this month is spent: {spent} of {limit}. Ask an operator of "
                 "this server for more, or wait for the next month."
             )
         case _scope, True:
-            return _(
-                "Your budget for this month is spent: %(spent)s of %(limit)s. You can raise it "
+            return noop(
+                "Your budget for this month is spent: {spent} of {limit}. You can raise it "
                 "in Settings, or wait for the next month."
             )
-    return _("%(percent)s %% of your budget for this month is spent: %(spent)s of %(limit)s.")
+    return noop("{percent:,} % of your budget for this month is spent: {spent} of {limit}.")

@@ -3,6 +3,7 @@
 from allauth.account.views import login, logout
 from django.urls import include, path
 from django.views.generic import TemplateView
+from django.views.i18n import set_language
 
 from chatapp.api import enter_api
 from chatapp.views import (
@@ -100,6 +101,7 @@ handler500 = monitoring.tell_failure
 MANIFEST = "manifest.webmanifest"
 
 urlpatterns = [
+    path("language/", set_language, name="set_language"),
     path("", conversations.show_home, name="conversations"),
     path("attachments/", files.show_attachments, name="attachments"),
     path("attachments/new/", files.put_attachment, name="put_attachment"),

@@ -22,8 +22,9 @@ from chatapp.condensation.draft_writer import DraftJournal
 from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
-from chatapp.context.turn_context import TurnSettings, read_terms
+from chatapp.context.turn_context import NO_PROFILE, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
+from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Conversation, Rewind, message_store
 from chatapp.toolbox import toolbox as toolboxes
@@ -65,7 +66,7 @@ def terms_of(conversation: Conversation) -> TurnSettings:
     """Return what a conversation's next turn would work with; raise Refused without a profile."""
     if terms := read_terms(conversation.pk):
         return terms
-    raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+    raise errors.Refused(NO_PROFILE)
 
 
 def read_baseline(terms: TurnSettings) -> Baseline:
@@ -183,7 +184,7 @@ def _why(error: condense.CondenseError) -> str:
         return _("Nothing new to condense yet.")
     if isinstance(error, condense.SummaryRejected):
         return _("The model's summary was incomplete, so it was not used.")
-    return str(error)
+    return in_words(str(error))
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:

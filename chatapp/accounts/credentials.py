@@ -40,7 +40,7 @@ class LimitedBackend(AuthenticationBackend):
     @override
     def get_user(self, user_id: Any) -> User | None:
         """Return whose session it is, with what each page says of their account."""
-        user = User.objects.select_related("deletion").filter(pk=user_id).first()
+        user = User.objects.select_related("deletion", "preferences").filter(pk=user_id).first()
         return user if user and self.user_can_authenticate(user) else None
 
 

@@ -3,6 +3,8 @@
 An error carries what its handler needs, so that nobody parses a message.
 """
 
+from condense import say
+
 
 class AgentError(Exception):
     """Base of the tree; its text is a sentence for people."""
@@ -65,7 +67,9 @@ class StepLimitReached(AgentError):
     """The turn made as many model calls as the settings allow."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
+        super().__init__(
+            say("Stopped after {limit} steps, the limit set in Settings.", limit=limit)
+        )
         self.limit = limit
 
 

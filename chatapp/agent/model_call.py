@@ -24,9 +24,10 @@ from chatapp.agent.ports import (
     Purpose,
     ToolSpec,
 )
+from condense import noop
 
 THINKING = "thinking"
-REFUSED = "The provider refused a part of the request, and was asked again without it."
+REFUSED = noop("The provider refused a part of the request, and was asked again without it.")
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class StreamedCall:
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
         """Account for the call when the block ends, whichever way it does."""
-        failure = "broken off"
+        failure = noop("broken off")
         try:
             yield
             failure = ""
@@ -120,7 +121,7 @@ class StreamedCall:
                 await self._open()
             raise
         if self.reply is None:
-            raise ProviderError("The stream ended before the reply was complete.")
+            raise ProviderError(noop("The stream ended before the reply was complete."))
 
     async def _open(self, request: events.SentRequest | None = None) -> None:
         """Put on record what is about to be sent."""

@@ -24,6 +24,7 @@ import condense
 from chatapp import errors, logs
 from chatapp.accounts import credentials
 from chatapp.accounts.rate_limits import GuessLimit, count_request
+from chatapp.languages import in_words
 from chatapp.models import ApiToken, Conversation
 from chatapp.turns import actions
 
@@ -142,15 +143,15 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
             # The same of what is not there and of what is somebody else's.
             return tell(request, 404, _("There is nothing of yours at this address."))
         case errors.LimitReached():
-            answer = tell(request, error.status, str(error))
+            answer = tell(request, error.status, in_words(str(error)))
             answer["Retry-After"] = error.retry_after
             return answer
         case errors.Refused():
-            return tell(request, 409, str(error))
+            return tell(request, 409, in_words(str(error)))
         case MultiPartParserError() | SuspiciousOperation():
             return tell(request, 400, _("This request can't be read, or is too large."))
         case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
-            return tell(request, 409, str(errors.not_saved(error)))
+            return tell(request, 409, in_words(str(errors.not_saved(error))))
     log.error("the API failed at %s", request.path, exc_info=error)
     words = _("The server failed to answer this. Its log says why, at request %s.")
     return tell(request, 500, words % logs.request_id())

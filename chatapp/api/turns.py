@@ -21,6 +21,7 @@ from chatapp.api.pagination import Part, by_moment
 from chatapp.condensation import summary_reviews
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
+from chatapp.languages import in_words
 from chatapp.live import incoming_frames
 from chatapp.models import (
     Conversation,
@@ -71,7 +72,7 @@ async def _stream(
         with errors.saving():
             heard = await _apart(actions.send_and_hear(conversation, command))
     except errors.Refused as refusal:
-        yield encode("refused", {"detail": str(refusal)})
+        yield encode("refused", {"detail": in_words(str(refusal))})
         return
     told = Teller(conversation.pk)
     waiting = asyncio.ensure_future(anext(heard, None))

@@ -30,6 +30,7 @@ from chatapp.models import (
 from chatapp.models.database import lock
 from chatapp.number_formats import number
 from chatapp.tools import documents
+from condense import noop, say
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
 MOST_WAITING = 100
@@ -141,7 +142,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
     """Return the block that a file becomes in a message; refused where it can't become one."""
     name = clean_name(name)
     if not data:
-        raise Refused(_("“%s” is empty.") % name)
+        raise Refused(say("“{name}” is empty.", name=name))
     if documents.image_type(data):
         return _image(name, data)
     facts: dict[str, object] = {"size": len(data)}
@@ -150,25 +151,30 @@ def block_for(name: str, data: bytes) -> condense.Block:
             text, facts["pages"] = documents.read_pdf(data)
         except ToolError as error:
             why = {
-                "locked": _(
-                    "“%s” is locked with a password. Save it without one, and attach it again."
+                "locked": noop(
+                    "“{name}” is locked with a password. Save it without one, and attach it again."
                 ),
-                "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
-                "slow": _("“%s” takes too long to read. Attach fewer pages."),
+                "empty": noop(
+                    "“{name}” has no text, only pictures of pages. Attach those as images."
+                ),
+                "slow": noop("“{name}” takes too long to read. Attach fewer pages."),
             }
-            damaged = _("“%s” is a damaged PDF.")
-            raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
+            damaged = noop("“{name}” is a damaged PDF.")
+            said = why.get(getattr(error, "why", ""), damaged)
+            raise Refused(said.format(name=name)) from error
     else:
         text = _text(name, data)
     if not text.strip():
-        raise Refused(_("“%s” is empty.") % name)
+        raise Refused(say("“{name}” is empty.", name=name))
     if len(text) > (limit := settings.LONGEST_MESSAGE):
-        words = _(
-            "“%(name)s” is too long: it has %(count)s characters, and a message can have "
-            "%(limit)s. Upload it to the workspace, where the agent can read it in parts."
+        words = say(
+            "“{name}” is too long: it has {count:,} characters, and a message can have "
+            "{limit:,}. Upload it to the workspace, where the agent can read it in parts.",
+            name=name,
+            count=len(text),
+            limit=limit,
         )
-        count = number(len(text))
-        raise Refused(words % {"name": name, "count": count, "limit": number(limit)})
+        raise Refused(words)
     return file_block(name, text, **facts)
 
 
@@ -187,16 +193,20 @@ def clean_name(name: str) -> str:
 def _image(name: str, data: bytes) -> condense.ImageBlock:
     size = condense.image_size(data)
     if size is None or not documents.is_whole(data):
-        raise Refused(_("“%s” is a damaged image.") % name)
+        raise Refused(say("“{name}” is a damaged image.", name=name))
     if len(data) > documents.MAX_IMAGE:
-        words = _("“%(name)s” is too large: images of up to %(limit)s MB can be sent to a model.")
-        raise Refused(words % {"name": name, "limit": number(documents.MAX_IMAGE / MEGABYTE, 1)})
+        words = noop("“{name}” is too large: images of up to {limit} MB can be sent to a model.")
+        megabytes = f"{documents.MAX_IMAGE / MEGABYTE:,.1f}"
+        raise Refused(words.format(name=name, limit=megabytes))
     if max(size) > (limit := settings.LARGEST_IMAGE_EDGE):
-        words = _(
-            "“%(name)s” has %(width)s by %(height)s pixels. Models take up to %(limit)s a side."
+        words = say(
+            "“{name}” has {width:,} by {height:,} pixels. Models take up to {limit:,} a side.",
+            name=name,
+            width=size.width,
+            height=size.height,
+            limit=limit,
         )
-        pixels = {"width": size.width, "height": size.height, "limit": limit}
-        raise Refused(words % {"name": name, **{key: number(one) for key, one in pixels.items()}})
+        raise Refused(words)
     image = documents.as_image(str(documents.image_type(data)), data)
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 
@@ -209,5 +219,8 @@ def _text(name: str, data: bytes) -> str:
     for encoding in encodings:
         with suppress(UnicodeDecodeError):
             return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-    words = _("“%s” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.")
-    raise Refused(words % name)
+    words = say(
+        "“{name}” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.",
+        name=name,
+    )
+    raise Refused(words)

@@ -17,6 +17,7 @@ from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
 from chatapp.errors import Refused, Unclear
+from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.database import reading
 from chatapp.toolbox.toolbox import workspace_of
@@ -114,16 +115,16 @@ def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> lis
         return [*added_by(Workspace(workspace_of(conversation)), text, strict=strict)]
     except ToolError as error:
         words = gettext("%s Nothing was sent. Send it again to send the path as text.")
-        raise Unclear(words % error) from error
+        raise Unclear(words % in_words(str(error))) from error
 
 
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
     missing = await asyncio.to_thread(missing_in, Workspace(workspace_of(conversation)), text)
     named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
-    if len(missing) > MOST_NAMED:
-        named += gettext(" and others")
     words = gettext("The workspace has no %s: it was sent as text.")
+    if len(missing) > MOST_NAMED:
+        words = gettext("The workspace has no %s and others: it was sent as text.")
     return words % named if missing else ""
 
 

@@ -34,6 +34,7 @@ from chatapp.spending_limits import check_spending_of
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.history_search import StoredRecall
+from condense import say
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, object]:
@@ -41,8 +42,10 @@ def told_by(reduction: condense.Reduction) -> dict[str, object]:
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
     checked = [one.name if one.score is None else f"{one.name} {one.score:.0%}" for one in passed]
-    said = [f"Checked: {', '.join(checked)}"] if checked else []
-    issues = [f"{one.name}: {issue}" for one in verdicts for issue in one.issues]
+    said = [say("Checked: {checks}", checks=", ".join(checked))] if checked else []
+    issues = [
+        say("{name}: {said}", name=one.name, said=issue) for one in verdicts for issue in one.issues
+    ]
     return {
         "prompt": reduction.prompt,
         "summary": reduction.summary,

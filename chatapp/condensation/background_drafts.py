@@ -14,8 +14,6 @@ from dataclasses import replace
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 import condense
 from chatapp.agent.async_tasks import finish
@@ -31,17 +29,18 @@ from chatapp.models.database import lock, reading
 from chatapp.models.turns import is_left, this_process
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of
+from condense import noop
 
 log = logging.getLogger(__name__)
 
 # Looks at a draft after which nobody waits any longer for its writer's next sign of life.
 SILENT = 8
 
-_STOPPED = gettext_lazy("The server stopped meanwhile.")
+_STOPPED = noop("The server stopped meanwhile.")
 _CHANGED = {
-    "profile": gettext_lazy("The profile was changed, so the draft was dropped."),
-    "prompt": gettext_lazy("The prompt was changed, so the draft was dropped."),
-    "pins": gettext_lazy("Pins were changed, so the draft was dropped."),
+    "profile": noop("The profile was changed, so the draft was dropped."),
+    "prompt": noop("The prompt was changed, so the draft was dropped."),
+    "pins": noop("Pins were changed, so the draft was dropped."),
 }
 
 
@@ -93,14 +92,14 @@ def why_useless(
     Without ``terms`` it does not count what it was made by.
     """
     if draft.written_at is None and is_left(draft.owner, draft.heartbeat_at):
-        return str(_STOPPED)
+        return _STOPPED
     if draft.condensation_id is None:
         return ""
     if seen_in(effective[: draft.count]) != draft.seen:
-        return _("The messages it summarised changed, so the draft was dropped.")
+        return noop("The messages it summarised changed, so the draft was dropped.")
     now = basis_of(terms) if terms else draft.basis
     changed = [said for name, said in _CHANGED.items() if draft.basis[name] != now[name]]
-    return str(changed[0]) if changed else ""
+    return changed[0] if changed else ""
 
 
 async def take(
@@ -129,7 +128,7 @@ def _read(
     if reason := why_useless(draft, situation.effective, run):
         return "", None, reason
     made = refit(draft.read_reduction(), situation)
-    reason = "" if made else _("Newer messages grew too large, so the draft was dropped.")
+    reason = "" if made else noop("Newer messages grew too large, so the draft was dropped.")
     return str(draft.condensation_id), made, reason
 
 
@@ -154,7 +153,7 @@ async def settled(conversation_id: uuid.UUID) -> bool:
         heard = draft.heartbeat_at
         left = await reading(is_left)(draft.owner, draft.heartbeat_at)
         if draft.condensation_id is None or left or silent >= SILENT:
-            await drop(conversation_id, str(_STOPPED))
+            await drop(conversation_id, _STOPPED)
         else:
             await asyncio.sleep(LOOK)
     return False
@@ -201,7 +200,7 @@ def _reason(conversation_id: uuid.UUID) -> str:
     if (draft := _find(conversation_id)) is None:
         return ""
     if (terms := read_terms(conversation_id)) is None:
-        return str(_CHANGED["profile"])
+        return _CHANGED["profile"]
     if terms.conversation.deleted_at:
-        return _("The conversation was deleted.")
+        return noop("The conversation was deleted.")
     return why_useless(draft, message_store.read_effective(conversation_id), terms)

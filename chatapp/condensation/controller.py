@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
@@ -26,8 +25,11 @@ from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
 from chatapp.tools import WorkspaceToolbox
+from condense import noop
 
 log = logging.getLogger(__name__)
+
+CANCELLED = noop("Condensing was cancelled, and the context is too large to go on without it.")
 
 # A share of the size at which condensing starts. Before its first report the provider is asked for
 # the size from here on: an estimate may be wrong by half, and below this that changes nothing.
@@ -131,9 +133,7 @@ class ContextController:
             history = await self.journal.effective_history()
             # It is smaller where the condensation was applied just before it was cancelled.
             if situation.is_over and self.weigh(history).value >= situation.tokens.value:
-                raise CondensingCancelled(
-                    _("Condensing was cancelled, and the context is too large to go on without it.")
-                ) from None
+                raise CondensingCancelled(CANCELLED) from None
             return history
         if made is None:
             await background_drafts.begin(run, situation)
@@ -153,7 +153,7 @@ class ContextController:
     async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
         history, pk = await self.journal.effective_history(), self.run.conversation.pk
         parts = await self._condensing()
-        await background_drafts.drop(pk, _("The context was condensed without it."))
+        await background_drafts.drop(pk, noop("The context was condensed without it."))
         size = await self._measure(history)
         situation = await self._situation(parts, history, condense.Trigger.MANUAL, size)
         if scope:

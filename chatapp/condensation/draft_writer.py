@@ -19,7 +19,6 @@ from django.db import DatabaseError, transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.async_tasks import finish
@@ -45,6 +44,7 @@ from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.toolbox import folder_of, toolbox_for
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class DraftLog(AttemptLog):
         lock(Conversation, self.draft.conversation_id)
         own = BackgroundDraft.objects.unwritten().filter(pk=self.draft.pk)
         if not own.filter(condensation=self.draft.condensation_id).update(**columns):
-            raise DraftDropped(_("The draft was dropped."))
+            raise DraftDropped(noop("The draft was dropped."))
 
     @override
     @transaction.atomic
@@ -196,14 +196,14 @@ def _is_wanted(draft: BackgroundDraft) -> bool:
 
 
 async def _write(draft: BackgroundDraft) -> None:
-    reason = _("The draft came to nothing.")
+    reason = noop("The draft came to nothing.")
     try:
         try:
             condenser, situation = await reading(_prepare)(draft)
             await condenser.fit(situation)
         except asyncio.CancelledError:
             # Where the draft was dropped, its record says already why.
-            reason = _("The server was stopped.")
+            reason = noop("The server was stopped.")
             raise
         finally:
             if draft.written_at is None:
@@ -219,7 +219,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
     pk = draft.conversation_id
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
-        raise DraftDropped(_("The conversation was deleted, or has no profile any more."))
+        raise DraftDropped(noop("The conversation was deleted, or has no profile any more."))
     # Before what it is made of: what is changed meanwhile makes the draft useless.
     basis = basis_of(terms)
     conversation, profile = terms.conversation, terms.profile

@@ -22,6 +22,7 @@ from chatapp.models.database import lock, now
 from chatapp.models.turns import leave_unclaimed
 from chatapp.number_formats import number
 from chatapp.storage.journal import ConversationJournal
+from condense import noop
 
 # Seconds from one state of a summary that is shown to the next.
 INTERVAL = 0.25
@@ -87,7 +88,7 @@ class SummaryReviewer:
                 return condense.Accept(review.text)
             case Review.Status.ACCEPTED | Review.Status.EXPIRED:
                 return condense.Accept()
-        raise condense.Discarded(_("The summary was discarded before it was applied."))
+        raise condense.Discarded(noop("The summary was discarded before it was applied."))
 
     def _is_wanted(self, attempt: condense.Attempt, by_model: bool = True) -> bool:
         """Whether somebody wants to see this; what was done by rule, and unasked, nobody does."""
@@ -111,7 +112,7 @@ class SummaryReviewer:
             review = await self.saver.read(Review.objects.get, pk=review.pk)
         if self._leaving:
             # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(_("The server is being stopped. The summary waits."))
+            raise LeftWaiting(noop("The server is being stopped. The summary waits."))
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from django.utils.translation import gettext as _
-
 import condense
 from chatapp.models import Message, Turn, TurnRequest, message_store
 from chatapp.models.database import now
+from condense import noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
     read = condense.unread_tail(history)
     cuts = [cut for cut in condense.safe_cuts(history) if start < cut <= read]
     if not cuts:
-        raise condense.NothingToCondense(_("The model has not read this message yet."))
+        raise condense.NothingToCondense(noop("The model has not read this message yet."))
     ends, tokens, messages, done = [], 0, 0, start
     for cut in cuts:
         added = history[done:cut]
@@ -121,7 +120,7 @@ def _place_of(history: Sequence[condense.Message], first: int) -> int:
     for place, one in enumerate(history):
         if one.seq == first and place in condense.safe_cuts(history):
             return place
-    raise condense.NothingToCondense(_("The model does not see this message any more."))
+    raise condense.NothingToCondense(noop("The model does not see this message any more."))
 
 
 def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
@@ -145,7 +144,7 @@ def find_chosen(
         return _find_result(history, scope)
     if all(end.seq != scope.last for end in find_ends(history, scope.first)):
         raise condense.NothingToCondense(
-            _("A range can't end there: it would split a tool call from its result.")
+            noop("A range can't end there: it would split a tool call from its result.")
         )
     start = _place_of(history, scope.first)
     end = next(place for place, one in enumerate(history) if one.seq == scope.last)
@@ -157,9 +156,9 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
         if one.call.id == scope.call and history[one.called_at].seq == scope.first:
             answer = history[one.answered_at]
             if answer.tags.pinned:
-                raise condense.NothingToCondense(_("This output is pinned. Unpin it first."))
+                raise condense.NothingToCondense(noop("This output is pinned. Unpin it first."))
             return condense.Chosen((answer.id,), scope.call)
-    raise condense.NothingToCondense(_("The model does not see this output any more."))
+    raise condense.NothingToCondense(noop("The model does not see this output any more."))
 
 
 def _find_originals(
@@ -171,7 +170,7 @@ def _find_originals(
     originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()
     if made is None or not originals:
         raise condense.NothingToCondense(
-            _("The model does not see this summary any more, or its originals are not known.")
+            noop("The model does not see this summary any more, or its originals are not known.")
         )
     return condense.Chosen((str(made.pk),), originals=tuple(originals))
 

@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp import errors
@@ -20,6 +19,9 @@ from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
+from condense import noop
+
+NO_PROFILE = noop("This conversation has no profile. Choose one in its header.")
 
 PROJECT_FILE = "AGENTS.md"
 
@@ -196,9 +198,9 @@ def read_run(
     """Return what a run works with; raise Refused where it can't."""
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
-        raise errors.Refused(_("This conversation was deleted."))
+        raise errors.Refused(noop("This conversation was deleted."))
     if fresh.profile is None:
-        raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+        raise errors.Refused(NO_PROFILE)
     return TurnContext(
         conversation=fresh,
         profile=fresh.profile,

@@ -32,6 +32,7 @@ from chatapp.models import (
 )
 from chatapp.models.messages import MessageQuerySet
 from chatapp.toolbox.toolbox import outputs_of
+from condense import noop
 
 BATCH = 500
 LONGEST_TITLE = 200
@@ -166,7 +167,7 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
         attempt.pk, attempt.turn, attempt.message = uuid.uuid4(), None, new
         attempt.conversation = new.conversation
         attempt.cost, attempt.cost_measured = Decimal(0), True
-        attempt.notes = [*attempt.notes, _("Made and paid for in the original conversation.")]
+        attempt.notes = [*attempt.notes, noop("Made and paid for in the original conversation.")]
         attempt.receipt = attempt.receipt.with_sources(ids)
         attempt.save(force_insert=True)
         attempt.enter()

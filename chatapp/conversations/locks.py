@@ -5,26 +5,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
+from condense import noop
 
 
 def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message]) -> str:
     """Return what is wrong with the first pin that does not hold, "" where all do."""
     for pin in Pin.objects.in_force(conversation_id).select_related("message").order_by("seq"):
         if not pin.holds:
-            said = _("Message %s is not what it was when it was pinned. Unpin it first.")
+            said = noop("Message {seq} is not what it was when it was pinned. Unpin it first.")
         elif not condense.shows_pin(effective, message_store.to_engine(pin.message)):
-            said = _(
-                "The model would not see message %s word for word, and it is pinned. Unpin it, "
+            said = noop(
+                "The model would not see message {seq} word for word, and it is pinned. Unpin it, "
                 "or first undo what hides it."
             )
         else:
             continue
-        return said % pin.seq
+        return said.format(seq=pin.seq)
     return ""
 
 
@@ -59,6 +59,6 @@ def refuse_while_running(conversation: Conversation) -> None:
     """Raise Refused while a turn runs or the context is condensed."""
     turn = conversation.turns.unfinished().first()
     if turn and turn.condenses:
-        raise Refused(_("The context is being condensed. Cancel that first."))
+        raise Refused(noop("The context is being condensed. Cancel that first."))
     if turn:
-        raise Refused(_("A turn is running. Stop it first."))
+        raise Refused(noop("A turn is running. Stop it first."))

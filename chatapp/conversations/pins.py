@@ -15,9 +15,19 @@ from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.pins import digest_of
 from chatapp.number_formats import number
+from condense import noop
 
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
 MOST_PINNED = 25
+
+MESSAGE_TOO_LARGE = noop(
+    "This message takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
+    "take {most:,}: {percent} % of the window of {window:,}."
+)
+TEXT_TOO_LARGE = noop(
+    "This text takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
+    "take {most:,}: {percent} % of the window of {window:,}."
+)
 
 # Characters of a rule, and of what is selected.
 LONGEST_RULE = 20_000
@@ -69,13 +79,12 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
         refuse_while_running(own)
         seen = message_store.read_effective(own.pk)
         if not condense.shows_pin(seen, message_store.to_engine(message)):
-            words = _(
+            words = noop(
                 "This message is hidden from the model. Undo first what hides it, or select its"
                 " text and pin that."
             )
             raise Refused(words)
-        takes = _("This message takes about %(tokens)s tokens")
-        _refuse_if_too_large(own, message.tokens, takes)
+        _refuse_if_too_large(own, message.tokens, MESSAGE_TOO_LARGE)
         mark(message)
         message_store.note_record(own.pk)
 
@@ -161,7 +170,7 @@ def _append(own: Conversation, block: condense.TextBlock) -> None:
         return
     refuse_while_running(own)
     tokens = condense.count_message(message, sizes.COUNTER)
-    _refuse_if_too_large(own, tokens, _("This text takes about %(tokens)s tokens"))
+    _refuse_if_too_large(own, tokens, TEXT_TOO_LARGE)
     mark(message_store.append_message(own.pk, message, tokens=tokens))
 
 
@@ -169,19 +178,13 @@ def _find_pin(conversation: Conversation, seq: int) -> Message:
     present = conversation.messages.written().filter(rewind_parent=None)
     message = present.filter(seq=seq).first()
     if message is None:
-        raise Refused(_("This message is no longer part of the conversation. Reload the page."))
+        raise Refused(noop("This message is no longer part of the conversation. Reload the page."))
     return message
 
 
-def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: str) -> None:
+def _refuse_if_too_large(conversation: Conversation, tokens: int, words: str) -> None:
     take = what_pins_take(conversation)
     if not take.window or take.tokens + tokens <= take.most:
         return
-    words = _(
-        "%(takes)s, and your pins already take %(before)s. Pins may take %(most)s: "
-        "%(percent)s %% of the window of %(window)s."
-    )
     figures = {"before": take.tokens, "most": take.most, "window": take.window}
-    told: dict[str, object] = {name: number(figure) for name, figure in figures.items()}
-    told |= {"takes": takes % {"tokens": number(tokens)}, "percent": MOST_PINNED}
-    raise Refused(words % told)
+    raise Refused(words.format(tokens=tokens, percent=MOST_PINNED, **figures))

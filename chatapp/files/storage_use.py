@@ -8,14 +8,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db.models import Sum
-from django.utils.translation import gettext as _
 
 from chatapp.errors import LimitReached
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.files.workspaces import OWN
 from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSettings
-from chatapp.number_formats import number
 from chatapp.toolbox.toolbox import outputs_of
+from condense import noop
 
 # Seconds after which folders are measured again, whatever is put there meanwhile.
 FRESH = 600
@@ -38,12 +37,12 @@ def check_room(owner: User, more: int = 0) -> None:
     used = attached + in_folders
     if used + more <= most:
         return
-    words = _(
-        "Your files take %(used)s MB, and each user may keep %(most)s MB. Remove some from the "
+    words = noop(
+        "Your files take {used} MB, and each user may keep {most:,} MB. Remove some from the "
         "files of a conversation, or ask an operator for more room."
     )
-    told = {"used": number(used / (1 << 20), 1), "most": number(megabytes)}
-    raise LimitReached(words % told, status=413)
+    told = {"used": f"{used / (1 << 20):,.1f}", "most": megabytes}
+    raise LimitReached(words.format(**told), status=413)
 
 
 def measure_again(owner: User) -> None:

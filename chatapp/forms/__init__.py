@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from chatapp.languages import in_words
 from chatapp.models import fields
 from chatapp.models.errors import DecryptionFailed
 from chatapp.network import AddressRefused, Guard
@@ -31,7 +32,7 @@ def check_address(url: str) -> None:
         if url:
             Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
     except AddressRefused as error:
-        raise forms.ValidationError(str(error)) from error
+        raise forms.ValidationError(in_words(str(error))) from error
 
 
 class SecretInput(forms.Widget):

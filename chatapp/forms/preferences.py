@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 from django.core.validators import MaxLengthValidator
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp import languages
 from chatapp.condensation.threshold import source_label
 from chatapp.context import turn_context
 from chatapp.forms import ModelForm
@@ -17,10 +18,11 @@ from chatapp.models import Preferences, Profile
 from chatapp.models.preferences import LONGEST_PROMPT
 
 OWN, INHERITED = "own", "inherit"
-OUT_OF_RANGE = _("Enter a number from %(least)d to %(most)d.") % {
-    "least": condense.MIN_THRESHOLD,
-    "most": condense.MAX_THRESHOLD,
-}
+OUT_OF_RANGE = format_lazy(
+    _("Enter a number from {least} to {most}."),
+    least=condense.MIN_THRESHOLD,
+    most=condense.MAX_THRESHOLD,
+)
 
 
 def threshold_field(**kwargs: Any) -> forms.IntegerField:
@@ -113,7 +115,7 @@ def prompt_field(label: Any, rows: int = 12) -> forms.CharField:
 
 # Settings by the section of the page that shows them, in their order.
 SECTIONS = {
-    "general": ("shortcuts", "name_conversations"),
+    "general": ("language", "shortcuts", "name_conversations"),
     "context": ("auto_condense", "threshold"),
     "timing": ("adaptive", "draft_ahead", "draft_share", "condense_idle"),
     "review": ("review_automatic", "review_seconds"),
@@ -145,8 +147,9 @@ def default_prompt(preferences: Preferences) -> str:
 
 def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
+    words = languages.in_words
     known = [
-        (one.name, f"{capfirst(_(one.label))}{DASH}{_(one.description)}")
+        (one.name, f"{capfirst(words(one.label))}{DASH}{words(one.description)}")
         for one in condense.known_strategies()
         if clearing or one.kind != "cleared"
     ]
@@ -163,6 +166,11 @@ class PreferencesForm(ModelForm[Preferences]):
         label=_("Method"), choices=strategy_choices, widget=forms.RadioSelect, required=False
     )
     threshold = threshold_field(label=_("Threshold (%)"))
+    language = forms.ChoiceField(
+        label=_("Language"),
+        choices=[("", _("As the browser")), *languages.NAMES.items()],
+        required=False,
+    )
     switches = SWITCHES
 
     class Meta:

@@ -8,9 +8,12 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Piece, transcripts
 from chatapp.transfer.transcript_files import Sample, read_items
+from condense import noop
 
-LABEL = "OpenAI messages"
+LABEL = noop("OpenAI messages")
 WHERE = gettext_lazy("A JSON file with a list of messages.")
+
+NOT_FIRST = noop("A system message is used at the beginning only, as the system prompt.")
 
 _ROLES = {"system", "developer", "tool", "function"}
 _PARTS = {"image_url", "input_text", "output_text", "input_image"}
@@ -39,8 +42,7 @@ class _Chat(transcripts.Transcript):
                 ):
                     self.describe(system_prompt=text)
                 else:
-                    reason = "A system message is used at the beginning only, as the system prompt."
-                    self.refuse(index, reason)
+                    self.refuse(index, NOT_FIRST)
             case {"role": "tool" | "function", **answer}:
                 result = transcripts.result_block(answer.get("tool_call_id"), answer.get("content"))
                 self._say(index, "user", [result])
@@ -48,12 +50,12 @@ class _Chat(transcripts.Transcript):
                 calls = map(_call, transcripts.listed(said.get("tool_calls")))
                 self._say(index, role, [*transcripts.parts_of(said.get("content")), *calls])
             case _:
-                self.refuse(index, "This is no message of this form.")
+                self.refuse(index, noop("This is no message of this form."))
 
     def _say(self, index: int, role: str, blocks: list[transcripts.Block | None]) -> None:
         usable = [block for block in blocks if block]
         if len(usable) < len(blocks) or not usable:
-            self.refuse(index, "Part of the message, or all of it, can't be used.")
+            self.refuse(index, noop("Part of the message, or all of it, can't be used."))
         self.say(role, usable)
 
 

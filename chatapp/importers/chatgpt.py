@@ -11,6 +11,7 @@ from chatapp.transfer.archives import Archive, key_of
 from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, text_block
+from condense import noop, say
 
 LABEL = "ChatGPT"
 WHERE = gettext_lazy("Settings > Data controls > Export data (a ZIP by e-mail).")
@@ -56,7 +57,7 @@ def _said(chat: Chat, node: Any, message: Any, meta: Any) -> tuple[str, list[Blo
     hidden = (hidden and role != "tool" and to == "all") or role == "system"
     if kind in _SETTINGS or (hidden and kind not in _THOUGHTS):
         if text:
-            chat.leave_out(_("It is not shown in ChatGPT:"), text)
+            chat.leave_out(noop("It is not shown in ChatGPT:"), text)
         return "", []
     if role != "user":
         # Each citation becomes the link that it is drawn as.
@@ -97,6 +98,6 @@ def _attach(chat: Chat, blocks: list[Block], content: Any, meta: Any) -> None:
                 key = key_of(pointer)
                 chat.attach(blocks, names.pop(key, "") or _("Image"), key)
             case {"content_type": str(kind)} if not isinstance(part.get("text"), str):
-                chat.leave_out(_("It can't be imported: %s.") % kind[:60])
+                chat.leave_out(say("It can't be imported: {kind}.", kind=kind[:60]))
     for key, name in names.items():
         chat.attach(blocks, name, key)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat, plain_text
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, listed, result_text
+from condense import noop, say
 
 LABEL = "Claude.ai"
 WHERE = gettext_lazy("Settings > Privacy > Export data (a ZIP by e-mail).")
@@ -39,7 +39,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
             text = file.get("extracted_content")
             chat.attach(blocks, file.get("file_name"), file.get("file_uuid"), text=text)
         if not role:
-            chat.leave_out(_("Nobody known has said it:"), plain_text(blocks))
+            chat.leave_out(noop("Nobody known has said it:"), plain_text(blocks))
             blocks = []
         parent = message.get("parent_message_uuid", above)
         above = message.get("uuid") or place
@@ -65,4 +65,4 @@ def _blocks(chat: Chat, message: Mapping[str, Any], place: int) -> Iterator[Bloc
                 yield {"type": "tool_result", "tool_use_id": id_, "content": text} | failed
             case {"type": str(kind)} if kind not in _SILENT:
                 text = str(part.get("text") or "")
-                chat.leave_out(_("It can't be imported: %s.") % kind[:60], text)
+                chat.leave_out(say("It can't be imported: {kind}.", kind=kind[:60]), text)

@@ -14,8 +14,9 @@ import condense
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
 from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, result_text
+from condense import noop
 
-LABEL = "Claude Code session"
+LABEL = noop("Claude Code session")
 WHERE = gettext_lazy("~/.claude/projects: a .jsonl file for each session.")
 
 _FIGURES = {
@@ -79,7 +80,7 @@ class Session(Transcript):
     def take(self, index: int, item: Any, /) -> None:
         match item:
             case {"isSidechain": True}:
-                self.refuse(index, "What a subagent said is not part of the conversation.")
+                self.refuse(index, noop("What a subagent said is not part of the conversation."))
             case {"type": "system", "compactMetadata": {**told}}:
                 self._boundary = told
             case {"type": "summary", "summary": str(title)}:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, call_block, listed, parts_of, result_block
+from condense import say
 
 LABEL = "LibreChat"
 WHERE = gettext_lazy("A chat's menu > Export > JSON, with all branches.")
@@ -62,4 +62,4 @@ def _blocks(chat: Chat, message: Mapping[str, Any]) -> Iterator[Block]:
                 if call.get("output") is not None:
                     yield from filter(None, [result_block(id_, call["output"])])
             case _:
-                chat.leave_out(f"{_("It can't be imported: %s.") % kind[:60]}", text)
+                chat.leave_out(say("It can't be imported: {kind}.", kind=kind[:60]), text)

@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy
 from chatapp.transfer import Beside, Piece, Problem
 from chatapp.transfer.transcript_files import Sample, read_items
 from chatapp.transfer.transcripts import check_message, joined_text
+from condense import noop
 
-LABEL = "Anthropic messages"
+LABEL = noop("Anthropic messages")
 WHERE = gettext_lazy("A JSON file with a list of messages.")
 
 

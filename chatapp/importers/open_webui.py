@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.providers import request_bytes
@@ -16,6 +15,7 @@ from chatapp.transfer.archives import Archive
 from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample
 from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
+from condense import noop
 
 LABEL = "Open WebUI"
 WHERE = gettext_lazy("Settings > Data controls > Export chats.")
@@ -61,9 +61,9 @@ def _said(chat: Chat, message: Mapping[str, Any]) -> tuple[str, list[Block]]:
     text = content if isinstance(content, str) else joined_text(content)
     match message.get("error"):
         case {"content": str(said)} | str(said):
-            chat.leave_out(_("An answer failed:"), said)
+            chat.leave_out(noop("An answer failed:"), said)
     if role == "system" and text.strip():
-        chat.leave_out(_("System prompts are not imported:"), text)
+        chat.leave_out(noop("System prompts are not imported:"), text)
     if role not in {"user", "assistant"}:
         return "", []
     blocks = parts_of(text) if role == "user" else [*_parts(text)]

@@ -10,9 +10,13 @@ import ijson
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import FORMAT, Beside, Piece, Unusable, transcript_files
+from condense import noop, say
 
 LABEL = "Palimpsest"
 WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
+
+DAMAGED = noop("The file is damaged: {section} is not what it has to be.")
+UNKNOWN = say("The file is of no form that is known here: that is “{form}”.", form=FORMAT)
 
 # What is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
@@ -46,12 +50,12 @@ def read_transcript(path: Path) -> Iterator[Piece]:
                 else:
                     yield Beside(section, item)
     except (ijson.JSONError, ValueError) as error:
-        raise Unusable("The file is damaged: it is no JSON.") from error
+        raise Unusable(noop("The file is damaged: it is no JSON.")) from error
     except transcript_files.DAMAGED as error:
-        raise Unusable("The compressed file is damaged or cut off.") from error
+        raise Unusable(noop("The compressed file is damaged or cut off.")) from error
     _check({"format": None, **told})
     if "conversation" not in told:
-        raise Unusable("The file is damaged: conversation is not what it has to be.")
+        raise Unusable(DAMAGED.format(section="conversation"))
     yield Beside("conversation", told["conversation"])
 
 
@@ -68,7 +72,7 @@ def _has_long_digits(path: Path) -> bool:
 
 def _check(told: dict[str, Any]) -> None:
     if told.get("format", FORMAT) != FORMAT:
-        raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
+        raise Unusable(UNKNOWN)
 
 
 def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
@@ -79,7 +83,7 @@ def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tupl
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
             if depth == 0 and event != "start_map":
-                raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
+                raise Unusable(UNKNOWN)
             in_object = depth == 1 and section not in _SINGLE
             if depth == 0 or closes or (in_object and event == "start_array"):
                 depth += opens - closes
@@ -94,5 +98,5 @@ def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tupl
             item, builder = builder.value, None
             kind, at = (_SINGLE[section], 1) if section in _SINGLE else (dict, 2)
             if not isinstance(item, kind) or level != at:
-                raise Unusable(f"The file is damaged: {section} is not what it has to be.")
+                raise Unusable(DAMAGED.format(section=section))
             yield section, item

@@ -19,8 +19,9 @@ from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, Unusable
 from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
 from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
+from condense import noop, say
 
-LABEL = "Roo Code task"
+LABEL = noop("Roo Code task")
 WHERE = gettext_lazy("The files of a task's folder, chosen together.")
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"
 
@@ -57,7 +58,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield messages with their tags, and condensations with what they cost."""
     history = path / HISTORY if path.is_dir() else path
     if not history.is_file() or history.name == PAGE:
-        raise Unusable(f"“{HISTORY}” is missing: it has what the model was sent.")
+        raise Unusable(say("“{name}” is missing: it has what the model was sent.", name=HISTORY))
     page = path / PAGE
     yield from Task(page if path.is_dir() and page.is_file() else None).read(read_items(history))
 
@@ -112,7 +113,9 @@ class Task(Transcript):
                 # What is larger ends too early to be JSON.
                 shown = json.loads(file.read(LARGEST))
         except (ValueError, RecursionError, *DAMAGED):
-            reason = f"“{PAGE}” can't be read, so the figures of condensing are missing."
+            reason = say(
+                "“{name}” can't be read, so the figures of condensing are missing.", name=PAGE
+            )
             self.refuse(0, reason)
             return {}
         told: dict[str, Mapping[Any, Any]] = {}

@@ -14,6 +14,7 @@ from typing import Any
 
 from chatapp.agent import events
 from chatapp.context.turn_context import known_runs
+from chatapp.languages import in_words
 from chatapp.live import outgoing_frames
 from chatapp.live.channel import Events, channel
 from chatapp.live.outgoing_frames import Watchers
@@ -21,7 +22,6 @@ from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
 from chatapp.models import Turn
 from chatapp.models.database import reading
-from chatapp.number_formats import reader_locale
 from chatapp.transcript import row_pages
 
 log = logging.getLogger(__name__)
@@ -85,6 +85,7 @@ class LiveView:
         if before and not before.done():
             await asyncio.wait({before}, timeout=LONGEST_END)
             before.cancel()
+        self.watchers.reader.enter()
         self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
         if question:
             asked = events.MessageAppended(question, "user")
@@ -136,7 +137,9 @@ class LiveView:
         """Show that nothing runs any more, and why."""
         notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
         await self._safely(self.turn_view.settle())
-        await self._safely(self.turn_view.end(ended.status, notice, changed=ended.has_row))
+        await self._safely(
+            self.turn_view.end(in_words(ended.status), notice, changed=ended.has_row)
+        )
         self._caught_up.set()
 
     async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
@@ -187,7 +190,7 @@ class LiveView:
 
     async def _safely(self, showing: Awaitable[None]) -> None:
         """Show something; a defect in showing must not end the turn, whose words are stored."""
-        reader_locale.set(self.watchers.locale)
+        self.watchers.reader.enter()
         try:
             await showing
         except Exception:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterator
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef, Subquery
-from django.utils.translation import gettext as _
 
 from chatapp.live import hints, outgoing_frames
 from chatapp.live.channel import channel
@@ -19,6 +18,7 @@ from chatapp.live.outgoing_frames import LINGER
 from chatapp.live.status_panel import Notice
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class LiveViews:
     @hear.register
     def _(self, hint: hints.SavingDelayed) -> None:
         if view := self.views.get(hint.conversation):
-            words = _("The server could not save what comes next.")
+            words = noop("The server could not save what comes next.")
             notice = Notice("retry", words, until=hint.until) if hint.until else None
             view.start(view.show_notice(notice))
 
@@ -192,6 +192,7 @@ class LiveViews:
             if turn != view.followed:
                 await view.catch_up()
             elif is_unclaimed:
+                view.watchers.reader.enter()
                 view.turn_view.wait_for_worker()
             elif turn is None and before and before[0] != revision and before[1] == view.turns:
                 # It was changed, and by no turn; a page that was told has nothing to fetch.

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from chatapp.number_formats import reader_locale
+from chatapp import languages
 
 # Digits of a change's number.
 LONGEST_NUMBER = 9
@@ -278,8 +278,8 @@ class Watchers:
         # For each that is there, whether there is news for it.
         self._watching: set[asyncio.Event] = set()
         self._awaited_until = 0.0
-        # Frames are made once for all: with numbers as the page writes them that came last.
-        self.locale = reader_locale.get()
+        # Frames are made once for all: for the reader whose page came last.
+        self.reader = languages.reader()
         self._begin()
 
     def _begin(self) -> None:
@@ -327,7 +327,7 @@ class Watchers:
         """
         if not self:
             self._begin()
-        self.locale = reader_locale.get()
+        self.reader = languages.reader()
         here, news = Place(self._epoch, self.change), asyncio.Event()
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)

@@ -22,7 +22,7 @@ from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.models.spending import Spending, read_spending
 from chatapp.number_formats import number
-from chatapp.spending_limits import has_spending_limit, say, spending_of
+from chatapp.spending_limits import has_spending_limit, spending_of, tell
 from chatapp.transcript.labels import seen_words
 
 
@@ -205,6 +205,8 @@ class CondensingStatus:
 class Notice:
     """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
 
+    Its ``text`` is English, put into the reader's language where it is rendered.
+
     ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
     """
 
@@ -248,7 +250,7 @@ def render_panel(
     due = state.due if state and not condensing else None
     notices = [notice] if notice else []
     if state:
-        notices += [Notice("warning", say(one)) for one in state.spending if one.is_near]
+        notices += [Notice("warning", tell(one)) for one in state.spending if one.is_near]
     return outgoing_frames.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",

@@ -86,23 +86,27 @@ def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterat
             yield _missing(number + 1, entry.number - 1)
             return
         if entry.previous != head:
-            yield _("Entry %s does not follow what stands before it.") % entry.number
+            yield _("Entry %(number)s does not follow what stands before it.") % {
+                "number": entry.number
+            }
             return
         if entry.hash != entry.expected_hash:
-            yield _("Entry %s is not what was written: its hash does not fit.") % entry.number
+            yield _("Entry %(number)s is not what was written: its hash does not fit.") % {
+                "number": entry.number
+            }
             return
         number, head = entry.number, entry.hash
     if number < conversation.audit_number:
-        yield _("The end of the chain is cut off: %s") % _missing(
-            number + 1, conversation.audit_number
-        )
+        missing = _missing(number + 1, conversation.audit_number)
+        yield _("The end of the chain is cut off: %(missing)s") % {"missing": missing}
     elif number and (number, head) != (conversation.audit_number, conversation.audit_hash):
-        yield _("Entry %s is not the one that the conversation knows as its newest.") % number
+        said = _("Entry %(number)s is not the one that the conversation knows as its newest.")
+        yield said % {"number": number}
 
 
 def _missing(first: int, last: int) -> str:
     if first >= last:
-        return _("Entry %s is missing.") % first
+        return _("Entry %(number)s is missing.") % {"number": first}
     return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
 
 
@@ -146,7 +150,7 @@ class _Comparison:
             there.add(name)
             if known := self.digests.get(name):
                 said = audit.said(role, content)
-                self._compare(_("Message %s") % seq, known, said, is_erased=not content)
+                self._compare(name, known, said, is_erased=not content)
             else:
                 self._note(_("Message %(seq)s is on no entry."), seq=seq)
         for name, known in self.digests.items():
@@ -168,7 +172,7 @@ class _Comparison:
                             "%(what)s has %(now)s as its %(fact)s, where entry %(number)s has "
                             "%(then)s."
                         ),
-                        what=name.capitalize(),
+                        what=_called(name),
                         now=audit.written(now[fact]),
                         fact=fact,
                         number=known.number,
@@ -177,26 +181,47 @@ class _Comparison:
             if digest := self.digests.get(name):
                 texts = {one: contents[one] for one in known.texts if one in contents}
                 is_erased = not any(texts.values())
-                self._compare(_("What %s says") % name, digest, texts, is_erased=is_erased)
+                self._compare(name, digest, texts, is_erased=is_erased)
 
-    def _compare(self, what: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
+    def _compare(self, name: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
         if known.salt is None and is_erased:
             self.verdict.erased += 1
         elif known.salt is None:
-            said = _(
-                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
+            message = _(
+                "Message %(name)s can't be compared with entry %(number)s: what opens its digest "
+                "is gone."
             )
-            self._note(said, what=what, number=known.number)
+            record = _(
+                "What %(about)s says can't be compared with entry %(number)s: what opens its "
+                "digest is gone."
+            )
+            self._note_about(name, message, record, known.number)
         elif audit.commit(known.salt, content) != known.digest:
-            said = _("%(what)s is not what entry %(number)s has on record.")
-            self._note(said, what=what, number=known.number)
+            message = _("Message %(name)s is not what entry %(number)s has on record.")
+            record = _("What %(about)s says is not what entry %(number)s has on record.")
+            self._note_about(name, message, record, known.number)
+
+    def _note_about(self, name: str, message: str, record: str, number: int) -> None:
+        """Note what one of two sentences says: of a message, by its number, or of a record."""
+        kind, _space, key = name.partition(" ")
+        if kind == "message":
+            self._note(message, name=key, number=number)
+        else:
+            self._note(record, name=_called(name), about=name, number=number)
 
     def _note_gone(self, name: str, number: int) -> None:
-        said = _("%(what)s, on record in entry %(number)s, is gone.")
-        self._note(said, what=name.capitalize(), number=number)
+        message = _("Message %(name)s, on record in entry %(number)s, is gone.")
+        record = _("%(name)s, on record in entry %(number)s, is gone.")
+        self._note_about(name, message, record, number)
 
     def _note(self, sentence: str, **words: object) -> None:
         self.verdict.problems.append(sentence % words)
+
+
+def _called(name: str) -> str:
+    """Return how people call a record that entries name so."""
+    kind, space, key = name.partition(" ")
+    return f"{dict(AuditEntry.Kind.choices).get(kind, kind.capitalize())}{space}{key}"
 
 
 def _records(conversation: Conversation) -> dict[str, Recorded]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from django.conf import settings
 from django.db import connections, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatapp.environment import read_or_create_secret
 from chatapp.errors import BadSeal
@@ -60,7 +62,7 @@ def make_seal() -> str:
     Raises BadSeal where other machines would make another key for theirs.
     """
     if settings.CLUSTER and not settings.SEAL_KEY:
-        raise BadSeal("SEAL_KEY is not set: each machine would seal with a key of its own.")
+        raise BadSeal(_("SEAL_KEY is not set: each machine would seal with a key of its own."))
     heads: dict[str, dict[str, object]] = {}
     # What is being imported may yet be refused.
     there = Conversation.objects.exclude(source__importer__gt="")
@@ -109,7 +111,7 @@ def read_seal(text: str, key: str) -> list[Head]:
         seal = json.loads(text)
         signature = bytes.fromhex(seal.pop("signature"))
         if seal["format"] != FORMAT:
-            raise BadSeal("The seal was made by another version.")
+            raise BadSeal(_("The seal was made by another version."))
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
             signature, audit.written(seal).encode()
         )
@@ -117,20 +119,27 @@ def read_seal(text: str, key: str) -> list[Head]:
         return [Head(uuid.UUID(pk), one["number"], one["hash"]) for pk, one in heads.items()]
     except InvalidSignature:
         raise BadSeal(
-            "The signature does not fit: the file was changed, or another key has signed it."
+            _("The signature does not fit: the file was changed, or another key has signed it.")
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadSeal(f"This is no seal, or not a whole one: {error}.") from error
+        said = _("This is no seal, or not a whole one: %(error)s.") % {"error": error}
+        raise BadSeal(said) from error
 
 
 def compare(head: Head) -> str:
     """Return what is wrong with a chain since it was sealed, "" where it only grew."""
-    name = f"Conversation {head.conversation}"
-    if not Conversation.objects.filter(pk=head.conversation).exists():
-        return f"{name} was sealed with {head.number} entries, and is not there any more."
+    said = ""
     entry = AuditEntry.objects.filter(conversation=head.conversation, number=head.number).first()
-    if entry is None:
-        return f"{name}: entry {head.number}, which was sealed, is missing."
-    if entry.hash != head.hash:
-        return f"{name}: entry {head.number} is not the one that was sealed."
-    return ""
+    if not Conversation.objects.filter(pk=head.conversation).exists():
+        said = ngettext(
+            "Conversation %(conversation)s was sealed with %(number)s entries, and is not there "
+            "any more.",
+            "Conversation %(conversation)s was sealed with %(number)s entries, and is not there "
+            "any more.",
+            head.number,
+        )
+    elif entry is None:
+        said = _("Conversation %(conversation)s: entry %(number)s, which was sealed, is missing.")
+    elif entry.hash != head.hash:
+        said = _("Conversation %(conversation)s: entry %(number)s is not the one that was sealed.")
+    return said % asdict(head)

@@ -26,6 +26,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from chatapp.errors import BadArchive
 from chatapp.maintenance import row_copy
@@ -173,7 +174,7 @@ class _Writer:
                     copy.seek(0)
                     self.archive.addfile(info, copy)
             else:
-                self.backup.left_out.append(f"{name}: not a file")
+                self.backup.left_out.append(_("%(name)s: not a file") % {"name": name})
         except OSError as error:
             if name in {DATABASE, KEY}:
                 raise
@@ -205,11 +206,14 @@ def unpack(path: Path, folder: Path) -> Backup:
         backup.files = dict(contents["files"])
         newer = contents["format"] > FORMAT
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
-        raise BadArchive(f"{path} is damaged, or no backup: {error}.") from error
+        said = _("%(path)s is damaged, or no backup: %(error)s.") % {"path": path, "error": error}
+        raise BadArchive(said) from error
     except (FileNotFoundError, KeyError, TypeError) as error:
-        raise BadArchive(f"{path} is no backup, or not a whole one.") from error
+        said = _("%(path)s is no backup, or not a whole one.") % {"path": path}
+        raise BadArchive(said) from error
     if newer:
-        raise BadArchive(f"{path} was made by a newer version. Update this one first.")
+        said = _("%(path)s was made by a newer version. Update this one first.")
+        raise BadArchive(said % {"path": path})
     for name, expected in backup.files.items():
         try:
             with (folder / name).open("rb") as file:
@@ -217,9 +221,10 @@ def unpack(path: Path, folder: Path) -> Backup:
         except OSError:
             sound = False
         if not sound:
-            raise BadArchive(f"{path} is damaged: {name} is not what was put in.")
+            said = _("%(path)s is damaged: %(name)s is not what was put in.")
+            raise BadArchive(said % {"path": path, "name": name})
     if DATABASE not in backup.files:
-        raise BadArchive(f"{path} holds no database.")
+        raise BadArchive(_("%(path)s holds no database.") % {"path": path})
     return backup
 
 
@@ -249,11 +254,13 @@ def check_database(path: Path) -> None:
             (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
             applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
     except sqlite3.Error as error:
-        raise BadArchive(f"The database in it can't be read: {error}.") from error
+        reason = _("The database in it can't be read: %(error)s.") % {"error": error}
+        raise BadArchive(reason) from error
     if said != "ok":
-        raise BadArchive(f"The database in it is damaged: {said}.")
+        raise BadArchive(_("The database in it is damaged: %(damage)s.") % {"damage": said})
     if newer := newer_migrations(applied):
-        raise BadArchive(f"It was made by a newer version, which has {newer[0]}.")
+        reason = _("It was made by a newer version, which has %(migration)s.")
+        raise BadArchive(reason % {"migration": newer[0]})
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:

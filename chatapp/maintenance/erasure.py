@@ -20,6 +20,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, models, transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from chatapp.errors import BadArchive
 from chatapp.files.checkpoints import Checkpoints
@@ -161,7 +162,8 @@ class Erased(NamedTuple):
         try:
             return {cls(**one) for one in json.loads(path.read_bytes())} if path.exists() else set()
         except (ValueError, TypeError) as error:
-            raise BadArchive(f"{path} can't be read: {error}.") from error
+            said = _("%(path)s can't be read: %(error)s.") % {"path": path, "error": error}
+            raise BadArchive(said) from error
 
 
 def write_list(folder: Path, *others: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from allauth.mfa.models import Authenticator
 from django.apps import apps
@@ -17,12 +17,20 @@ PIECE = 100
 type Column = tuple[type[models.Model], Any]
 
 
+class Place(NamedTuple):
+    """Where a secret is: what it is, of what kind of ``row``, and that one's number."""
+
+    what: str
+    kind: str
+    row: Any
+
+
 @dataclass
 class Rotation:
     """What was done: secrets encrypted anew, and the places of those that no key opens."""
 
     renewed: int = 0
-    unreadable: list[str] = field(default_factory=list)
+    unreadable: list[Place] = field(default_factory=list)
 
 
 def rotate() -> Rotation:
@@ -39,7 +47,7 @@ def rotate() -> Rotation:
     return done
 
 
-def find_unreadable() -> Iterator[str]:
+def find_unreadable() -> Iterator[Place]:
     """Yield the places of secrets that no key opens."""
     found = Rotation()
     for model, column in encrypted_columns():
@@ -80,7 +88,7 @@ def _renewed(row: models.Model, column: Any, done: Rotation) -> Any:
             new = renew(text)
         except DecryptionFailed:
             kind, what = column.model._meta.verbose_name, column.name.removeprefix("encrypted_")  # noqa: SLF001 - as above
-            done.unreadable.append(f"{what} of {kind} {row.pk}")
+            done.unreadable.append(Place(what, kind, row.pk))
             return text
         done.renewed += new != text
         return new

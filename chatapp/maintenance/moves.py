@@ -1,9 +1,11 @@
 """Moves: one database's rows put into another in one transaction, and compared before its end."""
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatapp.environment import APPLICATION, PROCESS
 from chatapp.errors import NotCopied
@@ -12,6 +14,7 @@ from chatapp.maintenance.row_copy import Copied, Say
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
 from chatapp.models.databases import in_use, name_of, snapshot, tables
+from chatapp.number_formats import number
 from chatapp.storage.request_reader import find_changed
 
 # Of one kind of problem, so many places are named.
@@ -32,10 +35,11 @@ def check_unused(database: BaseDatabaseWrapper) -> None:
         others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
     if others:
         names = ", ".join([name.removeprefix(f"{APPLICATION} ") for (name,) in others])
-        raise NotCopied(
-            f"{name_of(database)} is in use by process {names}. Stop all servers, workers and "
-            "commands first."
+        said = _(
+            "%(database)s is in use by process %(names)s. Stop all servers, workers and commands "
+            "first."
         )
+        raise NotCopied(said % {"database": name_of(database), "names": names})
 
 
 def check_fit(database: BaseDatabaseWrapper) -> None:
@@ -43,13 +47,15 @@ def check_fit(database: BaseDatabaseWrapper) -> None:
     with in_use(database):
         found = execute("SHOW server_encoding")[0][0] if is_shared() else "UTF8"
         if found != "UTF8":
-            raise NotCopied(
-                f"{name_of(database)} stores text as {found}, which lacks most letters. Name one "
-                "that was made with ENCODING 'UTF8' TEMPLATE template0."
+            said = _(
+                "%(database)s stores text as %(encoding)s, which lacks most letters. Name one that "
+                "was made with ENCODING 'UTF8' TEMPLATE template0."
             )
+            raise NotCopied(said % {"database": name_of(database), "encoding": found})
         row_copy.migrate()
         if table := row_copy.first_found():
-            raise NotCopied(f"{name_of(database)} is not empty: there are rows in {table.name}.")
+            said = _("%(database)s is not empty: there are rows in %(table)s.")
+            raise NotCopied(said % {"database": name_of(database), "table": table.name})
 
 
 def move(
@@ -63,7 +69,8 @@ def move(
         try:
             source.check_constraints()
         except IntegrityError as error:
-            raise NotCopied(f"{name_of(source)} is damaged: {error}") from error
+            said = _("%(database)s is damaged: %(error)s")
+            raise NotCopied(said % {"database": name_of(source), "error": error}) from error
         with in_use(target), transaction.atomic():
             copied = row_copy.copy_rows(source, target, say, replace=replace)
             target.check_constraints()
@@ -77,38 +84,79 @@ def _compare(source: BaseDatabaseWrapper, copied: Copied, say: Say) -> None:
     """Say what the copy in use has in common; raise NotCopied where it is another."""
     for table in tables():
         with in_use(source):
-            number = table.count()
-        if not number == table.count() == copied.rows[table.name]:
-            raise NotCopied(f"Not all {number:,} rows of {table.name} are in the copy.")
+            there = table.count()
+        if not there == table.count() == copied.rows[table.name]:
+            lost = ngettext(
+                "Not all %(rows)s rows of %(table)s are in the copy.",
+                "Not all %(rows)s rows of %(table)s are in the copy.",
+                there,
+            )
+            raise NotCopied(lost % {"rows": number(there), "table": table.name})
     filled = sum(1 for one in copied.rows.values() if one)
-    say(f"{sum(copied.rows.values()):,} rows in {filled} tables: as many as before.")
-    for name, number in copied.mended.items():
-        say(f"{name}: {number:,} values were changed, which the new database has no place for.")
-    sentences = {
-        "requests can be shown as they were sent": _changed_requests,
-        "audit chains hold": _broken_chains,
-    }
-    for sentence, find in sentences.items():
-        found = dict(find())
+    rows = number(sum(copied.rows.values()))
+    as_before = _("%(rows)s rows in %(tables)s tables: as many as before.")
+    say(as_before % {"rows": rows, "tables": filled})
+    for name, count in copied.mended.items():
+        changed = ngettext(
+            "%(name)s: %(values)s values were changed, which the new database has no place for.",
+            "%(name)s: %(values)s values were changed, which the new database has no place for.",
+            count,
+        )
+        say(changed % {"name": name, "values": number(count)})
+    for look in (_requests, _chains):
+        found = look()
         known = {}
-        if found:
+        if found.problems:
             with in_use(source):
-                known = dict(find())
-        if news := found.keys() - known.keys():
-            said = "; ".join([found[one] for one in sorted(news, key=str)[:NAMED]])
-            raise NotCopied(f"Not all {sentence} in the copy: {said}.")
-        total = (Manifest if find is _changed_requests else Conversation).objects.count()
-        but = f" but {len(found):,}, as before: check_integrity says more" if found else ""
-        say(f"All {total:,} {sentence}{but}.")
+                known = look().problems
+        if news := found.problems.keys() - known.keys():
+            places = "; ".join([found.problems[one] for one in sorted(news, key=str)[:NAMED]])
+            raise NotCopied(found.lost % {"places": places})
+        counts = {"total": number(found.total), "damaged": number(len(found.problems))}
+        say((found.damaged if found.problems else found.sound) % counts)
 
 
-def _changed_requests() -> Iterator[tuple[object, str]]:
-    for manifest in find_changed():
-        yield manifest.pk, f"call {manifest.pk}"
+class _Look(NamedTuple):
+    """What a database holds of something, which problems it has, and three sentences about it."""
+
+    total: int
+    problems: dict[object, str]
+    sound: str
+    damaged: str
+    lost: str
 
 
-def _broken_chains() -> Iterator[tuple[object, str]]:
+def _requests() -> _Look:
+    place = _("call %(call)s")
+    total = Manifest.objects.count()
+    return _Look(
+        total,
+        {one.pk: place % {"call": one.pk} for one in find_changed()},
+        ngettext(
+            "All %(total)s requests can be shown as they were sent.",
+            "All %(total)s requests can be shown as they were sent.",
+            total,
+        ),
+        _(
+            "All %(total)s requests can be shown as they were sent but %(damaged)s, as before: "
+            "check_integrity says more."
+        ),
+        _("Not all requests can be shown as they were sent in the copy: %(places)s."),
+    )
+
+
+def _chains() -> _Look:
+    place = _("conversation %(conversation)s: %(problem)s")
+    total = Conversation.objects.count()
+    problems: dict[object, str] = {}
     for verdict in audit_check.verify_all():
+        pk = verdict.conversation.pk
         for problem in verdict.problems:
-            pk = verdict.conversation.pk
-            yield (pk, problem), f"conversation {pk}: {problem}"
+            problems[pk, problem] = place % {"conversation": pk, "problem": problem}
+    return _Look(
+        total,
+        problems,
+        ngettext("All %(total)s audit chains hold.", "All %(total)s audit chains hold.", total),
+        _("All %(total)s audit chains hold but %(damaged)s, as before: check_integrity says more."),
+        _("Not all audit chains hold in the copy: %(places)s."),
+    )

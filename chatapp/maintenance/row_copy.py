@@ -14,12 +14,15 @@ from django.core.management.color import no_style
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 import condense
 from chatapp.errors import NotCopied
 from chatapp.installation import PROGRAM
 from chatapp.models import databases, message_index
 from chatapp.models.databases import Column, Table, in_use, tables
+from chatapp.number_formats import number
 
 # So many rows, or so many characters of them, are held and written at once.
 ROWS, SIZE = 500, 1_000_000
@@ -46,7 +49,8 @@ def check_migrated() -> None:
     """Raise NotCopied where the database in use lacks migrations."""
     executor, newest = _plan()
     if executor.migration_plan(newest):
-        raise NotCopied(f"The database in use is of an older version: run `{PROGRAM} migrate`.")
+        said = _("The database in use is of an older version: run `%(program)s migrate`.")
+        raise NotCopied(said % {"program": PROGRAM})
 
 
 def first_found() -> Table | None:
@@ -80,7 +84,7 @@ def copy_rows(
         if last:
             table.go_on_from(last)
         copied.mended.update({one.name: one.mended for one in columns if one.mended})
-    say("Making the index of words.")
+    say(_("Making the index of words."))
     message_index.fill()
     return copied
 
@@ -172,13 +176,19 @@ def _copy(
             with target.cursor() as cursor:
                 cursor.executemany(store, rows)
             if done // STEP < (done := done + len(rows)) // STEP:
-                say(f"{table.name}: {done:,} rows so far")
+                so_far = ngettext(
+                    "%(table)s: %(rows)s rows so far", "%(table)s: %(rows)s rows so far", done
+                )
+                say(so_far % {"table": table.name, "rows": number(done)})
     except (DatabaseError, ValueError, TypeError) as error:
         # The lines that follow may show the row.
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise NotCopied(f"{table.name}, after row {done:,}: {reason}") from error
+        failed = _("%(table)s, after row %(row)s: %(reason)s")
+        words = {"table": table.name, "row": number(done), "reason": reason}
+        raise NotCopied(failed % words) from error
     if done:
-        say(f"{table.name}: {done:,} rows")
+        copied = ngettext("%(table)s: %(rows)s rows", "%(table)s: %(rows)s rows", done)
+        say(copied % {"table": table.name, "rows": number(done)})
     return done
 
 

@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, override
 
 from daphne import http_protocol
+from django.http import HttpRequest
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 # Bytes of the longest body that any page takes, with what a form puts around its files.
 LARGEST_BODY = 256 * 1024 * 1024
@@ -37,8 +40,11 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
     def process(self) -> Any:
         """Pass the request on once it is here."""
         if self.left < 0:
-            most = f"This is too much: a request can have up to {LARGEST_BODY >> 20} MB."
-            return self.basic_error(413, b"Content Too Large", most)
+            asked = HttpRequest()
+            asked.META["HTTP_ACCEPT_LANGUAGE"] = self.getHeader("accept-language") or ""
+            with translation.override(translation.get_language_from_request(asked)):
+                most = _("This is too much: a request can have up to %(most)s MB.")
+            return self.basic_error(413, b"Content Too Large", most % {"most": LARGEST_BODY >> 20})
         return super().process()
 
 

@@ -3,9 +3,8 @@
 import errno
 import sqlite3
 
-from django.utils.translation import gettext as _
-
 from chatapp.installation import PROGRAM
+from condense import noop, say
 
 
 class AppendOnly(TypeError):
@@ -16,15 +15,18 @@ class DecryptionFailed(Exception):
     """What is stored was encrypted with another secret key, or is damaged."""
 
     def __init__(self) -> None:
-        super().__init__("The stored key can't be read with this secret key. Enter it again.")
+        super().__init__(noop("The stored key can't be read with this secret key. Enter it again."))
 
 
 class IndexDamaged(Exception):
     """The index can't be read; the text says so to whoever searches, and what to do."""
 
     def __init__(self) -> None:
-        text = _("Search in messages is out of order. “%(program)s rebuild_search” repairs it.")
-        super().__init__(text % {"program": PROGRAM})
+        text = say(
+            "Search in messages is out of order. “{program} rebuild_search” repairs it.",
+            program=PROGRAM,
+        )
+        super().__init__(text)
 
 
 # The first eight bits of SQLite's codes are their kind, the others say more.
@@ -47,22 +49,23 @@ def explain_write_error(error: Exception) -> str:
     """Return what kept the database, or a file, from being written, and what to do about it."""
     state: str | None = getattr(error.__cause__, "sqlstate", "")
     code: int = getattr(error.__cause__, "sqlite_errorcode", 0) or _STATES.get(state or "", 0)
-    told = _("The server's log says why.")
+    told = noop("The server's log says why.")
     match code & _KIND:
         # A server of PostgreSQL's that is gone has no code; one that goes has these.
         case 0 if state is None or state.startswith(("08", "57P")):
-            told = _("Its database can't be reached. Try again in a moment.")
+            told = noop("Its database can't be reached. Try again in a moment.")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            told = _("Something else is being saved, which takes long. Try again in a moment.")
+            told = noop("Something else is being saved, which takes long. Try again in a moment.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            told = _("Its database is damaged: “%(program)s check_integrity” says where.")
-            told %= {"program": PROGRAM}
+            told = say(
+                "Its database is damaged: “{program} check_integrity” says where.", program=PROGRAM
+            )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            told = _("It may not write its database. Check the permissions of its folder.")
+            told = noop("It may not write its database. Check the permissions of its folder.")
         case _ if _is_full(error, code):
-            told = _("Its disk is full. Make room there, then try again.")
+            told = noop("Its disk is full. Make room there, then try again.")
         case kind if kind == sqlite3.SQLITE_IOERR or isinstance(error, OSError):
-            told = _("Its disk reports an error. Check the disk; the server's log says more.")
+            told = noop("Its disk reports an error. Check the disk; the server's log says more.")
     return told
 
 

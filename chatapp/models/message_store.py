@@ -14,7 +14,6 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
@@ -58,7 +57,7 @@ def to_engine(row: Message) -> condense.Message:
     try:
         content = condense.content_from_api(row.content)
     except condense.InvalidMessage:
-        content = _("[This message is damaged: what it said can't be read.]")
+        content = condense.noop("[This message is damaged: what it said can't be read.]")
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=as_claimed(content) if row.claimed else content,

@@ -151,6 +151,8 @@ class Preferences(models.Model):
         default=True,
         help_text=_("Adds time, file names, to-do list and context level to your messages."),
     )
+    # One of ``settings.LANGUAGES``; without one it is the browser's.
+    language = models.CharField(_("language"), max_length=10, blank=True, default="")
     shortcuts = models.BooleanField(
         _("keyboard shortcuts"),
         default=True,

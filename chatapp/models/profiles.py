@@ -11,6 +11,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.languages import in_words
 from chatapp.models import fields
 from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
@@ -30,7 +31,7 @@ def _price(label: Any) -> "models.DecimalField[Any, Any]":
 
 def provider_choices() -> list[tuple[str, Any]]:
     """Return the names and labels of the providers that there are, who know no translation."""
-    return [(spec.name, _(spec.label)) for spec in provider_specs().values()]
+    return [(spec.name, in_words(spec.label)) for spec in provider_specs().values()]
 
 
 def effort_choices() -> list[tuple[str, Any]]:

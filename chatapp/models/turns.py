@@ -335,7 +335,9 @@ class Turn(models.Model):
 
 
 def _ended() -> TurnEnded:
-    return TurnEnded(_("Another process of the server ended this turn, or took it over."))
+    return TurnEnded(
+        condense.noop("Another process of the server ended this turn, or took it over.")
+    )
 
 
 def leave_unclaimed(_turn: Turn) -> None:

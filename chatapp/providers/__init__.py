@@ -16,6 +16,7 @@ from chatapp.agent.ports import Model
 from chatapp.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
+from condense import say
 
 
 @cache
@@ -52,7 +53,8 @@ def create_provider(
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
-        raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
+        said = say("There is no provider {name}; there are {known}.", name=repr(name), known=known)
+        raise UnknownProvider(said)
     given = {"api_key": api_key, "base_url": base_url, "guard": guard}
     make = partial(_make, provider_specs()[name].factory, model, **given)
     return ResilientProvider(model, make, key=api_key, attempts=attempts)

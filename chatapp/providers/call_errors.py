@@ -12,23 +12,26 @@ import httpx2
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.network import host_of
+from condense import noop, say
 
-SILENT = "The provider stopped answering."
-BROKE_OFF = "The stream broke off before the reply was complete."
-DECLINED = "The model declined to answer this."
-NO_KEY = "There is no API key for this profile. Enter one in Profiles."
+SILENT = noop("The provider stopped answering.")
+BROKE_OFF = noop("The stream broke off before the reply was complete.")
+DECLINED = noop("The model declined to answer this.")
+NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
 # Its key, or the model and the address that it names.
 _OF_THE_PROFILE = {401, 403, 404}
 _SENTENCES = {
-    401: "The provider did not accept the API key. Check it in Profiles.",
-    402: "The provider account cannot pay for this call. Check its billing.",
-    403: "This API key may not use this model or feature.",
-    404: "The provider does not know the model {}. Check it, and the base URL, in Profiles.",
-    429: "The provider's rate limit is reached.",
-    529: "The provider is overloaded at the moment.",
+    401: noop("The provider did not accept the API key. Check it in Profiles."),
+    402: noop("The provider account cannot pay for this call. Check its billing."),
+    403: noop("This API key may not use this model or feature."),
+    404: noop(
+        "The provider does not know the model {model}. Check it, and the base URL, in Profiles."
+    ),
+    429: noop("The provider's rate limit is reached."),
+    529: noop("The provider is overloaded at the moment."),
 }
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
@@ -74,7 +77,10 @@ class Asked:
 def no_reply(asked: Asked, details: str = "") -> ProviderError:
     """Return the error for a server that answers, but not as its API does."""
     return ProviderError(
-        f"{asked.host} answered, but not as a model does. Check the base URL in Profiles.",
+        say(
+            "{host} answered, but not as a model does. Check the base URL in Profiles.",
+            host=asked.host,
+        ),
         details=details,
         profile_at_fault=True,
     )
@@ -88,21 +94,22 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
     lines.append(f"message: {said}")
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
-        sentence = (
-            f"{asked.host} redirects to another address. Your key and conversation were not sent "
-            "there. Enter the final address in Profiles."
+        sentence = say(
+            "{host} redirects to another address. Your key and conversation were not sent "
+            "there. Enter the final address in Profiles.",
+            host=asked.host,
         )
         lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
         return ProviderError(sentence, status=status, details="\n".join(lines))
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        sentence = f"The prompt does not fit the model's context window: {said}"
+        sentence = say("The prompt does not fit the model's context window: {said}", said=said)
         return ContextOverflow(sentence, status=status, details=details)
-    sentence = _SENTENCES.get(status, "").format(asked.model)
+    sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
-        sentence = f"The provider has a problem of its own (HTTP {status})."
+        sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
     return ProviderError(
-        sentence or f"The provider refused the request: {said}",
+        sentence or say("The provider refused the request: {said}", said=said),
         retryable=status in _RETRYABLE,
         retry_after=retry_after(refusal.headers),
         status=status,
@@ -125,8 +132,11 @@ def explain_loss(
     if isinstance(error, ValueError):
         return no_reply(asked, details)
     return ProviderError(
-        f"The provider could not be reached at {asked.host}. "
-        "Check the network, and the base URL in Profiles.",
+        say(
+            "The provider could not be reached at {host}. "
+            "Check the network, and the base URL in Profiles.",
+            host=asked.host,
+        ),
         retryable=True,
         details=details,
         profile_at_fault=True,

@@ -12,8 +12,9 @@ from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.specs import ListedModel
+from condense import noop
 
-UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
+UNREADABLE = noop("The provider's answer could not be understood. What came of it is kept.")
 BLOTTED = "[key]"
 # Fewer characters of a key in a row give nothing away.
 PIECE = 8
@@ -104,8 +105,14 @@ class ResilientProvider:
         if wish > LONGEST_WISH:
             # From 90 minutes on, hours are easier to read.
             minutes = round(wish / 60)
-            time = f"{minutes} minutes" if minutes < 90 else f"{round(minutes / 60)} hours"  # noqa: PLR2004
-            error.args = (f"{error} It asks to try again in about {time}.",)
+            if minutes < 90:  # noqa: PLR2004
+                told = noop("{error} It asks to try again in about {count:,} minutes.")
+            else:
+                told, minutes = (
+                    noop("{error} It asks to try again in about {count:,} hours."),
+                    round(minutes / 60),
+                )
+            error.args = (told.format(error=error, count=minutes),)
             error.retryable = False
             raise error from None
         return max(wish, 0.0)

@@ -29,6 +29,7 @@ from chatapp.providers.call_errors import (
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.specs import ListedModel, ProviderSpec
+from condense import noop, say
 
 LONGEST_NAME, LONGEST_REASON = 100, 40
 # No prompt has more tokens: a larger number is a mistake, and no column could hold it.
@@ -266,8 +267,11 @@ def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
     if not reply.finished:
         raise ProviderError(BROKE_OFF, retryable=not reply.shown)
     if reply.stop_reason == "model_context_window_exceeded":
-        raise ContextOverflow("The reply did not fit into what is left of the context window.")
+        raise ContextOverflow(
+            noop("The reply did not fit into what is left of the context window.")
+        )
     if reply.stop_reason == "refusal":
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
-        raise ProviderError(f"{DECLINED} {why}".strip(), details=details)
+        said = say("The model declined to answer this. {why}", why=why) if why else DECLINED
+        raise ProviderError(said, details=details)

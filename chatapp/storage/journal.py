@@ -9,7 +9,6 @@ from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import result_block
@@ -33,6 +32,7 @@ from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
+from condense import noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class ConversationJournal:
             transformations=[*call.facts.transformations],
         ):
             partial_replies.forget(call.number)
-            raise TurnEnded(_("Another process of the server ended this turn."))
+            raise TurnEnded(noop("Another process of the server ended this turn."))
         transaction.on_commit(partial(partial_replies.forget, call.number))
         transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 

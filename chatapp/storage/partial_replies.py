@@ -19,13 +19,13 @@ from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, OperationalError, connection, transaction
-from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
 from chatapp.models.database import reading
 from chatapp.models.errors import explain_write_error
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +47,12 @@ class RetriedWrites:
 
         Raises OperationalError when the last try fails too.
         """
-        told = _("The server could not save what was written. %s")
+        told = noop("The server could not save what was written. {why}")
         return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what ``read`` returns, as ``reading`` does; raise as ``save`` does."""
-        told = _("The server could not read what is stored. %s")
+        told = noop("The server could not read what is stored. {why}")
         return await self._retry(partial(reading(read), *args, **kwargs), told)
 
     async def _retry[T](self, work: Callable[[], Awaitable[T]], told: str) -> T:
@@ -61,7 +61,7 @@ class RetriedWrites:
                 return await work()
             except OperationalError as error:
                 log.warning("what failed in the database is done again: %s", error)
-                reason = told % explain_write_error(error)
+                reason = told.format(why=explain_write_error(error))
                 self.audience.publish(
                     events.RetryScheduled(reason, seconds, attempt, len(WAITS) + 1)
                 )

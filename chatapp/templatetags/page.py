@@ -9,24 +9,26 @@ from django.core.files.storage import Storage, storages
 from django.template import Context
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+import condense
+from chatapp import languages
 from chatapp.condensation.threshold import CONDENSES, TRUNCATES
+from chatapp.number_formats import forms_of
 from chatapp.tools import TOOL_SPECS
 from chatapp.views.sidebar import search_conversations
 
 register = template.Library()
 
-# Words that scripts put on the page; "one" and "other" are chosen by Intl.PluralRules.
-TEXTS = {
+# Words that scripts put on the page; a plural's form is chosen by Intl.PluralRules.
+TEXTS: dict[str, Any] = {
     "copied": _("Copied"),
     "copyFailed": _("Copying failed. Select the text and copy it by hand."),
     "copyCode": _("Copy code"),
     "code": _("Code: {name}"),
     "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
-    "lines": {"one": _("{count} line"), "other": _("{count} lines")},
-    "showLines": {"one": _("Show {count} line"), "other": _("Show all {count} lines")},
+    "lines": condense.plural("{count} line", "{count} lines"),
+    "showLines": condense.plural("Show {count} line", "Show all {count} lines"),
     "showFewer": _("Show fewer"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
@@ -45,10 +47,10 @@ TEXTS = {
     "tooManyAttachments": _(
         "A message can have up to {count} attachments. Send the others with the next one."
     ),
-    "suggested": {
-        "one": _("{count} suggestion. Tab takes it, Esc closes."),
-        "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
-    },
+    "suggested": condense.plural(
+        "{count} suggestion. Tab takes it, Esc closes.",
+        "{count} suggestions. Up and down choose, Tab takes, Esc closes.",
+    ),
     "nothingToRewind": _("There is no message of yours to go back to yet."),
     "notSent": _("Not sent yet. It will be sent when the connection is back."),
     "stillRunning": _("Stop the answer before editing."),
@@ -77,14 +79,14 @@ TEXTS = {
     "notRefetched": _("The newest messages could not be loaded. Trying again…"),
     "unreachable": _("The server can't be reached. Nothing changed."),
     "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
-    "characters": {"one": _("{count} character"), "other": _("{count} characters")},
+    "characters": condense.plural("{count} character", "{count} characters"),
     "thousands": _("{count} k characters"),
     "showGroup": _("Show"),
     "hideGroup": _("Collapse"),
-    "newMessages": {"one": _("{count} new message"), "other": _("{count} new messages")},
+    "newMessages": condense.plural("{count} new message", "{count} new messages"),
     "waits": _("Waits for you"),
     "jump": _("Jump to latest"),
-    "found": {"one": _("{count} message"), "other": _("{count} messages")},
+    "found": condense.plural("{count} message", "{count} messages"),
     "foundMore": _("More than {count} messages"),
     "foundNone": _("No message"),
     "foundPlace": _("{number} of {count}"),
@@ -111,6 +113,24 @@ TEXTS = {
 def sends_mail() -> bool:
     """Return whether there is a server that mail goes through."""
     return bool(settings.MAIL_SERVER)
+
+
+@register.simple_tag
+def languages_offered() -> dict[str, str]:
+    """Return each language's own name for itself, by its code."""
+    return languages.NAMES
+
+
+@register.simple_tag
+def locale() -> str:
+    """Return how the reader's numbers and moments are written, for scripts."""
+    return languages.reader().locale.replace("_", "-")
+
+
+@register.filter
+def in_words(stored: str) -> str:
+    """Return a stored sentence in the reader's language."""
+    return languages.in_words(stored)
 
 
 @register.simple_tag
@@ -141,9 +161,9 @@ def conversation_list(context: Context) -> dict[str, Any]:
 def script_texts() -> SafeString:
     """Return the texts, in the reader's language, as JSON that scripts/text.js reads."""
     # For each tool, what several of its calls have done.
-    tallies = {
-        f"tally.{spec.name}": {"one": gettext(spec.tally[0]), "other": gettext(spec.tally[1])}
-        for spec in TOOL_SPECS.values()
-        if spec.tally
+    tallies = {f"tally.{one.name}": one.tally for one in TOOL_SPECS.values() if one.tally}
+    words = {
+        name: forms_of(*one) if isinstance(one, tuple) else one
+        for name, one in (TEXTS | tallies).items()
     }
-    return json_script({**TEXTS, **tallies}, "script-texts")
+    return json_script(words, "script-texts")

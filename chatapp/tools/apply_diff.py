@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, ToolSpec
 from chatapp.tools import text_edits
@@ -24,7 +25,7 @@ SPEC = ToolSpec(
         "or near start_line; differences in white space are tolerated. All blocks are applied, or "
         "none."
     ),
-    tally=("Changed {count} file", "Changed {count} files"),
+    tally=condense.plural("Changed {count} file", "Changed {count} files"),
     access=Access.WRITE,
 )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
@@ -26,7 +27,7 @@ SPEC = ToolSpec(
         "Ask the user where you can't go on without a decision or a fact that no file has. They "
         "choose a suggested answer or write their own."
     ),
-    tally=("Asked once", "Asked {count} times"),
+    tally=condense.plural("Asked once", "Asked {count} times"),
 )
 
 

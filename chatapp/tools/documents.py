@@ -10,6 +10,7 @@ import zlib
 import condense
 from chatapp.agent.errors import ToolError, UnreadablePdf
 from chatapp.tools.workspace import show_size
+from condense import noop, say
 
 # Bytes; what providers take is a third more, in base64.
 MAX_IMAGE = 3_500_000
@@ -33,7 +34,9 @@ def image_of(data: bytes) -> condense.ImageBlock | None:
         return None
     if len(data) > MAX_IMAGE:
         most = show_size(MAX_IMAGE)
-        raise ToolError(f"The image has {show_size(len(data))}; images up to {most} can be shown.")
+        size = show_size(len(data))
+        said = say("The image has {size}; images up to {most} can be shown.", size=size, most=most)
+        raise ToolError(said)
     return as_image(kind, data)
 
 
@@ -102,7 +105,7 @@ def read_pdf(data: bytes) -> tuple[str, int]:
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:
-        raise ToolError("This server can't read PDFs: pypdf is not installed.") from error
+        raise ToolError(noop("This server can't read PDFs: pypdf is not installed.")) from error
     # It warns of what it mends, which helps nobody here.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
@@ -115,17 +118,17 @@ def read_pdf(data: bytes) -> tuple[str, int]:
                 break
             if time.thread_time() - began > PATIENCE:
                 raise UnreadablePdf(
-                    "This PDF can't be read: its pages are too complicated.", "slow"
+                    noop("This PDF can't be read: its pages are too complicated."), "slow"
                 )
     except pypdf.errors.FileNotDecryptedError as error:
         raise UnreadablePdf(
-            "This PDF can't be read: it is locked with a password.", "locked"
+            noop("This PDF can't be read: it is locked with a password."), "locked"
         ) from error
     except ToolError:
         raise
     except Exception as error:
-        raise UnreadablePdf("This PDF can't be read: it is damaged.", "damaged") from error
+        raise UnreadablePdf(noop("This PDF can't be read: it is damaged."), "damaged") from error
     if not any(text.strip() for text in texts):
-        raise UnreadablePdf("This PDF holds no text, only pictures of pages.", "empty")
+        raise UnreadablePdf(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
     return "\n".join(named)[:MAX_TEXT], len(pages)

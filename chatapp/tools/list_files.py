@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import SKIPPED, Workspace, show_size
@@ -28,7 +29,7 @@ SPEC = ToolSpec(
         f"With recursive, {', '.join(sorted(SKIPPED))} are named but not listed; name one as "
         "path to look into it."
     ),
-    tally=("Listed {count} folder", "Listed {count} folders"),
+    tally=condense.plural("Listed {count} folder", "Listed {count} folders"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
@@ -30,7 +31,7 @@ SPEC = ToolSpec(
         f"and a tab before it. One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} "
         "characters and says how to read on."
     ),
-    tally=("Read {count} file", "Read {count} files"),
+    tally=condense.plural("Read {count} file", "Read {count} files"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
@@ -22,7 +23,7 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_message",
     description="Read an earlier message of this conversation whole, by its number.",
-    tally=("Read {count} message", "Read {count} messages"),
+    tally=condense.plural("Read {count} message", "Read {count} messages"),
 )
 
 

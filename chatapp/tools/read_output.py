@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
@@ -22,7 +23,7 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_output",
     description="Read the whole output of a call that was cut in the middle.",
-    tally=("Read {count} output", "Read {count} outputs"),
+    tally=condense.plural("Read {count} output", "Read {count} outputs"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
@@ -28,7 +29,7 @@ SPEC = ToolSpec(
         "Run a shell command in the workspace and return its output. It is ended when its time is "
         "up, and so is all that it leaves running."
     ),
-    tally=("Ran {count} command", "Ran {count} commands"),
+    tally=condense.plural("Ran {count} command", "Ran {count} commands"),
     access=Access.EXECUTE,
 )
 

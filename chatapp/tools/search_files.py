@@ -15,6 +15,7 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
@@ -57,7 +58,7 @@ SPEC = ToolSpec(
         "folders inside. Case matters; begin the pattern with (?i) if it should not. Look-around "
         "and back-references are not supported."
     ),
-    tally=("Searched once", "Searched {count} times"),
+    tally=condense.plural("Searched once", "Searched {count} times"),
 )
 
 

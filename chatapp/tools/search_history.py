@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
@@ -44,7 +45,7 @@ SPEC = ToolSpec(
         "Search the part of this conversation that is hidden behind summaries, by words; what "
         "fits best comes first. Read a message whole with read_message."
     ),
-    tally=("Searched the history once", "Searched the history {count} times"),
+    tally=condense.plural("Searched the history once", "Searched the history {count} times"),
 )
 
 

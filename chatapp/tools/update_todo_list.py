@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
@@ -25,7 +26,7 @@ class Arguments:
 SPEC = ToolSpec(
     name="update_todo_list",
     description="Keep a to-do list for a task of several steps: give the whole list each time.",
-    tally=("Updated the to-do list", "Updated the to-do list {count} times"),
+    tally=condense.plural("Updated the to-do list", "Updated the to-do list {count} times"),
 )
 
 

@@ -26,6 +26,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
+from condense import noop, say
 
 # Bytes; larger files are refused before anything is read.
 MAX_FILE = 10 * 1024 * 1024
@@ -50,22 +51,25 @@ _SHOWN = 200  # characters of a path that are repeated in an error
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 
+IS_FOLDER = noop("{path} is a folder, not a file.")
+TOO_LONG = noop("The path {path} is too long.")
+UNUSABLE = noop("{path} can't be used.")
 _REASONS = {
-    errno.ENOENT: "There is no file or folder {}.",
-    errno.ENOTDIR: "There is no file or folder {}.",
-    errno.EACCES: "The server is not allowed to read {}.",
-    errno.EPERM: "The server is not allowed to read {}.",
-    errno.ELOOP: "The link {} does not lead to a file in the workspace.",
-    errno.ENAMETOOLONG: "The path {} is too long.",
-    errno.ENODEV: "{} is neither a file nor a folder.",
-    errno.ENXIO: "{} is neither a file nor a folder.",
+    errno.ENOENT: noop("There is no file or folder {path}."),
+    errno.ENOTDIR: noop("There is no file or folder {path}."),
+    errno.EACCES: noop("The server is not allowed to read {path}."),
+    errno.EPERM: noop("The server is not allowed to read {path}."),
+    errno.ELOOP: noop("The link {path} does not lead to a file in the workspace."),
+    errno.ENAMETOOLONG: TOO_LONG,
+    errno.ENODEV: noop("{path} is neither a file nor a folder."),
+    errno.ENXIO: noop("{path} is neither a file nor a folder."),
 }
 _WRITE_REASONS = {
-    errno.EACCES: "The server is not allowed to write {}.",
-    errno.EPERM: "The server is not allowed to write {}.",
-    errno.EROFS: "The server is not allowed to write {}.",
-    errno.ENOSPC: "There is no room left on the disk for {}.",
-    errno.EDQUOT: "There is no room left on the disk for {}.",
+    errno.EACCES: noop("The server is not allowed to write {path}."),
+    errno.EPERM: noop("The server is not allowed to write {path}."),
+    errno.EROFS: noop("The server is not allowed to write {path}."),
+    errno.ENOSPC: noop("There is no room left on the disk for {path}."),
+    errno.EDQUOT: noop("There is no room left on the disk for {path}."),
 }
 
 # Says of a folder's path, with a slash, whether it is not walked into.
@@ -99,11 +103,15 @@ class Workspace:
         with explained(path), self._opened(self.locate(path)) as found:
             info = os.fstat(found)
             if stat.S_ISDIR(info.st_mode):
-                raise ToolError(f"{quote(path)} is a folder, not a file.")
+                raise ToolError(IS_FOLDER.format(path=quote(path)))
             if info.st_size > MAX_FILE:
                 raise ToolError(
-                    f"{quote(path)} has {show_size(info.st_size)}; "
-                    f"files over {show_size(MAX_FILE)} are not read."
+                    say(
+                        "{path} has {size}; files over {most} are not read.",
+                        path=quote(path),
+                        size=show_size(info.st_size),
+                        most=show_size(MAX_FILE),
+                    )
                 )
             with open(found, "rb", closefd=False) as file:
                 return file.read(MAX_FILE)
@@ -138,16 +146,19 @@ class Workspace:
     def locate(self, path: str) -> tuple[str, ...]:
         """Return the names that lead from the root to what the path means."""
         if len(path) > _MAX_PATH:
-            raise ToolError(f"The path {quote(path)} is too long.")
+            raise ToolError(TOO_LONG.format(path=quote(path)))
         root = found = self.root.resolve()
         # If nothing has the name that was written so, it is meant as it stands.
         for meant in (os.fsdecode(unquote_to_bytes(path)) if "%" in path else path, path):
             if "\0" in meant:
-                raise ToolError(f"The path {quote(path)} contains a NUL character.")
+                raise ToolError(say("The path {path} contains a NUL character.", path=quote(path)))
             found = (root / meant).resolve()
             if Path(meant).is_absolute() or not found.is_relative_to(root):
                 raise ToolError(
-                    f"{quote(path)} is outside the workspace; paths are relative to it."
+                    say(
+                        "{path} is outside the workspace; paths are relative to it.",
+                        path=quote(path),
+                    )
                 )
             if os.path.lexists(found):
                 break
@@ -181,8 +192,9 @@ class WritableWorkspace(Workspace):
     def write_bytes(self, path: str, data: bytes) -> bool:
         """Replace or make a file, and the folders it lies in; return whether it was there."""
         if len(data) > MAX_FILE:
-            size = show_size(len(data))
-            raise ToolError(f"This is {size}; files over {show_size(MAX_FILE)} are not written.")
+            size, most = show_size(len(data)), show_size(MAX_FILE)
+            said = say("This is {size}; files over {most} are not written.", size=size, most=most)
+            raise ToolError(said)
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
             with self._opened(folders, make=True) as folder:
@@ -190,9 +202,11 @@ class WritableWorkspace(Workspace):
                 with contextlib.suppress(FileNotFoundError):
                     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 if mode is not None and stat.S_ISDIR(mode):
-                    raise ToolError(f"{quote(path)} is a folder, not a file.")
+                    raise ToolError(IS_FOLDER.format(path=quote(path)))
                 if mode is not None and not stat.S_ISREG(mode):
-                    raise ToolError(f"{quote(path)} is not a file that can be written.")
+                    raise ToolError(
+                        say("{path} is not a file that can be written.", path=quote(path))
+                    )
                 _replace(folder, name, data, mode)
         return mode is not None
 
@@ -239,7 +253,7 @@ def show_size(size: int) -> str:
 def as_text(path: str, data: bytes) -> str:
     """Return what a text file says, with plain newlines; raise ToolError for any other."""
     if not is_text(data):
-        raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
+        raise ToolError(say("{path} is not a UTF-8 text file.", path=quote(path)))
     return data.decode("utf-8-sig").replace("\r\n", "\n")
 
 
@@ -302,23 +316,25 @@ def explained(path: str, reasons: Mapping[int, str] = MappingProxyType({})) -> I
         yield
     except OSError as error:
         number = error.errno or 0
-        reason = reasons.get(number) or _REASONS.get(number, "{} can't be used.")
-        raise ToolError(reason.format(quote(path))) from error
+        reason = reasons.get(number) or _REASONS.get(number, UNUSABLE)
+        raise ToolError(reason.format(path=quote(path))) from error
     except (UnicodeError, ValueError, RecursionError) as error:
-        raise ToolError(f"{quote(path)} is not a path.") from error
+        raise ToolError(say("{path} is not a path.", path=quote(path))) from error
 
 
 def _checked(path: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that lead to a file to write; raise ToolError where none may be."""
     if not names:
-        raise ToolError(f"{quote(path)} is a folder, not a file.")
+        raise ToolError(IS_FOLDER.format(path=quote(path)))
     for name in names:
         if not name.isprintable() or name != name.strip():
-            raise ToolError(f"The name {quote(name)} has characters that no file should have.")
+            said = noop("The name {name} has characters that no file should have.")
+            raise ToolError(said.format(name=quote(name)))
         if len(os.fsencode(name)) > _MAX_NAME:
-            raise ToolError(f"The path {quote(path)} is too long.")
+            raise ToolError(TOO_LONG.format(path=quote(path)))
         if name.casefold() in _KEPT:
-            raise ToolError(f"{quote(name)} belongs to version control; nothing is written.")
+            said = noop("{name} belongs to version control; nothing is written.")
+            raise ToolError(said.format(name=quote(name)))
     return names
 
 

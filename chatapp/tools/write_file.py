@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import condense
 from chatapp.agent.ports import Access, ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_edits import TextFile, read_if_there, show_difference
@@ -22,7 +23,7 @@ SPEC = ToolSpec(
         "Write a whole text file; folders are made as needed, and what was there is replaced. "
         "Change a part of a long file with apply_diff instead."
     ),
-    tally=("Wrote {count} file", "Wrote {count} files"),
+    tally=condense.plural("Wrote {count} file", "Wrote {count} files"),
     access=Access.WRITE,
 )
 

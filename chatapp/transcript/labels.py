@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.condensation.threshold import CondensingPoint
+from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
@@ -178,7 +179,7 @@ class AttemptWords:
         """Why it came to nothing; the record has the exact words."""
         if self.attempt.error.startswith(_REJECTED):
             return _("The model's summary was incomplete, so it was not used.")
-        said = self.attempt.error.removeprefix(_CALL_FAILED)
+        said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
         return said if not said or said[-1] in ".!?…" else f"{said}."
 
     @property
@@ -256,10 +257,10 @@ def is_unremarkable(attempt: Condensation) -> bool:
 
 def strategy_name(strategy: str) -> str:
     """Return a strategy in words; one of the server's own by the end of its dotted path."""
-    names = {one.name: _(one.label) for one in condense.known_strategies()}
+    names = {one.name: in_words(one.label) for one in condense.known_strategies()}
     names |= {CHOSEN_MESSAGES: _("chosen messages"), CHOSEN_RESULT: _("chosen tool output")}
     names[FROM_ORIGINALS] = _("from all originals")
-    return names.get(strategy, strategy.rpartition(".")[2])
+    return names.get(strategy) or in_words(strategy.rpartition(".")[2])
 
 
 def seen_words(counted: Hiding) -> str:

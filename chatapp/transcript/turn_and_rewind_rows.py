@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from chatapp.languages import in_words
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.turns import TurnQuerySet
@@ -153,7 +154,7 @@ def _turns(
             position=seq,
             turn=turn,
             name=labels.turn_name(turn),
-            reason=turn.error or _("You stopped it here."),
+            reason=in_words(turn.error) or _("You stopped it here."),
             failed=turn.status in {Turn.Status.FAILED, Turn.Status.INTERRUPTED},
             commands=commands,
         )

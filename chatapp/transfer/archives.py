@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import override
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from chatapp import errors
 from chatapp.composer import attachments
 from chatapp.transfer import Unusable
 from chatapp.transfer.transcript_files import DAMAGED, Document, opened
 from chatapp.transfer.transcripts import Block
+from condense import noop, say
 
 # Of an archive: files, and bytes of the list of them.
 MOST_ENTRIES = 20_000
@@ -74,11 +74,11 @@ class Archive(ExitStack):
             raw = self.enter_context(_ShortReads(file))
             packed = self.enter_context(zipfile.ZipFile(raw))
         except DAMAGED as error:
-            raise Unusable(_("The archive is damaged, or holds too many files.")) from error
+            raise Unusable(noop("The archive is damaged, or holds too many files.")) from error
         names = Counter(info.filename for info in packed.infolist())
         entries = [one for one in packed.infolist() if not one.is_dir()]
         if len(entries) > MOST_ENTRIES or sum(one.file_size for one in entries) > MOST_UNPACKED:
-            raise Unusable(_("The archive holds too much."))
+            raise Unusable(noop("The archive holds too much."))
         for info in entries:
             if reason := _wrong_entry(info, names):
                 self.problems.append((info.filename, reason))
@@ -89,16 +89,16 @@ class Archive(ExitStack):
         """Return the file that has one of these names or keys as a block; refused without one."""
         found = next((self._files[key] for key in keys if key in self._files), None)
         if found is None:
-            raise errors.Refused(_("“%s” is not in the export.") % name)
+            raise errors.Refused(say("“{name}” is not in the export.", name=name))
         most = min(settings.LARGEST_ATTACHMENT * attachments.MEGABYTE, self._left)
         try:
             with opened(found) as file:
                 data = file.read(most + 1)
         except DAMAGED as error:
-            raise errors.Refused(_("“%s” is damaged.") % name) from error
+            raise errors.Refused(say("“{name}” is damaged.", name=name)) from error
         self._left -= min(len(data), most)
         if len(data) > most:
-            raise errors.Refused(_("“%s” is too large.") % name)
+            raise errors.Refused(say("“{name}” is too large.", name=name))
         return attachments.block_for(name, data).to_api()
 
 
@@ -110,13 +110,13 @@ def key_of(name: str) -> str:
 
 def _wrong_entry(info: zipfile.ZipInfo, names: Counter[str]) -> str:
     if names[info.filename] > 1:
-        return _("The archive has several files of this name.")
+        return noop("The archive has several files of this name.")
     if info.filename.startswith("/") or ".." in info.filename.split("/"):
-        return _("Its name leads out of the archive.")
+        return noop("Its name leads out of the archive.")
     if info.flag_bits & _UNREADABLE:
-        return _("It is encrypted.")
+        return noop("It is encrypted.")
     if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        return _("It is packed in a way that is not known here.")
+        return noop("It is packed in a way that is not known here.")
     if info.file_size > max(SMALL, MOST_RATIO * info.compress_size):
-        return _("It is suspiciously large when unpacked.")
+        return noop("It is suspiciously large when unpacked.")
     return ""

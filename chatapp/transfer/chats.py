@@ -22,6 +22,7 @@ from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.transcript_files import DAMAGED, Item, read_list_or_object
 from chatapp.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
+from condense import noop, say
 
 # Characters of what is not used that are told.
 LONGEST_EXCERPT = 200
@@ -78,14 +79,15 @@ class Chat(Transcript):
     ) -> None:
         """Add a message behind its parent; one without blocks only leads to others."""
         if id_ in self._nodes:
-            self.leave_out(_("Another message has the same id."), plain_text(blocks))
+            self.leave_out(noop("Another message has the same id."), plain_text(blocks))
         else:
             self._nodes[id_] = _Node(role if blocks else "", blocks, at, model, parent)
 
     def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
-        quoted = f" “{text[:LONGEST_EXCERPT]}”" if text.strip() else ""
-        self.refuse(len(self._nodes) + 1, condense.well_formed(f"{reason}{quoted}"))
+        if text.strip():
+            reason = say("{reason} “{text}”", reason=reason, text=text[:LONGEST_EXCERPT])
+        self.refuse(len(self._nodes) + 1, condense.well_formed(reason))
 
     def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
         """Add a file to a message's blocks, or note why it can't be used.
@@ -111,7 +113,7 @@ class Chat(Transcript):
             else:
                 steps.pop()
         if any(one.blocks and one not in self._written for one in self._nodes.values()):
-            raise Unusable(_("Its messages follow each other in a circle."))
+            raise Unusable(noop("Its messages follow each other in a circle."))
         asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
         times = sorted(one["created_at"] for one in self.messages if "created_at" in one)
@@ -212,7 +214,7 @@ class Chat(Transcript):
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > MOST_STEPS * len(self._nodes) + FEW_STEPS:
-            raise Unusable(_("It has too many branches."))
+            raise Unusable(noop("It has too many branches."))
 
 
 def _usable(block: Block, answered: set[Any]) -> list[Block]:
@@ -253,7 +255,7 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
                     if not title:
                         break
             except DAMAGED:
-                yield from (Begin(document.name), Problem(1, _("The file is damaged.")))
+                yield from (Begin(document.name), Problem(1, noop("The file is damaged.")))
 
 
 def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
@@ -265,10 +267,10 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
     title = condense.well_formed(str(called or _("Conversation %s") % number)[:LONGEST_TITLE])
     try:
         if not (chat := read_chat(item, archive)):
-            return title if number > 1 else "", [Problem(1, _("This is no conversation."))]
+            return title if number > 1 else "", [Problem(1, noop("This is no conversation."))]
         title = chat.title or title
         return title, [*chat.pieces()]
     except Unusable as error:
         return title, [Problem(1, str(error))]
     except WRONG:
-        return title, [Problem(1, _("It is not built as it should be."))]
+        return title, [Problem(1, noop("It is not built as it should be."))]

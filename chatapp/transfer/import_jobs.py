@@ -26,6 +26,7 @@ from chatapp.models.import_runs import TakenOver
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 from chatapp.transfer.transcript_files import digest_of
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ PROGRESS = 1.0
 REMEMBERED = timedelta(days=7)
 # Reasons told of each conversation that can't be imported, beside the first.
 FEW = 3
+
+INTERRUPTED = noop("The import was interrupted: the server was stopped meanwhile.")
 
 # One at a time: a large file takes as much as a machine has.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="import")
@@ -67,7 +70,7 @@ def start_import(run: ImportRun, *, form: str, name: str) -> None:
         run.worker = ""
     with errors.saving(), transaction.atomic():
         if not run.start():
-            raise errors.Refused(_interrupted())
+            raise errors.Refused(INTERRUPTED)
         enqueue("import_files", run=str(run.pk))
 
 
@@ -94,12 +97,7 @@ def close_left(*owners: User) -> None:
     runs = ImportRun.objects.unfinished()
     for run in runs.filter(owner__in=owners) if owners else runs:
         if run.is_left:
-            with translation.override(run.language or None):
-                run.finish(_interrupted())
-
-
-def _interrupted() -> str:
-    return _("The import was interrupted: the server was stopped meanwhile.")
+            run.finish(INTERRUPTED)
 
 
 def remove_files(run: ImportRun) -> None:
@@ -168,7 +166,10 @@ class _Attempt:
             await finish(work)
 
     def _work(self) -> str:
-        """Import all that was sent; return why it ended early, or why nothing was imported."""
+        """Import all that was sent; return why it ended early, or why nothing was imported.
+
+        What it names itself, it names in the owner's language.
+        """
         with translation.override(self._run.language or None):
             try:
                 return self._import()
@@ -178,7 +179,7 @@ class _Attempt:
                 return ""
             except Exception:
                 log.exception("an import failed")
-                return _("The import failed.")
+                return noop("The import failed.")
             finally:
                 connections.close_all()
 
@@ -187,7 +188,7 @@ class _Attempt:
         remove_left()
         record_import.remove_parts(run)
         if not run.folder.is_dir():
-            raise errors.Refused(_("The server can't find the file any more. Import it again."))
+            raise errors.Refused(noop("The server can't find the file any more. Import it again."))
         source = Source(form=run.form, name=run.name, digest=run.digest, run=run)
         with errors.saving():
             pieces = self._counted(self._read(run.form, run.path))
@@ -196,7 +197,7 @@ class _Attempt:
                     self._leave_out(one)
         if run.imported:
             return ""
-        nothing = _("The file holds nothing that can be used.")
+        nothing = noop("The file holds nothing that can be used.")
         return run.left_out[0]["refusal"] if run.unused == 1 else nothing
 
     def _leave_out(self, one: Outcome) -> None:

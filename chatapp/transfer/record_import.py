@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp import errors
 from chatapp.accounts import accounts
@@ -43,6 +42,7 @@ from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
 from chatapp.turns import lifecycle
+from condense import noop, say
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def load_conversation(
         except BaseException as error:
             _erase(conversation)
             if isinstance(error, IntegrityError):
-                reason = _("The file contradicts itself, so nothing of it was imported.")
+                reason = noop("The file contradicts itself, so nothing of it was imported.")
                 raise errors.Refused(reason) from error
             raise
 
@@ -130,7 +130,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
             case dict():
                 spool.add(MESSAGES, with_tokens(one))
     if not spool.counts[MESSAGES]:
-        raise errors.Refused(_("The file holds no message that can be used."))
+        raise errors.Refused(noop("The file holds no message that can be used."))
 
 
 def _note(source: Source, problem: Problem) -> None:
@@ -167,7 +167,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     store_requests(conversation, spool)
     conversation.refresh_from_db()
     if not all(one.is_sound for one in read_versions(conversation.pk).values()):
-        raise Unusable(_("The file's versions of a message contradict each other."))
+        raise Unusable(noop("The file's versions of a message contradict each other."))
     _check_pins(conversation, spool, wishes)
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
@@ -181,7 +181,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
             with piece():
                 pin_message(conversation=conversation, seq=seq)
         except errors.Refused as refusal:
-            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
+            _note(source, Problem(seq, say("It is not pinned. {why}", why=refusal)))
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
     with transaction.atomic():
@@ -252,7 +252,7 @@ def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int])
     pins = conversation.pins.filter(unpinned_at=None).select_related("message")
     held = {pin.seq for pin in pins if pin.holds and pin.seq == pin.message.seq}
     if held != {*wishes} or len(held) != len(pins):
-        raise Unusable(_("The file's pins are not on the messages that they were put on."))
+        raise Unusable(noop("The file's pins are not on the messages that they were put on."))
 
 
 def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
@@ -280,7 +280,7 @@ def _enter_records(conversation: Conversation, spool: Spool) -> None:
 
 def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]) -> None:
     """End what ran or waited when the file was written: nobody works on it here."""
-    reason = _("This was running when the conversation was exported.")
+    reason = noop("This was running when the conversation was exported.")
     for pk, status in turns.items():
         with piece():
             Turn.objects.filter(pk=pk).update(status=status, finished_at=None)
@@ -293,7 +293,8 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)
     attempts.change(status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now())
     drafts = conversation.condensations.filter(status=Condensation.Status.DRAFTED)
-    drafts.change(status=Condensation.Status.UNUSED, error=_("It was drafted where it came from."))
+    reason = noop("It was drafted where it came from.")
+    drafts.change(status=Condensation.Status.UNUSED, error=reason)
     reviews = Review.objects.filter(condensation__conversation=conversation)
     waiting = reviews.filter(status=Review.Status.PENDING)
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, get_args
 
 from django.db import models
@@ -20,6 +21,7 @@ from chatapp.models import Conversation, Message, fields, message_store
 from chatapp.models.audit import column_to_json
 from chatapp.transfer import Unusable
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, Table, renamed
+from condense import noop, say
 
 type Column = "models.Field[Any, Any]"
 
@@ -54,7 +56,7 @@ def empty(column: Column) -> Any:
 def _missing(column: Column) -> Any:
     value = empty(column)
     if _is_no_choice(column, value) or (value is None and not column.null):
-        raise Unusable(f"{column.name} is missing.")
+        raise Unusable(say("{name} is missing.", name=column.name))
     return value
 
 
@@ -70,9 +72,9 @@ def read(column: Column, value: Any) -> Any:
         reader = _BY_NAME.get(column.name) or _READERS.get(column.get_internal_type(), _whole)
         found = reader(column, value)
     except WRONG as error:
-        raise Unusable(f"{column.name} is not what it has to be.") from error
+        raise Unusable(say("{name} is not what it has to be.", name=column.name)) from error
     if _is_no_choice(column, found):
-        raise Unusable(f"{column.name} is none of the values that it can have.")
+        raise Unusable(say("{name} is none of the values that it can have.", name=column.name))
     return found
 
 
@@ -192,6 +194,10 @@ _NUMBERED = 32
 # The highest number that a message may have: what is said here needs some as well.
 _HIGHEST = 10**9
 
+WRONG_MESSAGE = noop("Message {number}: {said}")
+WRONG_ITEM = noop("Item {number} of {section}: {said}")
+MISNUMBERED = noop("Item {number} of {section} has another number.")
+
 
 class Rows:
     """Makes the rows of one conversation, whose keys follow from their numbers in the file.
@@ -226,11 +232,12 @@ class Rows:
         least = self.last_seq + 1
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item}
-        values = self._values(BY_SECTION[MESSAGES], told, f"Message {seq}")
+        wrong = partial(WRONG_MESSAGE.format, number=seq)
+        values = self._values(BY_SECTION[MESSAGES], told, wrong)
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:
-            raise Unusable(f"Message {seq} stands where it can't.")
+            raise Unusable(say("Message {number} stands where it can't.", number=seq))
         self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
         values |= message_store.columns_of(said) | {"claimed": has_rules(said.content) or None}
@@ -240,10 +247,10 @@ class Rows:
         """Yield the next rows of a section; raise Unusable."""
         table = BY_SECTION[section]
         for number, item in enumerate(items, self._made[section] + 1):
-            where = f"Item {number} of {section}"
             if item.get("number", number) != number:
-                raise Unusable(f"{where} has another number.")
-            values = self._values(table, item, where)
+                raise Unusable(MISNUMBERED.format(number=number, section=section))
+            wrong = partial(WRONG_ITEM.format, number=number, section=section)
+            values = self._values(table, item, wrong)
             if table.within == "conversation":
                 values["conversation"] = self.conversation
             if isinstance(table.model._meta.pk, models.UUIDField):  # noqa: SLF001 - Django's documented API
@@ -251,7 +258,9 @@ class Rows:
             yield table.model(**values)
             self._made[section] += 1
 
-    def _values(self, table: Table, item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _values(
+        self, table: Table, item: Mapping[str, Any], wrong: Callable[..., str]
+    ) -> dict[str, Any]:
         try:
             told = renamed({**item}, self.names)
             values = {}
@@ -261,11 +270,11 @@ class Rows:
                 refers: Any = table.model._meta.get_field(name)  # noqa: SLF001 - Django's documented API
                 key = values[refers.attname] = self._reference(section, item.get(name))
                 if key is None and not refers.null:
-                    raise Unusable(f"{name} is missing.")
+                    raise Unusable(say("{name} is missing.", name=name))
         except Unusable as error:
-            raise Unusable(f"{where}: {error}") from error
+            raise Unusable(wrong(said=error)) from error
         except WRONG as error:
-            raise Unusable(f"{where}: it is not what it has to be.") from error
+            raise Unusable(wrong(said=noop("it is not what it has to be."))) from error
         return values
 
     def _reference(self, section: str, number: Any) -> Any:
@@ -273,13 +282,14 @@ class Rows:
         if number is None:
             return None
         if type(number) is not int or number <= 0:
-            raise Unusable(f"what it names of {section} is no number.")
+            raise Unusable(say("what it names of {section} is no number.", section=section))
         if section == MESSAGES:
             key: Any = self.messages.get(number)
         else:
             key = self._key(number) if number <= self._counts[section] else None
         if key is None:
-            raise Unusable(f"Item {number} of {section} is named, and missing.")
+            said = noop("Item {number} of {section} is named, and missing.")
+            raise Unusable(said.format(number=number, section=section))
         return key
 
     def _key(self, number: int) -> uuid.UUID:

@@ -13,6 +13,7 @@ from chatapp.transfer import Unusable
 from chatapp.transfer.import_spool import Spool
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.record_tables import with_names
+from condense import noop
 
 # Messages of a request, and bytes of all of a file's that are put together to be checked.
 MOST_ITEMS = 200_000
@@ -109,7 +110,7 @@ def store_requests(conversation: Conversation, spool: Spool) -> None:
                 made += Manifest.objects.bulk_create(rows)
         _check(conversation, made)
     except (*WRONG, zlib.error) as error:
-        raise Unusable("The file's requests are not what was sent.") from error
+        raise Unusable(noop("The file's requests are not what was sent.")) from error
 
 
 def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence[int]) -> Manifest:

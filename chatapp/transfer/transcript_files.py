@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 import ijson
 
 from chatapp.transfer import Problem, Unusable
+from condense import noop, say
 
 # Bytes, unpacked, of a file that is read as a whole.
 LARGEST = 256 * 1024 * 1024
@@ -80,7 +81,9 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
             if isinstance(found, Problem):
                 yield found
             elif len(found[1]) > MAX_GAP:
-                yield Problem(found[0], f"The line is longer than {MAX_GAP >> 20} MB.")
+                yield Problem(
+                    found[0], say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
+                )
                 return
             elif found[1].strip():
                 yield _read_line(*found)
@@ -94,7 +97,7 @@ def read_list_or_object(path: Document) -> Iterator[Item | Problem]:
             yield from read_items(path)
             return
         data = begins + file.read(MAX_GAP)
-    too_long = Problem(1, f"The file is longer than {MAX_GAP >> 20} MB.")
+    too_long = Problem(1, say("The file is longer than {most} MB.", most=MAX_GAP >> 20))
     yield too_long if len(data) > MAX_GAP else _read_line(1, data)
 
 
@@ -102,8 +105,9 @@ def _read_line(number: int, line: str | bytes) -> Item | Problem:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return Problem(number, "The line is no JSON.")
-    return (number, value) if isinstance(value, dict) else Problem(number, "This is no object.")
+        return Problem(number, noop("The line is no JSON."))
+    no_object = Problem(number, noop("This is no object."))
+    return (number, value) if isinstance(value, dict) else no_object
 
 
 def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
@@ -116,13 +120,17 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
     except ijson.JSONError as error:
         # The parser's reason quotes a piece of the file, which is left out.
         match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
-        reason = f" ({match[1].strip()})" if match else ""
-        yield Problem(index + 1, f"The file is not JSON from here on{reason}.")
+        reason = noop("The file is not JSON from here on.")
+        if match:
+            said = match[1].strip()
+            reason = say("The file is not JSON from here on ({said}).", said=said)
+        yield Problem(index + 1, reason)
     except DAMAGED:
-        yield Problem(index + 1, "The compressed file is damaged or cut off from here on.")
+        reason = noop("The compressed file is damaged or cut off from here on.")
+        yield Problem(index + 1, reason)
     else:
         if not index:
-            yield Problem(1, "The file holds no messages.")
+            yield Problem(1, noop("The file holds no messages."))
 
 
 def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
@@ -130,7 +138,7 @@ def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
     first = next(parsed)
     prefix = _PREFIXES.get(first[1])
     if prefix is None:
-        raise Unusable("The file is neither a list of messages nor an object that holds one.")
+        raise Unusable(noop("The file is neither a list of messages nor an object that holds one."))
     for item in ijson.items(itertools.chain([first], parsed), prefix):
         file.since_item = 0
         yield item
@@ -153,7 +161,7 @@ def limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for part in parts:
         depth += part[0].startswith("start_") - part[0].startswith("end_")
         if depth > MAX_DEPTH:
-            raise Unusable(f"The file is nested more than {MAX_DEPTH} levels deep.")
+            raise Unusable(say("The file is nested more than {most} levels deep.", most=MAX_DEPTH))
         yield part
 
 
@@ -170,7 +178,10 @@ class BoundedFile:
         data = self._file.read(size)
         self.since_item += len(data)
         if self.since_item > self._most:
-            raise Unusable(f"The file goes on for {self._most >> 20} MB without another message.")
+            said = say(
+                "The file goes on for {most} MB without another message.", most=self._most >> 20
+            )
+            raise Unusable(said)
         return data
 
 

@@ -11,6 +11,7 @@ from chatapp.models import hidden_messages
 from chatapp.providers import request_bytes
 from chatapp.transfer import Beside, Piece, Problem
 from chatapp.transfer.transcript_files import Item
+from condense import noop
 
 Block = dict[str, Any]
 
@@ -228,7 +229,7 @@ def _part(part: Any) -> Block | None:
 def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
     """Return a message of the Messages API, less blocks that can't be used, and what is wrong."""
     if not isinstance(item, dict) or item.get("role") not in ("user", "assistant"):
-        return None, ["A message is a JSON object whose role is 'user' or 'assistant'."]
+        return None, [noop("A message is a JSON object whose role is 'user' or 'assistant'.")]
     content, reasons = item.get("content"), list[str]()
     if isinstance(content, list):
         reasons = [reason for block in content if (reason := _wrong_block(block))]
@@ -243,7 +244,7 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
     else:
         says = isinstance(content, str) and bool(content.strip())
     if not says:
-        return None, [*reasons, "The message has no content that can be used."]
+        return None, [*reasons, noop("The message has no content that can be used.")]
     pinned = {"pinned": True} if item.get("pinned") is True else {}
     return {"role": item["role"], "content": content, **pinned}, reasons
 
@@ -264,4 +265,4 @@ def _wrong_block(block: Any) -> str:
                 return ""
         case {"type": str(kind)} if kind not in _READ:
             return ""
-    return "A content block does not have the form that the API gives it."
+    return noop("A content block does not have the form that the API gives it.")

@@ -11,7 +11,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from chatapp.condensation.draft_writer import close_attempt
 from chatapp.context.condense_requests import read_request
@@ -23,6 +22,7 @@ from chatapp.models.turns import TurnQuerySet, has_ended, is_left, this_process
 from chatapp.telemetry import note_heartbeat
 from chatapp.turns.lifecycle import enqueue_turn, finish_turn, hand_over
 from chatapp.turns.turn_records import account_for, came_to_its_end
+from condense import noop
 
 # Seconds without another sign of life, after which a process is gone, wherever it was …
 SILENCE = 6.0
@@ -115,9 +115,9 @@ def close_interrupted(
         is_own = turn.owner == this_process()
         if not (observer.is_gone(turn) or (is_own and conversation)):
             continue
-        reason = _("The server stopped while this was running.")
+        reason = noop("The server stopped while this was running.")
         if is_own:
-            reason = _("The end of this turn could not be saved.")
+            reason = noop("The end of this turn could not be saved.")
         status = Turn.Status.INTERRUPTED
         if came_to_its_end(turn):
             status, reason = Turn.Status.SUCCEEDED, ""
@@ -201,7 +201,7 @@ def keep_alive(turns: Collection[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
 
 def close_left() -> None:
     """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
-    stopped = _("The server stopped meanwhile.")
+    stopped = noop("The server stopped meanwhile.")
     # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
     unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))

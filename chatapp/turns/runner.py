@@ -12,10 +12,9 @@ from typing import override
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.utils.translation import gettext as _
 
 import condense
-from chatapp import logs
+from chatapp import languages, logs
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
@@ -44,6 +43,7 @@ from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns.lifecycle import finish_turn, hand_over
+from condense import noop, say
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +51,14 @@ log = logging.getLogger(__name__)
 # A condensation that came to nothing in one of these ways has a row that says why.
 _ON_RECORD = (condense.NothingToCondense, condense.SummaryFailed, condense.DidNotShrink)
 
+STOPPED, FAILED = noop("Stopped."), noop("Failed.")
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How work ended: the turn's last status, what is announced, and why, if there is a reason.
+
+    All words are English, as the record has them.
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
@@ -79,11 +83,11 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
     try:
         said = await work
     except LeftWaiting:
-        return Ending(Turn.Status.WAITING, _("Waiting for you."), at_safe_point=True)
+        return Ending(Turn.Status.WAITING, noop("Waiting for you."), at_safe_point=True)
     except LeftEarly:
-        return Ending(Turn.Status.STOPPED, _("Stopped."), at_safe_point=True)
+        return Ending(Turn.Status.STOPPED, STOPPED, at_safe_point=True)
     except asyncio.CancelledError:
-        return Ending(Turn.Status.STOPPED, _("Stopped."))
+        return Ending(Turn.Status.STOPPED, STOPPED)
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
         return _foreseen(error)
     except (DatabaseError, OSError) as error:
@@ -91,25 +95,24 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
         return storage_failed(error)
     except Exception as error:
         log.exception("what ran could not be completed")
-        text = _("Palimpsest itself made an error. What was written so far is kept. Try again.")
-        return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
-    return Ending(Turn.Status.SUCCEEDED, _("Done."), said or "")
+        text = noop("Palimpsest itself made an error. What was written so far is kept. Try again.")
+        return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
+    return Ending(Turn.Status.SUCCEEDED, noop("Done."), said or "")
 
 
 def _foreseen(error: Exception) -> Ending:
     match error:
         case condense.NothingToCondense():
-            said = _("Nothing to condense.")
+            said = noop("Nothing to condense.")
             return Ending(Turn.Status.SUCCEEDED, said, str(error), on_record=True)
         case StepLimitReached():
-            said = _("Stopped.")
-            return Ending(Turn.Status.SUCCEEDED, said, str(error), reached_limit=True)
+            return Ending(Turn.Status.SUCCEEDED, STOPPED, str(error), reached_limit=True)
         case CondensingCancelled() | SpendingLimitReached():
-            return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
+            return Ending(Turn.Status.STOPPED, STOPPED, str(error))
     in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))
     return Ending(
         Turn.Status.FAILED,
-        _("Failed."),
+        FAILED,
         str(error),
         getattr(error, "details", ""),
         profile_at_fault=in_profile,
@@ -119,8 +122,9 @@ def _foreseen(error: Exception) -> Ending:
 
 def storage_failed(error: Exception) -> Ending:
     """Return the ending for a file or a database that can't be written."""
-    text = _("The server could not save what was written. %s") % explain_write_error(error)
-    return Ending(Turn.Status.FAILED, _("Failed."), text, f"{type(error).__name__}: {error}")
+    why = explain_write_error(error)
+    text = say("The server could not save what was written. {why}", why=why)
+    return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
 
 
 class TurnLoop(AgentLoop):
@@ -182,7 +186,8 @@ class TurnTask:
         self._loop: TurnLoop | None = None
         self._reason = ""
         own = run.conversation
-        with logs.within(user=own.owner_id, conversation=own.pk, turn=run.turn.pk):
+        within = logs.within(user=own.owner_id, conversation=own.pk, turn=run.turn.pk)
+        with within, languages.background():
             self._work = asyncio.create_task(self._do())
             # Stop cancels the work and never this: however it ends, the next turn may begin.
             self._life = asyncio.create_task(self._live())
@@ -254,7 +259,7 @@ class TurnTask:
         if made is None or made.kind != "cleared" or self.run.wish.scope:
             return None
         # Its row stands where the output was, perhaps far above what is on the screen.
-        return _(
+        return noop(
             "Old tool output was cleared: it is one line each now. Condense again for a summary."
         )
 

@@ -28,6 +28,7 @@ from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.runner import TurnTask
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -291,14 +292,14 @@ class RunningTurns:
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
         await self._until_begun(_seconds_to(last))
-        reason = _("The server was stopped. What was written until then is kept.")
+        reason = noop("The server was stopped. What was written until then is kept.")
         for task in self.turns.values():
             task.leave(reason)
         await self._until_ended(_seconds_to(last))
         self.stop_all()
         await self._until_ended(STORING)
         # Their writers are jobs, which would be waited for.
-        await background_drafts.drop_all(_("The server was stopped."))
+        await background_drafts.drop_all(noop("The server was stopped."))
         await background_jobs.close(_seconds_to(last))
         await connections().close()
         self.stop_heartbeat()

@@ -14,6 +14,7 @@ from chatapp.accounts import accounts
 from chatapp.context import environment_details
 from chatapp.context.condense_requests import find_ends
 from chatapp.conversations import pins
+from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
 from chatapp.models import Conversation, message_index, message_store
 from chatapp.models.errors import IndexDamaged
@@ -80,7 +81,7 @@ def find(request: Request, conversation: Conversation) -> JsonResponse:
     try:
         places = message_index.find_places(conversation, query, limit=PLACES + 1)
     except IndexDamaged as damage:
-        places, problem = [], str(damage)
+        places, problem = [], in_words(str(damage))
     return JsonResponse(
         {
             "problem": problem,

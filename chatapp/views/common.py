@@ -26,6 +26,7 @@ from django_htmx.middleware import HtmxDetails
 
 from chatapp import errors
 from chatapp.accounts.rate_limits import count_request
+from chatapp.languages import in_words
 from chatapp.models import Conversation, ServerSettings
 from chatapp.number_formats import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
@@ -81,10 +82,11 @@ def signed_in(*methods: str) -> Callable[[View], View]:
 
 def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
     """Say that nothing was done, and when to try again; what was typed is one step back."""
+    reason = in_words(str(limit))
     if request.htmx:
-        answer = HttpResponse(str(limit), content_type="text/plain; charset=utf-8")
+        answer = HttpResponse(reason, content_type="text/plain; charset=utf-8")
     else:
-        answer = render(request, "429.html", {"reason": str(limit)})
+        answer = render(request, "429.html", {"reason": reason})
     answer.status_code, answer["Retry-After"] = limit.status, limit.retry_after
     return answer
 
@@ -168,6 +170,7 @@ def read_float(text: str) -> float | None:
 
 def refuse(request: Request, reason: str) -> HttpResponse:
     """Say why nothing was done, on the page that the user came from."""
+    reason = in_words(reason)
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
     messages.error(request, reason)

@@ -21,6 +21,7 @@ from chatapp.conversations import rewind as rewind_
 from chatapp.files import workspaces
 from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
+from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.transcript import labels
 from chatapp.turns import actions
@@ -84,7 +85,7 @@ def create_conversation(request: Request) -> HttpResponse:
     try:
         return _begin(request, prompt, attached)
     except errors.Refused as refusal:
-        messages.error(request, str(refusal))
+        messages.error(request, in_words(str(refusal)))
         return _home(request, prompt, attached, status=REFUSED)
 
 

@@ -17,6 +17,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.composer.attachments import attach_file
 from chatapp.files import folder_transfer
 from chatapp.files.storage_use import check_room, measure_again
+from chatapp.languages import in_words
 from chatapp.models import Attachment, Conversation
 from chatapp.number_formats import number
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
@@ -137,7 +138,7 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     messages.success(request, words % number(done.count))
     left_out = _("Not uploaded: %(path)s. %(why)s")
     for path, why in done.left_out[:NAMED]:
-        messages.error(request, left_out % {"path": path[:100], "why": why})
+        messages.error(request, left_out % {"path": path[:100], "why": in_words(why)})
     return redirect("files", conversation.pk)
 
 

@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
 from chatapp.composer import attachments
+from chatapp.languages import in_words
 from chatapp.models import Conversation, ImportRun, Source
 from chatapp.number_formats import number
 from chatapp.transcript import pinned
@@ -44,7 +45,7 @@ def import_conversation(request: Request) -> HttpResponse:
         return redirect("import_job", running.pk)
     found = [importers.load_importer(one) for one in importers.list_formats()]
     found.sort(key=lambda one: (not hasattr(one, "read_chat"), one.LABEL))
-    formats = [(one.LABEL, getattr(one, "WHERE", "")) for one in found]
+    formats = [(in_words(one.LABEL), getattr(one, "WHERE", "")) for one in found]
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
@@ -117,7 +118,7 @@ def show_source(request: Request, conversation: Conversation) -> HttpResponse:
     context = {
         "conversation": conversation,
         "source": source,
-        "label": importers.load_importer(source.form).LABEL,
+        "label": in_words(importers.load_importer(source.form).LABEL),
         "claimed": pinned.claimed_rules(conversation),
     }
     return render(request, "imports/source.html", context)

@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from chatapp import errors
 from chatapp.forms.mcp_servers import McpServerForm
+from chatapp.languages import in_words
 from chatapp.models import McpServer, ServerSettings
 from chatapp.number_formats import number
 from chatapp.toolbox import mcp_servers
@@ -52,7 +53,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
             messages.success(request, describe(mcp_servers.try_server(server=server)))
         except errors.Refused as reason:
             # It is saved all the same.
-            messages.error(request, str(reason))
+            messages.error(request, in_words(str(reason)))
     actions.announce_changes(request.user.pk)
     return redirect("edit_mcp_server", server.pk)
 
@@ -88,5 +89,6 @@ def describe(listing: Listing) -> str:
     if not listing.left_out:
         return said
     names = ", ".join(listing.left_out[:TOLD])
-    more = _(" Left out, since a model could not be told of them: %(names)s%(more)s.")
-    return said + more % {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
+    more = _("Left out, since a model could not be told of them: %(names)s%(more)s.")
+    more %= {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
+    return f"{said} {more}"

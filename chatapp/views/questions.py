@@ -14,6 +14,7 @@ from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
 from chatapp.files import workspaces
 from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
+from chatapp.languages import in_words
 from chatapp.models import Conversation, Profile, Question, Review
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
@@ -97,7 +98,7 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
         try:
             workspaces.choose_workspace(conversation=conversation, folder=folder)
         except errors.Refused as refusal:
-            prompt.add_error(None, str(refusal))
+            prompt.add_error(None, in_words(str(refusal)))
         else:
             conversations.decide(
                 conversation=conversation,

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from chatapp import languages
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.threshold import cost_of_draft
 from chatapp.forms.accounts import SavedTexts, TokenForm, forms_of_saved
@@ -76,7 +77,9 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         save(request, page)
         # Before the commit, what is told would find all as it was.
         actions.announce_changes(request.user.pk)
-        return redirect(request.path)
+        answer = redirect(request.path)
+        languages.keep(answer, page.form.instance.language)
+        return answer
     # What a draft costs at most that is not used, and with which profile.
     preferences = page.form.instance
     profiles = [one.instance for one in page.profiles]

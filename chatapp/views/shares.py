@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
 
+from chatapp import languages
 from chatapp.accounts.rate_limits import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
-from chatapp.number_formats import reader_locale
 from chatapp.transfer.readable_copy import policy, write_html, write_markdown, write_page
 from chatapp.transfer.record_export import write_record
 from chatapp.views.common import Request, download, in_conversation
@@ -87,7 +87,10 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     else:
         # Kept while nothing changes: to write it takes longer than to ask for it.
         own, digest = share.conversation, Share.digest_of(str(share.conversation))
-        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{reader_locale.get()}"
+        reader = languages.reader()
+        key = (
+            f"shared-page-{share.digest}-{own.revision}-{digest}-{reader.language}-{reader.locale}"
+        )
         write = partial(write_html, own, until=share.until, tools=share.tools)
         answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
     add_never_cache_headers(answer)

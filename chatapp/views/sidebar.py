@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.languages import in_words
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
@@ -114,8 +115,9 @@ def search_conversations(
         }
     try:
         found = search_hits.find_hits(request.user, text)
-    except IndexDamaged as problem:
-        return listed | {"problem": str(problem), "summary": str(problem)}
+    except IndexDamaged as damage:
+        problem = in_words(str(damage))
+        return listed | {"problem": problem, "summary": problem}
     titles = sum(len(day.items) for day in listed["days"])
     hits = sum(group.count for group in found)
     in_titles = ngettext("%(count)s title", "%(count)s titles", titles)

@@ -13,6 +13,7 @@ from chatapp import errors, what_if
 from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.forms.what_if import WhatIfForm
+from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.number_formats import money
@@ -38,7 +39,7 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     try:
         terms = what_if.terms_of(conversation)
     except errors.Refused as refusal:
-        return show({"conversation": conversation, "problem": str(refusal)})
+        return show({"conversation": conversation, "problem": in_words(str(refusal))})
     sent = request.POST if request.method == "POST" else None
     form = WhatIfForm(sent, terms=terms)
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}

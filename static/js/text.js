@@ -1,15 +1,7 @@
 // The page's words in its language, with numbers as the reader writes them; "{name}" stands for a value.
 
-/** The languages of the reader's browser, for numbers and moments; some without a desktop name one that they refuse. */
-export const locale = read();
-
-function read() {
-  try {
-    return Intl.getCanonicalLocales(navigator.languages);
-  } catch {
-    return undefined;
-  }
-}
+/** How numbers and moments are written, as the server writes them. */
+export const locale = document.documentElement.dataset.locale;
 
 const texts = JSON.parse(document.getElementById("script-texts").textContent);
 const plural = new Intl.PluralRules(document.documentElement.lang);

@@ -7,26 +7,31 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from chatapp.errors import BadArchive, NotCopied
 from chatapp.maintenance import backups, erasure
+from chatapp.number_formats import number
 
 
 class Command(BaseCommand):
     """Write an archive, and say what is in it."""
 
-    help = "Writes database and workspaces to one archive; the server may run meanwhile."
+    help = gettext_noop(
+        "Writes database and workspaces to one archive; the server may run meanwhile."
+    )
     requires_system_checks = ()
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", type=Path, nargs="?", help="default: DATA_DIR/backups/<time>.tar.gz"
+            "file", type=Path, nargs="?", help=_("default: DATA_DIR/backups/<time>.tar.gz")
         )
         parser.add_argument(
             "--with-key",
             action="store_true",
-            help="put the keys in: who has the archive can read all stored API keys, and seal",
+            help=_("put the keys in: who has the archive can read all stored API keys, and seal"),
         )
 
     @override
@@ -34,23 +39,32 @@ class Command(BaseCommand):
         source = backups.stored(with_key=with_key)
         if source.key and not backups.holds_key(source.key):
             raise CommandError(
-                "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
-                "that, and leave --with-key out."
+                _(
+                    "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
+                    "that, and leave --with-key out."
+                )
             )
         path = file or backups.dated_file("backups", ".tar.gz")
         if path.exists():
-            raise CommandError(f"{path} is there already.")
+            raise CommandError(_("%(path)s is there already.") % {"path": path})
         try:
             backup = backups.write_backup(source, path)
             erasure.write_list(path.parent)
         except (BadArchive, OSError, sqlite3.Error, DatabaseError, NotCopied) as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            raise CommandError(f"The backup could not be written: {reason}.") from error
+            said = _("The backup could not be written: %(reason)s.") % {"reason": reason}
+            raise CommandError(said) from error
         for sentence in backup.left_out:
-            self.stderr.write(f"Left out: {sentence}")
-        self.stdout.write(f"Wrote {path}: {len(backup.files):,} files.")
+            self.stderr.write(_("Left out: %(what)s") % {"what": sentence})
+        files = len(backup.files)
+        wrote = ngettext(
+            "Wrote %(path)s: %(files)s files.", "Wrote %(path)s: %(files)s files.", files
+        )
+        self.stdout.write(wrote % {"path": path, "files": number(files)})
         if not source.key:
             self.stdout.write(
-                "The secret key is not in it. Without that, stored API keys have to be entered "
-                "again: keep a copy of it elsewhere."
+                _(
+                    "The secret key is not in it. Without that, stored API keys have to be entered "
+                    "again: keep a copy of it elsewhere."
+                )
             )

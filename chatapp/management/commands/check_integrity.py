@@ -4,15 +4,20 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_problem
 from chatapp.maintenance import integrity
+from chatapp.number_formats import number
 
 
 class Command(BaseCommand):
     """Read everything, and say what is wrong; safe while the server runs."""
 
-    help = "Looks through the whole database, changes nothing, and fails if something is wrong."
+    help = gettext_noop(
+        "Looks through the whole database, changes nothing, and fails if something is wrong."
+    )
     requires_system_checks = ()
 
     @override
@@ -25,9 +30,14 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if not sound:
             raise CommandError(
-                "Something is wrong. Where no line says what to do, keep this database and restore "
-                "a backup."
+                _(
+                    "Something is wrong. Where no line says what to do, keep this database and "
+                    "restore a backup."
+                )
             )
-        stored = integrity.count_stored()
-        said = ", ".join(f"{number:,} {name}" for name, number in stored.items())
-        self.stdout.write(f"Looked through {said}: all sound.")
+        said = _(
+            "Looked through %(conversations)s conversations, %(messages)s messages, "
+            "%(condensations)s condensations: all sound."
+        )
+        stored = {name: number(count) for name, count in integrity.count_stored().items()}
+        self.stdout.write(said % stored)

@@ -8,10 +8,13 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 import condense
 from chatapp.accounts import accounts
 from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
+from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Preferences
 
@@ -19,12 +22,12 @@ from chatapp.models import Preferences
 class Command(BaseCommand):
     """Read what Roo Code exported, set what it says of condensing, and say what was not used."""
 
-    help = "Import the condensing settings of Roo Code: a JSON file that it exported."
+    help = gettext_noop("Import the condensing settings of Roo Code: a JSON file that it exported.")
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="JSON file")
-        parser.add_argument("--user", help="whose settings; default: the server's owner")
+        parser.add_argument("file", type=Path, help=_("JSON file"))
+        parser.add_argument("--user", help=_("whose settings; default: the server's owner"))
 
     @override
     @transaction.atomic
@@ -32,16 +35,18 @@ class Command(BaseCommand):
         try:
             found = condense.read_roo_settings(json.loads(file.read_text("utf-8")))
         except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+            words = {"file": file, "reason": error.strerror}
+            raise CommandError(_("%(file)s cannot be read: %(reason)s.") % words) from error
         except ValueError as error:
-            raise CommandError(f"{file} is no JSON: {error}") from error
+            words = {"file": file, "error": str(error)}
+            raise CommandError(_("%(file)s is no JSON: %(error)s") % words) from error
         except condense.CondenseError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(str(error))) from error
         preferences = accounts.preferences_of(find_user(user))
         said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
         for note in found.notes:
-            self.stderr.write(note)
-        for line in said or ["There was nothing to import."]:
+            self.stderr.write(in_words(note))
+        for line in said or [_("There was nothing to import.")]:
             self.stdout.write(line)
 
     def _preferences(self, preferences: Preferences, found: condense.RooSettings) -> Iterator[str]:
@@ -60,15 +65,16 @@ class Command(BaseCommand):
             raise CommandError(_first_problem(form))
         form.save()
         for name, value in given.items():
-            told = "own text" if name == "condensing_prompt" and value else value
-            yield f"{shown[name].label}: {told if told != '' else 'default'}"
+            told = _("own text") if name == "condensing_prompt" and value else value
+            yield f"{shown[name].label}: {told if told != '' else _('default')}"
 
     def _profiles(self, preferences: Preferences, found: condense.RooSettings) -> Iterator[str]:
         """Set the threshold of each profile that has the same name here."""
         profiles = {profile.name: profile for profile in preferences.owner.profiles.all()}
         for name, percent in found.profiles.items():
             if name not in profiles:
-                self.stderr.write(f"There is no profile {name!r}: its threshold is not used.")
+                lost = _("There is no profile %(name)r: its threshold is not used.")
+                self.stderr.write(lost % {"name": name})
                 continue
             inherits, profile = percent == condense.INHERIT, profiles[name]
             own = {"mode": OWN, "own_threshold": round(percent)}
@@ -76,7 +82,10 @@ class Command(BaseCommand):
             if not form.is_valid():
                 raise CommandError(_first_problem(form))
             profile.save(update_fields=["threshold"])
-            yield f"Threshold of {name}: {'inherited' if inherits else profile.threshold}"
+            said = _("Threshold of %(name)s: %(threshold)s")
+            if inherits:
+                said = _("Threshold of %(name)s: inherited")
+            yield said % {"name": name, "threshold": profile.threshold}
 
 
 def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
+from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
@@ -21,16 +24,18 @@ PROBLEMS_SHOWN = 20
 class Command(BaseCommand):
     """Read a file, gzipped or not, and say what of it could not be used."""
 
-    help = "Import a conversation that Palimpsest or another program has recorded."
+    help = gettext_noop("Import a conversation that Palimpsest or another program has recorded.")
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="file, gzipped or not, or a task's folder")
+        parser.add_argument("file", type=Path, help=_("file, gzipped or not, or a task's folder"))
         parser.add_argument(
-            "--format", choices=list_formats(), help="default: what the file begins like"
+            "--format", choices=list_formats(), help=_("default: what the file begins like")
         )
-        parser.add_argument("--user", help="owner of the conversation; default: the server's owner")
-        parser.add_argument("--title", help="title; default: the file's name")
+        parser.add_argument(
+            "--user", help=_("owner of the conversation; default: the server's owner")
+        )
+        parser.add_argument("--title", help=_("title; default: the file's name"))
 
     @override
     def handle(
@@ -43,7 +48,7 @@ class Command(BaseCommand):
         **_options: Any,
     ) -> None:
         if not file.exists():
-            raise CommandError(f"There is no file {file}.")
+            raise CommandError(_("There is no file %(file)s.") % {"file": file})
         try:
             form = format or recognise(file)
         except errors.Refused as reason:
@@ -57,25 +62,33 @@ class Command(BaseCommand):
             self._report(one.source)
             refusals.append(one.refusal)
             if one.refusal:
-                self.stderr.write(f"{one.title}: {one.refusal}")
+                self.stderr.write(f"{one.title}: {in_words(one.refusal)}")
             else:
                 self._tell(one.source, one.source.conversation)
         if all(refusals):
-            raise CommandError(refusals[0] if refusals else str(UNKNOWN))
+            raise CommandError(in_words(refusals[0]) if refusals else str(UNKNOWN))
 
     def _tell(self, source: Source, made: Conversation) -> None:
-        self.stdout.write(
-            f"Imported {source.messages} messages as conversation {made.pk}, "
-            f"answered by the profile {made.profile}."
+        said = ngettext(
+            "Imported %(messages)s messages as conversation %(conversation)s, "
+            "answered by the profile %(profile)s.",
+            "Imported %(messages)s messages as conversation %(conversation)s, "
+            "answered by the profile %(profile)s.",
+            source.messages or 0,
         )
+        words = {"messages": source.messages, "conversation": made.pk, "profile": made.profile}
+        self.stdout.write(said % words)
         # What the file would have the model told with authority.
         if made.system_prompt:
-            self.stdout.write(f"Its system prompt: {made.system_prompt}")
+            self.stdout.write(_("Its system prompt: %(prompt)s") % {"prompt": made.system_prompt})
         for rule in pinned.claimed_rules(made):
-            self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
+            claimed = _("A rule that its owner has not made theirs: %(rule)s")
+            self.stdout.write(claimed % {"rule": rule})
 
     def _report(self, source: Source) -> None:
         for problem in source.problems[:PROBLEMS_SHOWN]:
-            self.stderr.write(f"Not used: item {problem['index']}: {problem['reason']}")
-        if source.unused > PROBLEMS_SHOWN:
-            self.stderr.write(f"… and {source.unused - PROBLEMS_SHOWN} more.")
+            words = {"index": problem["index"], "reason": in_words(problem["reason"])}
+            self.stderr.write(_("Not used: item %(index)s: %(reason)s") % words)
+        if (others := source.unused - PROBLEMS_SHOWN) > 0:
+            more = ngettext("… and %(others)s more.", "… and %(others)s more.", others)
+            self.stderr.write(more % {"others": others})

@@ -8,6 +8,8 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_at, only_server_in
 from chatapp.errors import NotCopied
@@ -20,7 +22,7 @@ FILE = "sqlite"
 class Command(BaseCommand):
     """Copy the database in use into an empty one, compare both, and say how to start with it."""
 
-    help = (
+    help = gettext_noop(
         "Copies the database in use, which DATABASE_URL names (or DATA_DIR holds), into an empty "
         "one, and compares both. The one in use stays as it is. Stop all servers and workers first."
     )
@@ -32,8 +34,11 @@ class Command(BaseCommand):
             "--to",
             required=True,
             metavar="DATABASE",
-            help="postgresql://user:password@host/database (the password may be in PGPASSWORD or "
-            f"~/.pgpass instead), or {FILE}: a file in DATA_DIR",
+            help=_(
+                "postgresql://user:password@host/database (the password may be in PGPASSWORD or "
+                "~/.pgpass instead), or %(file)s: a file in DATA_DIR"
+            )
+            % {"file": FILE},
         )
 
     @override
@@ -46,17 +51,19 @@ class Command(BaseCommand):
                     self._move_to(database_at("--to", to))
             except (NotCopied, DatabaseError, OSError) as error:
                 reason = str(error).splitlines()[0]
-                raise CommandError(f"Nothing was moved: {reason}") from error
+                said = _("Nothing was moved: %(reason)s") % {"reason": reason}
+                raise CommandError(said) from error
 
     def _move_to(self, options: dict[str, object]) -> None:
         self._move(options)
-        self.stdout.write("Start with DATABASE_URL set to the address that --to gave.")
+        self.stdout.write(_("Start with DATABASE_URL set to the address that --to gave."))
 
     def _move_to_file(self, path: Path) -> None:
         """Make a draft first: what has the file's name is whole."""
         for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
             if one.exists():
-                raise NotCopied(f"{one} is there already. Move it elsewhere.")
+                said = _("%(path)s is there already. Move it elsewhere.")
+                raise NotCopied(said % {"path": one})
         draft = path.with_name(f"{path.name}.draft")
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600)
@@ -67,7 +74,8 @@ class Command(BaseCommand):
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
-        self.stdout.write(f"Start without DATABASE_URL and REDIS_URL to use {path}.")
+        start = _("Start without DATABASE_URL and REDIS_URL to use %(path)s.")
+        self.stdout.write(start % {"path": path})
 
     def _move(self, options: Any) -> None:
         source = connections[DEFAULT_DB_ALIAS]
@@ -77,7 +85,8 @@ class Command(BaseCommand):
             moves.check_unused(target)
             moves.check_fit(target)
             moves.move(source, target, self._say)
-        self.stdout.write(f"{name_of(source)} is as it was, and is not used any more.")
+        left = _("%(database)s is as it was, and is not used any more.")
+        self.stdout.write(left % {"database": name_of(source)})
 
     def _say(self, line: str) -> None:
         """Print a line at once, whoever reads it."""

@@ -4,6 +4,8 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.models import message_index
 
@@ -11,7 +13,7 @@ from chatapp.models import message_index
 class Command(BaseCommand):
     """Make the index of words anew of the messages that are stored."""
 
-    help = (
+    help = gettext_noop(
         "Makes the index that search uses anew. The server may run; what is sent meanwhile waits."
     )
     requires_system_checks = ()
@@ -21,7 +23,8 @@ class Command(BaseCommand):
         try:
             message_index.rebuild()
         except DatabaseError as error:
-            raise CommandError(
-                f"The index can't be made anew: {error}. Keep this database, and restore a backup."
-            ) from error
-        self.stdout.write("Every message can be found again.")
+            said = _(
+                "The index can't be made anew: %(error)s. Keep this database, and restore a backup."
+            )
+            raise CommandError(said % {"error": error}) from error
+        self.stdout.write(_("Every message can be found again."))

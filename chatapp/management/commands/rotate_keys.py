@@ -3,7 +3,8 @@
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from chatapp.maintenance import key_rotation
 
@@ -11,7 +12,7 @@ from chatapp.maintenance import key_rotation
 class Command(BaseCommand):
     """Encrypt anew what an older key encrypted, and say how much."""
 
-    help = (
+    help = gettext_noop(
         "Encrypts with SECRET_KEY what keys of SECRET_KEY_FALLBACKS encrypted. The server may run, "
         "if it was started with both."
     )
@@ -25,8 +26,11 @@ class Command(BaseCommand):
         )
         self.stdout.write(sentence % done.renewed)
         if done.unreadable:
-            raise CommandError(
-                "No key opens these: " + ", ".join(done.unreadable) + ". Add the key they were "
-                "encrypted with to SECRET_KEY_FALLBACKS, or enter them again."
+            said = _(
+                "No key opens these: %(places)s. Add the key they were encrypted with to "
+                "SECRET_KEY_FALLBACKS, or enter them again."
             )
-        self.stdout.write("SECRET_KEY opens all of them: SECRET_KEY_FALLBACKS can be unset.")
+            one = _("%(what)s of %(kind)s %(row)s")
+            places = ", ".join([one % place._asdict() for place in done.unreadable])
+            raise CommandError(said % {"places": places})
+        self.stdout.write(_("SECRET_KEY opens all of them: SECRET_KEY_FALLBACKS can be unset."))

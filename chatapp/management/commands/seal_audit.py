@@ -6,6 +6,8 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.background_jobs import enqueue
 from chatapp.errors import BadSeal
@@ -16,18 +18,20 @@ from chatapp.maintenance.backups import dated_file
 class Command(BaseCommand):
     """Write a seal, and say with which key it can be checked."""
 
-    help = "Signs the heads of all audit chains into a file; keep it where nobody can change it."
+    help = gettext_noop(
+        "Signs the heads of all audit chains into a file; keep it where nobody can change it."
+    )
     requires_system_checks = ()
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", type=Path, nargs="?", help="default: DATA_DIR/seals/<time>.json"
+            "file", type=Path, nargs="?", help=_("default: DATA_DIR/seals/<time>.json")
         )
         parser.add_argument(
             "--by-worker",
             action="store_true",
-            help="have a worker write it, where that has its own",
+            help=_("have a worker write it, where that has its own"),
         )
 
     @override
@@ -39,16 +43,19 @@ class Command(BaseCommand):
         try:
             audit_seals.write_seal(path)
         except FileExistsError as error:
-            raise CommandError(f"{path} is there already.") from error
+            said = _("%(path)s is there already.") % {"path": path}
+            raise CommandError(said) from error
         except (BadSeal, OSError) as error:
             reason = str(error).rstrip(".")
-            raise CommandError(f"The seal could not be written: {reason}.") from error
-        self.stdout.write(f"Wrote {path}. Keep a copy where nobody on this server can change it.")
-        self.stdout.write(f"Public key: {audit_seals.public_key()}")
+            said = _("The seal could not be written: %(reason)s.") % {"reason": reason}
+            raise CommandError(said) from error
+        wrote = _("Wrote %(path)s. Keep a copy where nobody on this server can change it.")
+        self.stdout.write(wrote % {"path": path})
+        self.stdout.write(_("Public key: %(key)s") % {"key": audit_seals.public_key()})
 
     def _enqueue(self) -> None:
         if not settings.CLUSTER:
-            raise CommandError("There are no workers without DATABASE_URL and REDIS_URL.")
+            raise CommandError(_("There are no workers without DATABASE_URL and REDIS_URL."))
         # One that waits seals what is said until then.
         enqueue("seal_audit", key="all")
-        self.stdout.write("A worker writes a seal into DATA_DIR/seals as soon as one is free.")
+        self.stdout.write(_("A worker writes a seal into DATA_DIR/seals as soon as one is free."))

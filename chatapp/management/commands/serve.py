@@ -15,13 +15,16 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
-from chatapp import processes, service_checks, static_files
+from chatapp import processes, service_checks, static_files, terminal
 from chatapp.accounts import accounts, credentials
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
 from chatapp.installation import IS_CHECKOUT
+from chatapp.languages import background
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
@@ -64,21 +67,27 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         loop = asyncio.get_running_loop()
         if running_turns.turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
-            seconds = settings.SAFE_POINT
-            say(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
+            with terminal.speaking():
+                said = _(
+                    "Stopping: what runs has %(seconds)s s to finish its step, or until Ctrl+C."
+                )
+                say(said % {"seconds": settings.SAFE_POINT})
         ended = Deferred.fromFuture(loop.create_task(running_turns.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
         """Wait no longer for what runs: somebody wants it to stop now."""
-        say("Stopping now: what was written so far is kept.")
+        with terminal.speaking():
+            say(_("Stopping now: what was written so far is kept."))
         running_turns.stop_all()
 
 
 class Command(BaseCommand):
     """Prepare the database, print the address to open, and serve."""
 
-    help = "Prepares the database, prints the address to open, and serves until Ctrl+C."
+    help = gettext_noop(
+        "Prepares the database, prints the address to open, and serves until Ctrl+C."
+    )
     # `manage.py check` tells all; here one sentence about what stops a start is enough.
     requires_system_checks = ()
 
@@ -107,35 +116,42 @@ class Command(BaseCommand):
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )
-        server.run()
+        try:
+            # Each request chooses a language of its own.
+            with background():
+                server.run()
+        except DatabaseError as error:
+            words = {"name": settings.DATABASES["default"]["NAME"], "error": error}
+            said = _("The database %(name)s cannot be used: %(error)s.")
+            raise CommandError(said % words) from error
         if server.listen_problem:
-            raise CommandError(
-                f"Cannot listen on {settings.HOST} port {settings.PORT}: "
-                f"{server.listen_problem}. Set HOST or PORT to another value."
+            said = _(
+                "Cannot listen on %(host)s port %(port)s: %(reason)s. Set HOST or PORT to another "
+                "value."
             )
+            place = {"host": settings.HOST, "port": settings.PORT}
+            raise CommandError(said % {**place, "reason": server.listen_problem})
 
     def prepare(self, server: Server) -> None:
         """Bring the database up to date and print a link that signs its owner in."""
-        try:
-            if not settings.CLUSTER:
-                migrate_if_needed()
-            # What a crash left is closed before anybody can come; the loop goes on after this.
-            loop = asyncio.get_event_loop()
-            loop.run_until_complete(running_turns.clear_up())
-            loop.call_soon(running_turns.open)
-            start_clearing()
-            look_for_due()
-            user = accounts.prepare_owner()
-            token = credentials.create_sign_in_token(user=user)
-        except DatabaseError as error:
-            name = settings.DATABASES["default"]["NAME"]
-            raise CommandError(f"The database {name} cannot be used: {error}.") from error
+        if not settings.CLUSTER:
+            migrate_if_needed()
+        # What a crash left is closed before anybody can come; the loop goes on after this.
+        loop = asyncio.get_event_loop()
+        loop.run_until_complete(running_turns.clear_up())
+        loop.call_soon(running_turns.open)
+        start_clearing()
+        look_for_due()
+        user = accounts.prepare_owner()
+        token = credentials.create_sign_in_token(user=user)
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
-            say(f"Everything is stored in {settings.DATA_DIR}, unless DATA_DIR says otherwise.")
+            with terminal.speaking():
+                said = _("Everything is stored in %(folder)s, unless DATA_DIR says otherwise.")
+                say(said % {"folder": settings.DATA_DIR})
 
 
 def migrate_if_needed() -> None:

@@ -2,32 +2,41 @@
 
 import uuid
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
+from chatapp.number_formats import number
 
 
 class Command(BaseCommand):
     """Follow each chain, compare it with what is stored, and with a seal where there is one."""
 
-    help = "Checks the audit chains of all conversations, or of one; fails where one breaks."
+    help = gettext_noop(
+        "Checks the audit chains of all conversations, or of one; fails where one breaks."
+    )
     requires_system_checks = ()
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("conversation", type=uuid.UUID, nargs="?", help="default: all")
+        parser.add_argument("conversation", type=uuid.UUID, nargs="?", help=_("default: all"))
         parser.add_argument(
-            "--against", type=Path, metavar="FILE", help="a seal: since then chains may only grow"
+            "--against",
+            type=Path,
+            metavar="FILE",
+            help=_("a seal: since then chains may only grow"),
         )
         parser.add_argument(
-            "--public-key", metavar="KEY", help="of who made the seal; default: this server's"
+            "--public-key", metavar="KEY", help=_("of who made the seal; default: this server's")
         )
 
     @override
@@ -42,29 +51,47 @@ class Command(BaseCommand):
         heads = _read_heads(against, public_key) if against else []
         chosen = [head for head in heads if conversation in {None, head.conversation}]
         try:
-            chains = entries = erased = waiting = broken = 0
+            found = Counter(chains=0, entries=0, erased=0, waiting=0, broken=0)
             for verdict in _verdicts(conversation, chosen):
-                chains += 1
-                broken += not verdict.holds
-                entries += verdict.entries
-                erased += verdict.erased
-                waiting += verdict.waiting
+                found["chains"] += 1
+                found["broken"] += not verdict.holds
+                found["entries"] += verdict.entries
+                found["erased"] += verdict.erased
+                found["waiting"] += verdict.waiting
                 for problem in verdict.problems:
-                    self.stderr.write(f"Conversation {verdict.conversation.pk}: {problem}")
-            words = "hold" if not broken else f"were read, {broken:,} of them do not hold"
-            self.stdout.write(
-                f"{chains:,} chains with {entries:,} entries {words}. {erased:,} contents were "
-                f"erased; {waiting:,} messages wait for the next entry."
-            )
+                    self.stderr.write(
+                        _("Conversation %(conversation)s: %(problem)s")
+                        % {"conversation": verdict.conversation.pk, "problem": problem}
+                    )
+            self._tell(found)
             outgrown = [*filter(None, map(audit_seals.compare, chosen))]
             for problem in outgrown:
                 self.stderr.write(problem)
         except DatabaseError as error:
-            raise CommandError(f"The database can't be read to its end: {error}.") from error
-        if broken or outgrown:
-            raise CommandError("The record was tampered with, or is damaged.")
+            said = _("The database can't be read to its end: %(error)s.") % {"error": error}
+            raise CommandError(said) from error
+        if found["broken"] or outgrown:
+            raise CommandError(_("The record was tampered with, or is damaged."))
         if against:
-            self.stdout.write(f"Since {against} was made, {len(chosen):,} chains only grew.")
+            grew = ngettext(
+                "Since %(seal)s was made, %(chains)s chains only grew.",
+                "Since %(seal)s was made, %(chains)s chains only grew.",
+                len(chosen),
+            )
+            self.stdout.write(grew % {"seal": against, "chains": number(len(chosen))})
+
+    def _tell(self, found: Counter[str]) -> None:
+        said = _(
+            "%(chains)s chains with %(entries)s entries hold. %(erased)s contents were erased; "
+            "%(waiting)s messages wait for the next entry."
+        )
+        if found["broken"]:
+            said = _(
+                "%(chains)s chains with %(entries)s entries were read, %(broken)s of them do not "
+                "hold. %(erased)s contents were erased; %(waiting)s messages wait for the next "
+                "entry."
+            )
+        self.stdout.write(said % {name: number(count) for name, count in found.items()})
 
 
 def _verdicts(
@@ -77,13 +104,14 @@ def _verdicts(
     if found:
         yield audit_check.verify(found)
     elif not sealed:
-        raise CommandError(f"There is no conversation {pk}.")
+        raise CommandError(_("There is no conversation %(id)s.") % {"id": pk})
 
 
 def _read_heads(path: Path, key: str | None) -> list[audit_seals.Head]:
     if not (key or audit_seals.has_key()):
-        raise CommandError("This server has no key of its own: say --public-key.")
+        raise CommandError(_("This server has no key of its own: say --public-key."))
     try:
         return audit_seals.read_seal(path.read_text("utf-8"), key or audit_seals.public_key())
     except (OSError, UnicodeDecodeError, BadSeal) as error:
-        raise CommandError(f"{path} can't be used: {error}") from error
+        said = _("%(path)s can't be used: %(error)s") % {"path": path, "error": error}
+        raise CommandError(said) from error

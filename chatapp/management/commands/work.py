@@ -7,11 +7,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
-from chatapp import processes, service_checks
+from chatapp import processes, service_checks, terminal
 from chatapp.accounts import accounts
 from chatapp.context import sizes
 from chatapp.installation import PROGRAM
+from chatapp.languages import background
 from chatapp.providers import load_sdks
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
@@ -25,27 +28,32 @@ say = functools.partial(print, flush=True)
 class Command(BaseCommand):
     """Run turns and background jobs until interrupted."""
 
-    help = "Runs turns and background jobs that web processes enqueue, until Ctrl+C."
+    help = gettext_noop("Runs turns and background jobs that web processes enqueue, until Ctrl+C.")
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Let an operator say how much one worker does at once."""
-        parser.add_argument("--turns", type=int, default=100, help="turns at once (100)")
-        parser.add_argument("--jobs", type=int, default=4, help="background jobs at once (4)")
+        parser.add_argument("--turns", type=int, default=100, help=_("turns at once (100)"))
+        parser.add_argument("--jobs", type=int, default=4, help=_("background jobs at once (4)"))
 
     def handle(self, *_args: Any, turns: int, jobs: int, **_options: Any) -> None:
         """Work until interrupted; everything that prevents it is a CommandError."""
         if not settings.CLUSTER:
-            raise CommandError(
+            said = _(
                 "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
-                f"turns (`{PROGRAM} serve`)."
+                "turns (`%(program)s serve`)."
             )
+            raise CommandError(said % {"program": PROGRAM})
         service_checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
             hide_environment()
         sizes.warm_up()
         load_sdks(accounts.providers_in_use())
-        with processes.joined("worker"), asyncio.Runner(loop_factory=_new_loop) as runner:
+        with (
+            processes.joined("worker"),
+            background(),
+            asyncio.Runner(loop_factory=_new_loop) as runner,
+        ):
             runner.run(_work(turns, jobs))
 
 
@@ -65,7 +73,8 @@ async def _work(turns: int, jobs: int) -> None:
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
     looking = asyncio.create_task(try_to_look_for_due())
-    monitoring.serve()
+    with terminal.speaking():
+        monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
     say("Working.")

@@ -1,10 +1,11 @@
 """The stand-in: one model, free of charge, in a small window."""
 
 from chatapp.providers.specs import ModelSpec, ProviderSpec
+from condense import noop
 
 SPEC = ProviderSpec(
     name="offline",
-    label="Offline",
+    label=noop("Offline"),
     factory="chatapp.providers.offline.provider:OfflineProvider",
     needs_key=False,
     names_conversations=False,

@@ -26,6 +26,7 @@ from chatapp.tools.mcp.servers import MAX_TOOLS, Listing, Server, Way, listing_o
 from chatapp.tools.mcp.transports import CommandTransport, WebTransport
 from chatapp.tools.shell import make_room
 from chatapp.tools.workspace import show_size
+from condense import noop, say
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,9 @@ class Connection:
                 await self._list()
         except TimeoutError as error:
             await self.close()
-            raise self._failed(f"It did not answer within {seconds:.0f} s.") from error
+            raise self._failed(
+                say("It did not answer within {seconds} s.", seconds=round(seconds))
+            ) from error
         except BaseException:
             await self.close()
             raise
@@ -150,9 +153,11 @@ class Connection:
             async with asyncio.timeout(self.silence) as timeout:
                 yield client, timeout
         except TimeoutError as error:
-            raise self._failed(
-                f"It said nothing for {self.silence:.0f} s, so the call was cancelled."
-            ) from error
+            said = say(
+                "It said nothing for {seconds} s, so the call was cancelled.",
+                seconds=round(self.silence),
+            )
+            raise self._failed(said) from error
         except MCPError as error:
             # The connection ended, or the server says no.
             if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:
@@ -162,11 +167,11 @@ class Connection:
                 await asyncio.wait([self._task], timeout=CLOSING)
             raise self._failed(self._transport.problem or error.message) from error
         except (ValidationError, ValueError) as error:
-            raise self._failed("Its answer does not follow the protocol.") from error
+            raise self._failed(noop("Its answer does not follow the protocol.")) from error
 
     def _failed(self, why: str) -> ServerFailed:
         said = self.server.hide(plain(why.encode(errors="replace")))[:1_000]
-        return ServerFailed(f"The MCP server {self.server.name}: {said}")
+        return ServerFailed(say("The MCP server {name}: {said}", name=self.server.name, said=said))
 
     async def _live(self) -> None:
         """Be connected from here to the end; it has to end where it began."""
@@ -179,7 +184,7 @@ class Connection:
         finally:
             self._transport.ended.set()
             if not self._opened.done():
-                problem = self._transport.problem or "It ended the connection."
+                problem = self._transport.problem or noop("It ended the connection.")
                 self._opened.set_exception(self._failed(problem))
                 # Nobody may be there to hear it.
                 self._opened.exception()
@@ -192,12 +197,12 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ServerFailed):
         return str(error)
     if isinstance(error, MCPError):
-        return f"It refuses the connection: {error.message}"
+        return say("It refuses the connection: {said}", said=error.message)
     if isinstance(error, httpx2.HTTPError):
-        return f"It could not be reached. {why_unreached(error)}"
+        return say("It could not be reached. {why}", why=why_unreached(error))
     # The text of an unknown error may name folders of this machine.
     log.warning("the connection to an MCP server broke off", exc_info=error)
-    return "The connection to it broke off. The log of this server says more."
+    return noop("The connection to it broke off. The log of this server says more.")
 
 
 def outcome_of(result: types.CallToolResult, server: Server, outputs: Path) -> ToolOutcome:

@@ -13,6 +13,7 @@ from chatapp.agent.errors import ServerFailed
 from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
 from chatapp.network import Guard
 from chatapp.tools.mcp.servers import Definition, Listing, Server, Way
+from condense import noop
 
 if TYPE_CHECKING:
     from chatapp.tools.mcp.connection import Connection
@@ -22,9 +23,9 @@ IDLE = 600.0
 MAX_OPEN = 32
 
 GONE = "The tool is not there any more, or not as you know it. From the next message on you see it."
-NOT_INSTALLED = "This server can't use MCP servers: the package mcp is not installed."
-FORGOTTEN = "The MCP server {name} was changed or removed just now. Try again in a moment."
-TOO_MANY = "Too many MCP servers are in use at once. Try again in a moment."
+NOT_INSTALLED = noop("This server can't use MCP servers: the package mcp is not installed.")
+FORGOTTEN = noop("The MCP server {name} was changed or removed just now. Try again in a moment.")
+TOO_MANY = noop("Too many MCP servers are in use at once. Try again in a moment.")
 
 Connect = Callable[[Server, Path, Guard], "Connection"]
 # A command that runs in one workspace is another than in the next.

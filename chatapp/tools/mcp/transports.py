@@ -25,6 +25,7 @@ from chatapp.network import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.shell import PATIENCE, clear_up, environment, supervised
+from condense import noop, say
 
 # Seconds to be connected, and for an answer that says nothing; a call has a time of its own.
 CONNECT, READ = 10.0, 1_800.0
@@ -62,7 +63,7 @@ class WebTransport:
         except AddressRefused as error:
             raise ServerFailed(str(error)) from error
         except OSError as error:
-            raise ServerFailed("There is no server of this name.") from error
+            raise ServerFailed(noop("There is no server of this name.")) from error
         client = httpx2.AsyncClient(
             transport=transport,
             # What is packed could be any size.
@@ -84,9 +85,13 @@ class WebTransport:
     async def _limit(self, response: httpx2.Response) -> None:
         """Pass an answer on as it is, up to a size."""
         if response.status_code in _NO_ENTRY:
-            raise self._refuse(f"It answers with HTTP {response.status_code}. Check the headers.")
+            raise self._refuse(
+                say(
+                    "It answers with HTTP {status}. Check the headers.", status=response.status_code
+                )
+            )
         if response.headers.get("content-encoding", _PLAIN) != _PLAIN:
-            raise self._refuse("It answers in an encoding that it was not asked for.")
+            raise self._refuse(noop("It answers in an encoding that it was not asked for."))
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
         # A stream is many messages, anything else one, which is read at once.
         kind = response.headers.get("content-type", "").lower()
@@ -159,9 +164,11 @@ class CommandTransport:
             with anyio.move_on_after(PATIENCE):
                 await process.wait()
         if not self.problem:
-            self.problem = f"It has ended with exit code {process.returncode}."
+            code = process.returncode
+            self.problem = say("It has ended with exit code {code}.", code=code)
         if said := plain(self._last_words).strip():
-            self.problem += f" It said last: {said}"
+            problem = self.problem
+            self.problem = say("{problem} It said last: {said}", problem=problem, said=said)
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(*error)
 

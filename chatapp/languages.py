@@ -1,0 +1,132 @@
+"""Languages: in which one a reader reads, and how it writes numbers, money and lists.
+
+What runs in the background, and so what is stored, is English. ``in_words`` says stored sentences
+in the reader's language.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from babel.messages.mofile import read_mo
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_info, to_locale
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+import condense
+from chatapp.number_formats import first_known, number, reader_locale
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+# Catalogues of the sentences that are stored have them in this context.
+STORED = "stored"
+# As every language is called by those who speak it.
+NAMES = {code: get_language_info(code)["name_local"] for code, _name in settings.LANGUAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads: the language of the page, and the locale of its numbers and moments."""
+
+    language: str = settings.LANGUAGE_CODE
+    locale: str = settings.LANGUAGE_CODE
+
+    @classmethod
+    def of(cls, chosen: str, accept_language: str) -> Self:
+        """Return who has chosen a language, or "", and has a browser that accepts these.
+
+        The locale is the first of the browser's that fits: Austria writes German in its own way.
+        """
+        accepted = [code for code, _share in parse_accept_lang_header(accept_language.lower())]
+        if chosen not in NAMES:
+            language = next(filter(None, map(_supported, accepted)), settings.LANGUAGE_CODE)
+            return cls(language, first_known(accepted) or language)
+        fitting = [code for code in accepted if _supported(code) == chosen]
+        return cls(chosen, first_known([*fitting, chosen]))
+
+    def enter(self) -> None:
+        """Have what is rendered from here on be for this reader."""
+        translation.activate(self.language)
+        reader_locale.set(self.locale)
+
+
+def _supported(code: str) -> str:
+    with suppress(LookupError):
+        return translation.get_supported_language_variant(code)
+    return ""
+
+
+def reader() -> Reader:
+    """Return whom pages are rendered for here."""
+    return Reader(translation.get_language() or settings.LANGUAGE_CODE, reader_locale.get())
+
+
+@contextmanager
+def background() -> Iterator[None]:
+    """Have tasks that begin in here speak English, as what is stored does."""
+    before = reader()
+    Reader().enter()
+    try:
+        yield
+    finally:
+        before.enter()
+
+
+def keep(answer: HttpResponse, language: str) -> None:
+    """Have this browser ask for a language also where nobody is signed in; "" for its own."""
+    name = settings.LANGUAGE_COOKIE_NAME
+    if language:
+        answer.set_cookie(
+            name,
+            language,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            samesite="Lax",
+        )
+    else:
+        answer.delete_cookie(name)
+
+
+def choice_of(user: object, cookies: Mapping[str, str]) -> str:
+    """Return the language that an account has chosen, or somebody without one; "" where none."""
+    preferences = getattr(user, "preferences", None)
+    return getattr(preferences, "language", "") or cookies.get(settings.LANGUAGE_COOKIE_NAME, "")
+
+
+def readers_language(get_response: GetResponse) -> GetResponse:
+    """Answer in the reader's language, with numbers as their browser asks for."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        chosen = choice_of(request.user, request.COOKIES)
+        Reader.of(chosen, request.headers.get("Accept-Language", "")).enter()
+        answer = get_response(request)
+        answer.headers.setdefault("Content-Language", translation.get_language() or "")
+        patch_vary_headers(answer, ["Accept-Language"])
+        return answer
+
+    return middleware
+
+
+def in_words(stored: str) -> str:
+    """Return a stored sentence in the reader's language."""
+    return _phrasebook(reader()).retell(stored) if stored else stored
+
+
+@functools.lru_cache(64)
+def _phrasebook(reader: Reader) -> condense.Phrasebook:
+    """Return what says sentences for such a reader; their numbers too."""
+    translations: dict[str, str] = {}
+    for folder in settings.LOCALE_PATHS:
+        path = Path(folder, to_locale(reader.language), "LC_MESSAGES", "django.mo")
+        if path.exists():
+            with path.open("rb") as file:
+                known = read_mo(file)
+            translations |= {str(one.id): str(one.string) for one in known if one.context == STORED}
+    return condense.Phrasebook(translations, number)
