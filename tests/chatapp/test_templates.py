@@ -6,8 +6,9 @@ import pytest
 from django.template import engines
 from django.template.loader import get_template
 
+from chatapp.languages import Reader
 from chatapp.live.status_panel import Segment
-from chatapp.number_formats import locale_of, number, reader_locale
+from chatapp.number_formats import number, reader_locale
 from chatapp.templatetags import figures, records
 
 NOTHING = figures.NOTHING
@@ -44,7 +45,7 @@ def test_figures_are_shown_as_people_read_them() -> None:
 def test_numbers_are_written_as_the_browsers_first_known_language_has_them() -> None:
     """With separated thousands, also where they are not usual."""
     for accepts, shown in {"tlh, de-AT;q=0.9, en;q=0.8": "1.234,5", "zh-CN": "1,234.5"}.items():
-        before = reader_locale.set(locale_of(accepts))
+        before = reader_locale.set(Reader.of("", accepts).locale)
         assert number(1_234.5, 1) == shown
         reader_locale.reset(before)
 

@@ -1,7 +1,7 @@
 """The chat page as a person knows it: by roles and names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -21,15 +21,15 @@ WATCH_WHEEL = """() => {
 
 
 class Chat:
-    """One tab that shows one conversation."""
+    """One tab that shows one conversation; ``words`` says its names in the tab's language."""
 
-    def __init__(self, page: Page, url: str) -> None:
-        self.page, self.url = page, url
-        self.box = page.get_by_role("textbox", name="Message", exact=True)
+    def __init__(self, page: Page, url: str, words: Callable[[str], str] = str) -> None:
+        self.page, self.url, self.words = page, url, words
+        self.box = page.get_by_role("textbox", name=words("Message"), exact=True)
         # One is there while nothing runs, the other while something does.
         self.send, self.stop = self.button("Send"), self.button("Stop")
-        self.log = page.get_by_role("log", name="Conversation")
-        self.meter = page.get_by_role("meter", name="Context window")
+        self.log = page.get_by_role("log", name=words("Conversation"))
+        self.meter = page.get_by_role("meter", name=words("Context window"))
         # What went wrong, in words.
         self.alert = page.get_by_role("alert")
         self.open()
@@ -43,15 +43,15 @@ class Chat:
 
     def button(self, name: str) -> Locator:
         """A button of that exact name."""
-        return self.page.get_by_role("button", name=name, exact=True)
+        return self.page.get_by_role("button", name=self.words(name), exact=True)
 
     def status(self, text: str) -> Locator:
         """What is announced as going on, where it says ``text``; the panel says it too."""
-        return self.page.get_by_role("status").filter(has_text=text).first
+        return self.page.get_by_role("status").filter(has_text=self.words(text)).first
 
     def rows(self, name: str) -> Locator:
         """Articles of the transcript: "You", "Agent", "Context condensed" and so on."""
-        return self.log.get_by_role("article", name=name, exact=True)
+        return self.log.get_by_role("article", name=self.words(name), exact=True)
 
     def color(self, row: Locator) -> str:
         """The colour in which a row's words are written."""
@@ -84,16 +84,17 @@ class Chat:
 
     def second(self) -> "Chat":
         """Open the same conversation in another tab."""
-        return Chat(self.page.context.new_page(), self.url)
+        return Chat(self.page.context.new_page(), self.url, self.words)
 
     def act(self, row: Locator, name: str) -> None:
         """Use a button of a row, which may show only while pointed at."""
         row.hover()
-        row.get_by_role("button", name=name, exact=True).click()
+        row.get_by_role("button", name=self.words(name), exact=True).click()
 
     def choose(self, row: Locator, name: str) -> None:
         """Choose an entry of a row's menu."""
-        row.get_by_role("button", name="More", exact=True).click()
+        row.get_by_role("button", name=self.words("More"), exact=True).click()
+        name = self.words(name)
         row.get_by_role("button", name=name).or_(row.get_by_role("link", name=name)).click()
 
 

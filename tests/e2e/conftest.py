@@ -151,8 +151,10 @@ def standin() -> Iterator[Standin]:
 def open_chat(tabs: Tabs, desk: Desk, standin: Standin) -> OpenChat:
     """Open a conversation that the stand-in answers: ``open_chat(window=6_000)``."""
 
-    def start(*, page: Page | None = None, **limits: Any) -> Chat:
+    def start(
+        *, page: Page | None = None, words: Callable[[str], str] = str, **limits: Any
+    ) -> Chat:
         desk.use_profile(standin.url, **limits)
-        return Chat(page or tabs.page, desk.new_conversation())
+        return Chat(page or tabs.page, desk.new_conversation(), words)
 
     return start

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def checkout(tmp_path: Path) -> Path:
     """A checkout whose lock files are empty and whose pip only writes down its calls."""
     (tmp_path / ".ci" / "requirements").mkdir(parents=True)
-    for script in ("python", "install"):
+    for script in ("python", "install", "compile_messages"):
         shutil.copy(ROOT / ".ci" / script, tmp_path / ".ci" / script)
     for lock in ("app", "scale", "dev"):
         (tmp_path / ".ci" / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")

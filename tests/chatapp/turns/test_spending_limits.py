@@ -20,7 +20,7 @@ from chatapp.context import sizes
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
 from chatapp.models.spending import Scope, Spending, month_start, read_spending
-from chatapp.spending_limits import check_spending, say
+from chatapp.spending_limits import check_spending, tell
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
@@ -72,7 +72,7 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     here, month = read_spending(conversation.pk)
     assert here == Spending(Scope.CONVERSATION, Decimal(10), Decimal("5.3000000001"), 1)
     assert month == Spending(Scope.MONTH, Decimal(20), Decimal("7.3000000001"), 1)
-    assert "The cost of 1 call is unknown" in say(here)
+    assert "The cost of 1 call is unknown" in tell(here)
     limit(conversation)
     spend(conversation, "1000000")
     check_spending(conversation.pk)

@@ -112,7 +112,7 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
             conversation=conversation, purpose="title", turn=made_in, tokens_estimated=1_000
         )
     crash_recovery.close_left()
-    calls = ModelCall.objects.all()
+    calls = ModelCall.objects.order_by("pk")
     assert {call.status for call in calls} == {ModelCall.Status.INTERRUPTED}
     cost = profile.cost_of(condense.Usage(input=1_000))
     assert [call.cost for call in calls] == [cost, 0]

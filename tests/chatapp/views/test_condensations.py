@@ -43,7 +43,7 @@ def test_every_attempt_is_listed_with_its_place(
         assert (shown in page) is there
     assert "<dd>$0.008</dd>" in page
     german = browser.get(reverse("condensations"), headers={"Accept-Language": "de"}).text
-    assert "<dd>$0,008</dd>" in german
+    assert "<dd>0,008\xa0$</dd>" in german
     use_tools(conversation, 1)
     counts = browser.get(reverse("counts", args=[conversation.pk])).text
     assert "2 messages, 1 condensation. Last condensed" in counts

@@ -66,7 +66,14 @@ BODIES = {
 }
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
 # What is there for everybody, and what names something by its number.
-FOR_ALL = {"/sign-in/", "/account/login/", "/healthz", "/readyz", "/manifest.webmanifest"}
+FOR_ALL = {
+    "/sign-in/",
+    "/language/",
+    "/account/login/",
+    "/healthz",
+    "/readyz",
+    "/manifest.webmanifest",
+}
 # Of accounts, too, all that says nothing of anybody.
 FOR_ALL |= {
     f"/account/{path}/"

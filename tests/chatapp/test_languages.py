@@ -1,0 +1,164 @@
+"""Readers read in their language; what is stored, and what models are told, is English."""
+
+import re
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from chatapp import languages
+from chatapp.languages import Reader, in_words
+from chatapp.models import Condensation, Conversation, ModelCall
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import PATIENCE, Page, connect
+from tests.chatapp.views.test_condensations import attempt
+from tests.standin.behaviours import Failure, Reply
+from tests.standin.server import Standin
+
+OTHERS = sorted(set(languages.NAMES) - {"en"})
+
+
+@pytest.fixture(autouse=True)
+def english_again() -> Iterator[None]:
+    """Leave no language behind."""
+    yield
+    Reader().enter()
+
+
+def language_of(browser: Client, accepts: str = "", place: str = "settings") -> str:
+    """Return the language that a page says it is in."""
+    page = browser.get(reverse(place), headers={"Accept-Language": accepts}).text
+    found = re.search(r'<html lang="([\w-]+)"', page)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("accepts", "language", "locale"),
+    [
+        ("de-AT, en;q=0.5", "de", "de_AT"),
+        ("pt, en;q=0.5", "pt-br", "pt"),
+        ("zh-TW", "zh-hans", "zh_Hant_TW"),
+        ("tlh, fr;q=0.4", "fr", "fr"),
+        ("it", "en", "it"),
+        ("", "en", "en"),
+        ("\udcff;q=x", "en", "en"),
+    ],
+)
+def test_a_browser_gets_the_first_of_its_languages(
+    accepts: str, language: str, locale: str
+) -> None:
+    """With numbers as the first of its locales has them."""
+    assert Reader.of("", accepts) == Reader(language, locale)
+
+
+def test_what_was_chosen_comes_before_the_browsers() -> None:
+    """The locale is the browser's where that fits; what is no language is not chosen."""
+    assert Reader.of("de", "en-GB, de-CH;q=0.5") == Reader("de", "de_CH")
+    assert Reader.of("ja", "de-CH") == Reader("ja", "ja")
+    assert Reader.of("xx", "de-CH") == Reader("de", "de_CH")
+
+
+def test_the_account_is_asked_first_then_the_sign_in_page_then_the_browser(
+    browser: Client, alice: User
+) -> None:
+    """What is saved in the settings holds for the sign-in page too, until it is taken back."""
+    guest = Client()
+    assert language_of(guest, "fr", "account_login") == "fr"
+    guest.post(reverse("set_language"), {"language": "ko"})
+    assert language_of(guest, "fr", "account_login") == "ko"
+    browser.post(reverse("set_language"), {"language": "ko"})
+    alice.preferences.language = "de"
+    alice.preferences.save()
+    assert language_of(browser, "fr") == "de"
+    alice.preferences.language = ""
+    alice.preferences.save()
+    assert language_of(browser, "fr") == "ko"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_record_reads_in_its_readers_language(
+    browser: Client, conversation: Conversation, language: str
+) -> None:
+    """Written in English, once; a provider's own words stay as they were said."""
+    said = "The context would not get smaller: 12,000 → 13,500 tokens"
+    attempt(conversation, status="failed", error=said, tokens_after=None)
+    attempt(conversation, status="failed", error="Own words.", tokens_after=None)
+    english = browser.get(reverse("condensations")).text
+    assert said in english
+    page = browser.get(reverse("condensations"), headers={"Accept-Language": language}).text
+    assert said not in page
+    assert "Own words." in page
+    Reader.of(language, language).enter()
+    assert in_words(said) in page.replace("&#x27;", "'")
+
+
+@asynccontextmanager
+async def page_in(language: str, conversation: Conversation, alice: User):  # type: ignore[no-untyped-def] # noqa: ANN201 - a context manager
+    """Open a page whose reader has chosen a language."""
+    communicator = connect(conversation, alice)
+    communicator.scope["language"] = language
+    assert (await communicator.connect(PATIENCE))[0]
+    page = Page(communicator)
+    await page.until("snapshot")
+    try:
+        yield page
+    finally:
+        await communicator.disconnect(timeout=PATIENCE)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_page_is_told_in_its_language_and_the_record_is_english(
+    alice: User, conversation: Conversation, anthropic_standin: Standin
+) -> None:
+    """What goes on, and how it ended."""
+    anthropic_standin.then(Failure(401, "authentication_error", "invalid x-api-key"))
+    async with page_in("de", conversation, alice) as page:
+        ended = await page.ask("Hi")
+        assert ended["text"] == "Fehlgeschlagen."
+        assert not {"Thinking…", "Failed."} & {one.get("text") for one in page.frames}
+    call = await ModelCall.objects.aget()
+    with translation.override("de"):
+        assert await sync_to_async(in_words)(call.error) != call.error
+
+
+async def asked_in(language: str, alice: User, standin: Standin) -> list[bytes]:
+    """Return the requests of a conversation in a language: an answer, a tool, a condensation."""
+    before = len(standin.requests)
+    standin.then(Reply("One."), Reply("Two."), Reply("<summary>All that was said.</summary>"))
+    conversation = await sync_to_async(converse)(alice, standin)
+    async with page_in(language, conversation, alice) as page:
+        await page.ask("Say one.")
+        await page.ask("Say two, with numbers: 1,234.5")
+        await page.condense()
+        assert await Condensation.objects.filter(conversation=conversation).aexists()
+    # The ids of earlier answers count on.
+    return [re.sub(rb"msg_\d+", b"", one.raw) for one in standin.requests[before:]]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_no_language_changes_what_a_model_is_told(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Not a byte of any request: system prompt, tools, messages, and what asks for a summary."""
+    alice.preferences.environment_details = False
+    await alice.preferences.asave()
+    english = await asked_in("en", alice, anthropic_standin)
+    assert len(english) == 3
+    for language in OTHERS:
+        assert await asked_in(language, alice, anthropic_standin) == english, language
+
+
+def test_every_language_is_offered_in_its_own_name(db: None) -> None:
+    """On the sign-in page, without a script."""
+    page = Client().get(reverse("account_login")).text
+    for code, _name in settings.LANGUAGES:
+        assert f'value="{code}" lang="{code}"' in page
+    for name in ("Deutsch", "日本語", "العربيّة", "हिंदी", "Português Brasileiro"):
+        assert name.lower() in page.lower()

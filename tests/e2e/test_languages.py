@@ -1,0 +1,122 @@
+"""The main job in other languages, found by role and by the catalogue's words."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e import pseudo
+from tests.e2e.accessibility import open_all
+from tests.e2e.conftest import OpenChat
+from tests.e2e.server import Server, serving
+from tests.e2e.tabs import Tabs
+from tests.e2e.test_axe import PAGES
+from tests.e2e.words import PASSWORD, SMALL, long, summary
+from tests.standin.behaviours import Reply
+from tests.standin.server import Standin
+from tests.tooling import messages
+
+FEW = ("de", "ja", "ar")
+ALL = [
+    *FEW,
+    *(
+        pytest.param(code, marks=pytest.mark.soak)
+        for code in ("es", "fr", "hi", "ko", "pt-br", "ru", "zh-hans")
+    ),
+]
+
+
+class Words:
+    """The words of a catalogue for English ones."""
+
+    def __init__(self, language: str) -> None:
+        self._catalog = messages.read(language)
+
+    def __call__(self, english: str) -> str:
+        """Return them, whether they are marked or stored."""
+        found = self._catalog.get(english) or self._catalog.get(english, "stored")
+        assert found, english
+        return str(found.string)
+
+
+@pytest.mark.parametrize("language", ALL)
+def test_somebody_asks_condenses_and_takes_it_back(
+    tabs: Tabs, open_chat: OpenChat, standin: Standin, language: str
+) -> None:
+    """In a browser of that language, with its words for everything that is clicked."""
+    standin.then(Reply("Noted."), summary())
+    chat = open_chat(page=tabs.open(locale=language), words=Words(language), **SMALL)
+    html = chat.page.locator("html")
+    expect(html).to_have_attribute("lang", language)
+    assert html.evaluate("one => one.dir") == ("rtl" if language == "ar" else "")
+    chat.ask(long(PASSWORD))
+    # What is said has its own direction.
+    prose = chat.rows("You").locator(".prose").first
+    assert prose.evaluate("one => getComputedStyle(one).direction") == "ltr"
+    row = chat.condense()
+    chat.act(row, "Undo condensation")
+    expect(row).to_contain_text(chat.words("Undone"))
+
+
+def test_a_language_is_chosen_on_the_sign_in_page_and_in_the_settings(
+    tabs: Tabs, window: Tabs
+) -> None:
+    """There by its own name, without a script; here for wherever one signs in."""
+    guest = window.open(known=False)
+    guest.goto("/sign-in/")
+    guest.get_by_text("Language: English").click()
+    guest.get_by_role("button", name="Deutsch").click()
+    expect(guest.get_by_role("heading", name=Words("de")("Sign in"))).to_be_visible()
+    page = tabs.open()
+    page.goto("/settings/general/")
+    page.get_by_label("Language").select_option(label="Deutsch")
+    page.get_by_role("button", name="Save").click()
+    try:
+        expect(page.get_by_role("heading", name=Words("de")("Settings"))).to_be_visible()
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+    finally:
+        page.get_by_label(Words("de")("Language")).select_option(value="")
+        page.get_by_role("button", name=Words("de")("Save")).click()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def stretched(tmp_path_factory: pytest.TempPathFactory, seeded: Path) -> Iterator[Server]:
+    """A server whose words are a third longer."""
+    folder = tmp_path_factory.mktemp("stretched")
+    shutil.copytree(seeded, folder / "data")
+    pseudo.write(folder / "locale", messages.collect())
+    told = {"STRETCHED": str(folder / "locale")}
+    with serving(folder, DJANGO_SETTINGS_MODULE="tests.e2e.pseudo_settings", **told) as server:
+        yield server
+
+
+# Words of the page that nobody has marked: those of users, names and code aside.
+UNMARKED = """() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const own = "script, style, code, pre, kbd, textarea, option, .prose, [dir=auto], h1, a, td, li";
+  while (walker.nextNode()) {
+    const node = walker.currentNode, text = node.textContent.trim();
+    if (!node.parentElement.closest(own) && / /.test(text) && /[a-z]{3}/.test(text)
+        && !/[áéíóúýčñšž]/i.test(text)) found.push(text);
+  }
+  return found;
+}"""
+
+
+def test_longer_words_break_no_layout(
+    browser: Browser, stretched: Server, addresses: dict[str, str]
+) -> None:
+    """No page scrolls sideways at 360 px, with everything open; and none has an unmarked word."""
+    window = Tabs(browser, stretched)
+    page = window.open(locale=pseudo.CODE)
+    page.set_viewport_size({"width": 360, "height": 800})
+    for place in PAGES:
+        page.goto(addresses.get(place, place))
+        open_all(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+        # Conversations are full of what was said in them.
+        assert place in addresses or page.evaluate(UNMARKED) == [], place
+    assert not window.tidy()

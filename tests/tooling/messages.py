@@ -1,0 +1,448 @@
+"""The catalogues of chatapp/locale: what is to be translated, what is missing, and what is wrong.
+
+``make messages`` collects all that is marked in templates, Python and the engine, and puts it into
+every language's catalogue. With ``--check``, nothing is written and what is wrong is an error: a
+catalogue that is out of date, a sentence that is not marked, a placeholder that was lost, a plural
+without all of its forms.
+"""
+
+import ast
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, override
+
+import django
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract
+from babel.messages.pofile import read_po, write_po
+from django.conf import settings
+from django.template import engines
+from django.template.base import Lexer, TokenType
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.utils.translation import to_locale
+
+from tests.processes import ROOT
+
+# As they are called in Python, with which of their arguments are sentences.
+KEYWORDS: dict[str, Any] = {
+    **dict.fromkeys(["_", "_lazy", "gettext", "gettext_lazy", "gettext_noop"]),
+    **dict.fromkeys(["ngettext", "ngettext_lazy", "plural"], (1, 2)),
+    "pgettext": ((1, "c"), 2),
+}
+# What is stored is English, and is said in the reader's language by what it was made of.
+STORED = {"say", "noop"}
+CONSTANT = re.compile(r'_\("((?:[^"\\]|\\.)*)"\)')
+LOCALES = ROOT / "chatapp" / "locale"
+
+DATE = datetime(2026, 11, 28, tzinfo=UTC)
+
+Id = str | tuple[str, str]
+
+
+def collect() -> Catalog:
+    """Return all that is marked."""
+    catalog = Catalog(fuzzy=False)
+    for context, id_, place in (*_in_templates(), *_in_python()):
+        catalog.add(id_, locations=[(place, 0)], context=context)
+    return catalog
+
+
+def _in_templates() -> Iterator[tuple[str | None, Id, str]]:
+    engine = engines["django"].engine  # type: ignore[attr-defined] # of Django's own
+    for path in sorted((ROOT / "templates").rglob("*.*")):
+        place, text = path.relative_to(ROOT).as_posix(), path.read_text()
+        nodes = engine.from_string(text).nodelist
+        for node in nodes.get_nodes_by_type(TranslateNode):
+            said = node.filter_expression.var
+            # As Django looks it up.
+            id_ = said if isinstance(said, str) else str(said.literal).replace("%", "%%")
+            yield node.message_context and node.message_context.var, id_, place
+        for node in nodes.get_nodes_by_type(BlockTranslateNode):
+            one = node.render_token_list(node.singular)[0]
+            many = node.plural and node.render_token_list(node.plural)[0]
+            yield None, (one, many) if many else one, place
+        for found in CONSTANT.findall(text):
+            yield None, found, place
+
+
+def _in_python() -> Iterator[tuple[str | None, Id, str]]:
+    for package in ("chatapp", "condense"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            with path.open("rb") as file:
+                for _line, id_, _comments, context in extract("python", file, KEYWORDS):
+                    yield context, id_, place
+            for node in ast.walk(ast.parse(path.read_text())):
+                match node:
+                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
+                        name in STORED
+                    ):
+                        if isinstance(said := node.args[0], ast.Constant):
+                            yield "stored", str(said.value), place
+
+
+def path_of(language: str) -> Path:
+    """Return where a language's catalogue is."""
+    return LOCALES / to_locale(language) / "LC_MESSAGES" / "django.po"
+
+
+def read(language: str) -> Catalog:
+    """Return a language's catalogue, an empty one where there is none yet."""
+    path = path_of(language)
+    if not path.exists():
+        return _new(language)
+    with path.open("rb") as file:
+        return read_po(file, locale=to_locale(language))
+
+
+def _new(language: str) -> Catalog:
+    # With the time of its writing it would never be the same twice.
+    return Catalog(
+        locale=to_locale(language),
+        project="Palimpsest",
+        version="1",
+        header_comment=f"# Palimpsest in {dict(settings.LANGUAGES)[language]}.",
+        creation_date=DATE,
+        revision_date=DATE,
+        fuzzy=False,
+    )
+
+
+def languages() -> list[str]:
+    """Return the languages that have a catalogue: all but English."""
+    return [code for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+
+
+def missing(catalog: Catalog, wanted: Catalog) -> list[Message]:
+    """Return what a catalogue lacks of all that is to be translated."""
+    return [one for one in wanted if one.id and not _translation(catalog, one)]
+
+
+def _translation(catalog: Catalog, message: Message) -> list[str]:
+    """Return a message's forms, none where not all are there."""
+    found = catalog.get(message.id, message.context)
+    forms = (
+        found.string
+        if found and isinstance(found.string, tuple | list)
+        else [found.string if found else ""]
+    )
+    return [*forms] if all(forms) else []
+
+
+# What a translation must have as its original has it.
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|%%|\{\w+[^}]*\}")
+
+
+def wrong(catalog: Catalog) -> Iterator[str]:
+    """Yield what is wrong with translations: placeholders, and forms of plurals."""
+    for message in catalog:
+        if not message.id or not any(message.string or ()):
+            continue
+        is_plural = isinstance(message.id, tuple)
+        ids: tuple[str, ...] = message.id if is_plural else (message.id,)
+        forms = message.string if is_plural else (message.string,)
+        if is_plural and len(forms) != catalog.num_plurals:
+            yield f"{message.id}: {len(forms)} forms of {catalog.num_plurals}"
+        wanted = Counter(PLACEHOLDER.findall(ids[-1]))
+        for form in forms:
+            has = Counter(PLACEHOLDER.findall(form))
+            # A form for one or two may say the number in words; that for all others has it.
+            may_lack = int(is_plural and form is not forms[-1])
+            if has - wanted or (wanted - has).total() > may_lack:
+                yield f"{ids[-1]!r}: {form!r} has {[*has]}, not {[*wanted]}"
+
+
+# How English names a concept, for which each language has one word.
+CONCEPTS = {
+    "condensation": re.compile(r"\bcondens"),
+    "rewind": re.compile(r"\brewind"),
+    "pin": re.compile(r"\b(?:un)?pin(?:s|ned|ning)?\b"),
+    "summary": re.compile(r"\bsummar(?:y|ies)\b"),
+    "profile": re.compile(r"\bprofiles?\b"),
+    "recall": re.compile(r"\brecall"),
+    "ledger": re.compile(r"\bkey facts\b"),
+    "operator": re.compile(r"\boperators?\b"),
+    "context window": re.compile(r"\bcontext window"),
+    "threshold": re.compile(r"\bthreshold"),
+    "conversation": re.compile(r"\bconversations?\b"),
+    "member": re.compile(r"\bmembers?\b"),
+}
+
+
+# Placeholders, tags, and names of code.
+NO_WORD = re.compile(rf"{PLACEHOLDER.pattern}|<[^>]+>|\w+[_.]\w+(?:\.\w+)*|[a-z]+[A-Z]\w*")
+
+
+def off_terms(language: str, catalog: Catalog) -> Iterator[str]:
+    """Yield translations that lack the word which the glossary has for what English names."""
+    glossary = json.loads((path_of(language).parents[1] / "glossary.json").read_text())
+    for message in catalog:
+        if message.id and any(message.string or ()):
+            said = "".join(message.string).lower()
+            english = NO_WORD.sub("", "".join(message.id)).lower()
+            for concept, pattern in CONCEPTS.items():
+                stems = glossary[concept]["stems"]
+                if pattern.search(english) and not any(stem.lower() in said for stem in stems):
+                    yield f"{message.id!r}: {said!r} is without {stems}"
+
+
+class _Texts(HTMLParser):
+    """Collects what people read of a page: texts, and attributes that are shown or spoken."""
+
+    SHOWN = frozenset({"title", "aria-label", "placeholder", "alt", "aria-description", "label"})
+    CODE = frozenset({"script", "style", "code", "kbd", "pre", "samp"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._code = 0
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect attributes that are shown."""
+        self._code += tag in self.CODE
+        self.found += [value for name, value in attrs if value and name in self.SHOWN]
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        """Note where code ends."""
+        self._code -= tag in self.CODE
+
+    @override
+    def handle_data(self, data: str) -> None:
+        """Collect a text."""
+        if not self._code:
+            self.found.append(data)
+
+
+# Names that are the same in every language.
+NAMES = re.compile(r"\b(?:Palimpsest|JSON|Markdown|HTML|UTC|Shift|Enter|Esc|https?://\S+)")
+WORD = re.compile(r"[A-Za-z]{2,}")
+# What holds no words for readers.
+NO_PAGES = {
+    "manifest.webmanifest": "JSON, whose only sentence is marked",
+    "copy.css": "styles",
+    "copy.js": "a script",
+    "_hidden_by.html": "attributes of an element",
+    "_examples.html": "what is told to models",
+}
+NO_WORDS = {"body_class", "body_attributes"}  # blocks in the middle of a tag
+
+
+def unmarked_in_templates() -> Iterator[str]:
+    """Yield words of templates that stand outside of marks."""
+    for path in sorted((ROOT / "templates").rglob("*.*")):
+        if path.name not in NO_PAGES:
+            texts = _Texts()
+            texts.feed("".join(_outside_marks(path.read_text())))
+            for text in texts.found:
+                if WORD.search(NAMES.sub("", text)):
+                    yield f"{path.relative_to(ROOT)}: {' '.join(text.split())[:80]!r}"
+
+
+def _outside_marks(template: str) -> Iterator[str]:
+    ends = ""
+    for token in Lexer(template).tokenize():
+        words = token.contents.split()
+        if token.token_type == TokenType.TEXT and not ends:
+            yield token.contents
+        elif token.token_type == TokenType.BLOCK and words[0] in {"blocktranslate", "comment"}:
+            ends = f"end{words[0]}"
+        elif token.token_type == TokenType.BLOCK and words[0] == "block" and words[1] in NO_WORDS:
+            ends = "endblock"
+        elif token.token_type == TokenType.BLOCK and words[0] == ends:
+            ends = ""
+
+
+# A sentence, or some words of one, in a script; errors that are thrown are for the console.
+SCRIPTED = re.compile(r"""(?<!Error\()(["'`])([A-Z][a-z]+(?: [a-z]+)+[^"'`]*)\1""")
+
+
+def unmarked_in_scripts() -> Iterator[str]:
+    """Yield sentences of scripts, whose words come from the page."""
+    for path in sorted((ROOT / "static" / "js").rglob("*.js")):
+        for line in path.read_text().splitlines():
+            if not line.lstrip().startswith(("//", "*", "/*")):
+                yield from (
+                    f"{path.relative_to(ROOT)}: {words!r}" for _, words in SCRIPTED.findall(line)
+                )
+
+
+# A whole sentence, and where anything of several words is one.
+SENTENCE = re.compile(r"[A-Z“][^\n]*\s[^\n]*\w[.?!…]”?")
+SAID = re.compile(r"[A-Z“][^\n]*\w \w[^\n]*")
+SAYING = {"refuse", "Refused", "HttpError", "CommandError", "ValidationError", "write"}
+SAYING_TO = {"messages"}  # modules whose functions do
+SHOWN_AS = {"label", "help_text", "verbose_name", "title"}
+# Calls whose sentences nobody reads in a page: logs, and what programmers are told.
+UNSAID = {
+    "log",
+    "logger",
+    "async_unsafe",
+    "AppendOnly",
+    "TypeError",
+    "ValueError",
+    "AssertionError",
+}
+NOT_FOR_READERS = {
+    "chatapp/agent/loop.py": "told to models",
+    "chatapp/agent/ports.py": "told to models",
+    "chatapp/agent/prompts": "told to models",
+    "chatapp/api/schemas.py": "the API's description",
+    "chatapp/api/urls.py": "the API's description",
+    "chatapp/api/conversations.py": "the API's description",
+    "chatapp/api/history.py": "the API's description",
+    "chatapp/api/auth.py": "the API's description",
+    "chatapp/approvals.py": "told to models",
+    "chatapp/composer/mentions.py": "told to models",
+    "chatapp/context": "told to models",
+    "chatapp/environment.py": "said before anything can be translated",
+    "chatapp/migrations": "said once",
+    "chatapp/models/audit.py": "errors of programmers",
+    "chatapp/providers/anthropic/request.py": "told to models",
+    "chatapp/providers/model_servers.py": "told to models",
+    "chatapp/providers/offline": "the stand-in's answers",
+    "chatapp/settings.py": "said before anything can be translated",
+    "chatapp/tools": "told to models, who pass it on",
+    "chatapp/turns/monitoring.py": "for machines",
+    "condense/facts": "told to models",
+    "condense/messages.py": "errors of programmers",
+    "condense/prompts": "told to models",
+    "condense/recall": "told to models",
+    "condense/reduction/carryover.py": "told to models",
+    "condense/registry.py": "errors of programmers",
+    "condense/replay.py": "told to models",
+    "condense/requests": "told to models",
+    "condense/strategies/__init__.py": "errors of programmers",
+    "condense/testing.py": "errors of programmers",
+}
+
+
+def unmarked_in_python() -> Iterator[str]:
+    """Yield sentences of Python that nothing marks."""
+    for package in ("chatapp", "condense"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            if not any(place.startswith(known) for known in NOT_FOR_READERS):
+                for line, said in _Sentences().of(ast.parse(path.read_text())):
+                    yield f"{place}:{line}: {said!r}"
+
+
+class _Sentences(ast.NodeVisitor):
+    """Collects the sentences that stand outside of marks."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+        self._pattern = SENTENCE
+
+    def of(self, tree: ast.AST) -> list[tuple[int, str]]:
+        """Return them, with their lines."""
+        self.visit(tree)
+        return self._found
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """Pass over docstrings."""
+        if not isinstance(node.value, ast.Constant):
+            self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Pass over what only a shell shows."""
+        if node.name != "__str__":
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Look closer where whatever is given is said."""
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        names = {getattr(one, "id", getattr(one, "attr", "")) for one in (node.func, owner)}
+        if not names & ({*KEYWORDS, *STORED} | UNSAID):
+            before = self._pattern
+            says = names & SAYING or (owner is not None and names & SAYING_TO)
+            self._pattern = SAID if says else SENTENCE
+            self.generic_visit(node)
+            self._pattern = before
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Look closer at labels."""
+        before = self._pattern
+        self._pattern = SAID if node.arg in SHOWN_AS else before
+        self.generic_visit(node)
+        self._pattern = before
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Look at the whole of it."""
+        parts = [str(one.value) if isinstance(one, ast.Constant) else "x" for one in node.values]
+        self._look(node.lineno, "".join(parts))
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Look at it."""
+        if isinstance(node.value, str):
+            self._look(node.lineno, node.value)
+
+    def _look(self, line: int, text: str) -> None:
+        if self._pattern.fullmatch(text):
+            self._found.append((line, text))
+
+
+def update() -> None:
+    """Write every catalogue anew, and print what each lacks."""
+    wanted = collect()
+    for language in languages():
+        catalog = _updated(language, wanted)
+        path = path_of(language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            write_po(file, catalog, width=100, sort_output=True, include_lineno=False)
+        print(f"{language}: {len(missing(catalog, wanted))} of {len(wanted)} missing")
+
+
+def _updated(language: str, wanted: Catalog) -> Catalog:
+    """Return a language's catalogue with all that is wanted, and nothing else."""
+    known = read(language)
+    catalog = _new(language)
+    for message in wanted:
+        if message.id:
+            found = known.get(message.id, message.context)
+            # Percent signs are none of their business: ``wrong`` looks at placeholders.
+            catalog.add(
+                message.id,
+                found.string if found else None,
+                locations=sorted({(path, 0) for path, _line in message.locations}),
+                context=message.context,
+            ).flags.clear()
+    return catalog
+
+
+def complaints() -> Iterator[str]:
+    """Yield what is wrong: with what is marked, and with every catalogue."""
+    yield from unmarked_in_templates()
+    yield from unmarked_in_python()
+    yield from unmarked_in_scripts()
+    wanted = collect()
+    for language in languages():
+        catalog = read(language)
+        yield from (f"{language}: no {one.id!r}" for one in missing(catalog, wanted))
+        yield from (f"{language}: {said}" for said in wrong(catalog))
+        yield from (f"{language}: {said}" for said in off_terms(language, catalog))
+
+
+def main() -> int:
+    """Do what was asked for; return the exit code."""
+    if "--check" not in sys.argv:
+        update()
+        return 0
+    found = [*complaints()]
+    print(*found, sep="\n") if found else print("Every sentence is marked and translated.")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
+    django.setup()
+    sys.exit(main())
