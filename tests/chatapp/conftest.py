@@ -11,6 +11,7 @@ from django.test import Client
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.languages import Reader
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import (
     Conversation,
@@ -28,6 +29,13 @@ from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
 __all__ = ["anthropic_standin"]
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Leave no language behind: what answers a request leaves its reader's in this thread."""
+    with Reader().reading():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -125,10 +125,18 @@ def connect(
 
 @asynccontextmanager
 async def open_page(
-    conversation: Conversation, user: User, session: SessionBase | None = None
+    conversation: Conversation,
+    user: User,
+    session: SessionBase | None = None,
+    *,
+    language: str = "",
 ) -> AsyncIterator[Page]:
-    """Open a page of the conversation, past its snapshot; close it in the end."""
+    """Open a page of the conversation, past its snapshot; close it in the end.
+
+    Its reader may have chosen a ``language``.
+    """
     communicator = connect(conversation, user, session)
+    communicator.scope["language"] = language
     connected, _protocol = await communicator.connect(PATIENCE)
     assert connected
     page = Page(communicator)

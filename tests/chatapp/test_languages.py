@@ -1,8 +1,6 @@
 """Readers read in their language; what is stored, and what models are told, is English."""
 
 import re
-from collections.abc import Iterator
-from contextlib import asynccontextmanager
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -16,19 +14,12 @@ from chatapp import languages
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall
 from tests.chatapp.claude import converse
-from tests.chatapp.sockets import PATIENCE, Page, connect
+from tests.chatapp.sockets import open_page
 from tests.chatapp.views.test_condensations import attempt
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 
 OTHERS = sorted(set(languages.NAMES) - {"en"})
-
-
-@pytest.fixture(autouse=True)
-def english_again() -> Iterator[None]:
-    """Leave no language behind."""
-    yield
-    Reader().enter()
 
 
 def language_of(browser: Client, accepts: str = "", place: str = "settings") -> str:
@@ -99,27 +90,13 @@ def test_a_record_reads_in_its_readers_language(
     assert in_words(said) in page.replace("&#x27;", "'")
 
 
-@asynccontextmanager
-async def page_in(language: str, conversation: Conversation, alice: User):  # type: ignore[no-untyped-def] # noqa: ANN201 - a context manager
-    """Open a page whose reader has chosen a language."""
-    communicator = connect(conversation, alice)
-    communicator.scope["language"] = language
-    assert (await communicator.connect(PATIENCE))[0]
-    page = Page(communicator)
-    await page.until("snapshot")
-    try:
-        yield page
-    finally:
-        await communicator.disconnect(timeout=PATIENCE)
-
-
 @pytest.mark.django_db(transaction=True)
 async def test_a_page_is_told_in_its_language_and_the_record_is_english(
     alice: User, conversation: Conversation, anthropic_standin: Standin
 ) -> None:
     """What goes on, and how it ended."""
     anthropic_standin.then(Failure(401, "authentication_error", "invalid x-api-key"))
-    async with page_in("de", conversation, alice) as page:
+    async with open_page(conversation, alice, language="de") as page:
         ended = await page.ask("Hi")
         assert ended["text"] == "Fehlgeschlagen."
         assert not {"Thinking…", "Failed."} & {one.get("text") for one in page.frames}
@@ -133,7 +110,7 @@ async def asked_in(language: str, alice: User, standin: Standin) -> list[bytes]:
     before = len(standin.requests)
     standin.then(Reply("One."), Reply("Two."), Reply("<summary>All that was said.</summary>"))
     conversation = await sync_to_async(converse)(alice, standin)
-    async with page_in(language, conversation, alice) as page:
+    async with open_page(conversation, alice, language=language) as page:
         await page.ask("Say one.")
         await page.ask("Say two, with numbers: 1,234.5")
         await page.condense()

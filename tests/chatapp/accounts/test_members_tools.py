@@ -171,6 +171,7 @@ def test_new_users_begin_as_an_operator_says(
     )
     first = accounts.preferences_of(bob)
     assert (first.threshold, first.auto_condense) == (100, True)
+    Preferences.objects.filter(owner=alice).update(language="de")
     save(operator, begin_with=alice.pk, profiles=[profile.pk])
     Preferences.objects.filter(owner=alice).update(offered_providers=["x"])
     new = User.objects.create_user("new")
@@ -184,6 +185,8 @@ def test_new_users_begin_as_an_operator_says(
     )
     assert begun.default_profile == new.profiles.get(origin=profile)
     assert "x" not in begun.offered_providers
+    # Which language somebody reads is their own affair.
+    assert begun.language == ""
     Preferences.objects.filter(owner=alice).update(threshold=70)
     begun.refresh_from_db()
     assert begun.threshold == 60
