@@ -6,7 +6,7 @@ in the reader's language.
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -56,6 +56,16 @@ class Reader:
         translation.activate(self.language)
         reader_locale.set(self.locale)
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Have what is rendered in here, and tasks that begin in here, be for this reader."""
+        before = reader()
+        self.enter()
+        try:
+            yield
+        finally:
+            before.enter()
+
 
 def _supported(code: str) -> str:
     with suppress(LookupError):
@@ -68,15 +78,9 @@ def reader() -> Reader:
     return Reader(translation.get_language() or settings.LANGUAGE_CODE, reader_locale.get())
 
 
-@contextmanager
-def background() -> Iterator[None]:
+def background() -> AbstractContextManager[None]:
     """Have tasks that begin in here speak English, as what is stored does."""
-    before = reader()
-    Reader().enter()
-    try:
-        yield
-    finally:
-        before.enter()
+    return Reader().reading()
 
 
 def keep(answer: HttpResponse, language: str) -> None:
@@ -116,15 +120,15 @@ def readers_language(get_response: GetResponse) -> GetResponse:
 
 def in_words(stored: str) -> str:
     """Return a stored sentence in the reader's language."""
-    return _phrasebook(reader()).retell(stored) if stored else stored
+    return _phrasebook(reader().language).retell(stored)
 
 
-@functools.lru_cache(64)
-def _phrasebook(reader: Reader) -> condense.Phrasebook:
-    """Return what says sentences for such a reader; their numbers too."""
+@functools.cache
+def _phrasebook(language: str) -> condense.Phrasebook:
+    """Return what says sentences in a language, with numbers as whoever reads them has them."""
     translations: dict[str, str] = {}
     for folder in settings.LOCALE_PATHS:
-        path = Path(folder, to_locale(reader.language), "LC_MESSAGES", "django.mo")
+        path = Path(folder, to_locale(language), "LC_MESSAGES", "django.mo")
         if path.exists():
             with path.open("rb") as file:
                 known = read_mo(file)

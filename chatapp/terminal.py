@@ -1,9 +1,8 @@
 """The terminal: commands speak the language of the environment there, and nowhere else."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import override
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, override
 
 from django.apps import apps
 from django.core.management import ManagementUtility
@@ -11,7 +10,9 @@ from django.core.management.base import BaseCommand
 from django.utils import translation
 
 from chatapp.environment import read_text
-from chatapp.number_formats import first_known, reader_locale
+
+if TYPE_CHECKING:
+    from chatapp.languages import Reader
 
 
 def language() -> str:
@@ -26,15 +27,16 @@ def language() -> str:
     return "en"
 
 
-@contextmanager
-def speaking() -> Iterator[None]:
+def speaking() -> AbstractContextManager[None]:
     """Have sentences and numbers be in that language meanwhile."""
-    before = reader_locale.set(first_known([language()]))
-    try:
-        with translation.override(language()):
-            yield
-    finally:
-        reader_locale.reset(before)
+    return _reader().reading()
+
+
+def _reader() -> "Reader":
+    # Where settings are wrong, that is said in English, and this can't be imported.
+    from chatapp.languages import Reader  # noqa: PLC0415 - only with settings
+
+    return Reader.of(language(), "")
 
 
 class CommandLine(ManagementUtility):
@@ -44,9 +46,7 @@ class CommandLine(ManagementUtility):
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command; from now on all is said in that language."""
         command = super().fetch_command(subcommand)
-        # Where settings are wrong, that is said in English.
         if apps.ready:
-            translation.activate(language())
-            reader_locale.set(first_known([language()]))
+            _reader().enter()
             command.help = translation.gettext(command.help)
         return command

@@ -6,7 +6,6 @@ A record holds the English sentence. Whoever shows it passes the templates' tran
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from string import Formatter
 
 # Numbers as a template's ``{size:,}`` writes them.
@@ -43,16 +42,15 @@ class Phrasebook:
         templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
         # The more words of its own a template has, the surer is that a sentence was made of it.
         self._patterns = [(one.partition("{")[0], _pattern(one), one) for one in templates]
-        self.retell = lru_cache(2_000)(self._retell)
 
-    def _retell(self, sentence: str) -> str:
+    def retell(self, sentence: str) -> str:
         """Return the sentence in this language."""
         if known := self._translations.get(sentence):
             return known
         for beginning, pattern, template in self._patterns if len(sentence) <= LONGEST else ():
             if sentence.startswith(beginning) and (found := pattern.fullmatch(sentence)):
                 translation = self._translations[template]
-                return _fill(translation, template, found.groupdict(), self._number, self._retell)
+                return _fill(translation, template, found.groupdict(), self._number, self.retell)
         return sentence
 
 
