@@ -236,15 +236,15 @@ NO_PAGES = {
 NO_WORDS = {"body_class", "body_attributes"}  # blocks in the middle of a tag
 
 
-def unmarked_in_templates() -> Iterator[str]:
+def unmarked_in_templates(root: Path = ROOT) -> Iterator[str]:
     """Yield words of templates that stand outside of marks."""
-    for path in sorted((ROOT / "templates").rglob("*.*")):
+    for path in sorted((root / "templates").rglob("*.*")):
         if path.name not in NO_PAGES:
             texts = _Texts()
             texts.feed("".join(_outside_marks(path.read_text())))
             for text in texts.found:
                 if WORD.search(NAMES.sub("", text)):
-                    yield f"{path.relative_to(ROOT)}: {' '.join(text.split())[:80]!r}"
+                    yield f"{path.relative_to(root)}: {' '.join(text.split())[:80]!r}"
 
 
 def _outside_marks(template: str) -> Iterator[str]:
@@ -265,13 +265,13 @@ def _outside_marks(template: str) -> Iterator[str]:
 SCRIPTED = re.compile(r"""(?<!Error\()(["'`])([A-Z][a-z]+(?: [a-z]+)+[^"'`]*)\1""")
 
 
-def unmarked_in_scripts() -> Iterator[str]:
+def unmarked_in_scripts(root: Path = ROOT) -> Iterator[str]:
     """Yield sentences of scripts, whose words come from the page."""
-    for path in sorted((ROOT / "static" / "js").rglob("*.js")):
+    for path in sorted((root / "static" / "js").rglob("*.js")):
         for line in path.read_text().splitlines():
             if not line.lstrip().startswith(("//", "*", "/*")):
                 yield from (
-                    f"{path.relative_to(ROOT)}: {words!r}" for _, words in SCRIPTED.findall(line)
+                    f"{path.relative_to(root)}: {words!r}" for _, words in SCRIPTED.findall(line)
                 )
 
 
@@ -325,11 +325,11 @@ NOT_FOR_READERS = {
 }
 
 
-def unmarked_in_python() -> Iterator[str]:
+def unmarked_in_python(root: Path = ROOT) -> Iterator[str]:
     """Yield sentences of Python that nothing marks."""
     for package in ("chatapp", "condense"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            place = path.relative_to(ROOT).as_posix()
+        for path in sorted((root / package).rglob("*.py")):
+            place = path.relative_to(root).as_posix()
             if not any(place.startswith(known) for known in NOT_FOR_READERS):
                 for line, said in _Sentences().of(ast.parse(path.read_text())):
                     yield f"{place}:{line}: {said!r}"
