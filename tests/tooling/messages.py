@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, override
+from typing import override
 
 import django
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.template import engines
@@ -30,13 +29,12 @@ from django.utils.translation import to_locale
 
 from tests.processes import ROOT
 
-# As they are called in Python, with which of their arguments are sentences.
-KEYWORDS: dict[str, Any] = {
-    **dict.fromkeys(["_", "_lazy", "gettext", "gettext_lazy", "gettext_noop"]),
-    **dict.fromkeys(["ngettext", "ngettext_lazy", "plural"], (1, 2)),
-    "pgettext": ((1, "c"), 2),
+# As they are called in Python. What is stored is English, and is said in the reader's language by
+# what it was made of; a plural is a second sentence.
+KEYWORDS = {
+    *("_", "_lazy", "gettext", "gettext_lazy", "gettext_noop", "translate"),
+    *("ngettext", "ngettext_lazy", "plural"),
 }
-# What is stored is English, and is said in the reader's language by what it was made of.
 STORED = {"say", "noop"}
 CONSTANT = re.compile(r'_\("((?:[^"\\]|\\.)*)"\)')
 LOCALES = ROOT / "chatapp" / "locale"
@@ -76,16 +74,17 @@ def _in_python() -> Iterator[tuple[str | None, Id, str]]:
     for package in ("chatapp", "condense"):
         for path in sorted((ROOT / package).rglob("*.py")):
             place = path.relative_to(ROOT).as_posix()
-            with path.open("rb") as file:
-                for _line, id_, _comments, context in extract("python", file, KEYWORDS):
-                    yield context, id_, place
             for node in ast.walk(ast.parse(path.read_text())):
                 match node:
                     case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
-                        name in STORED
+                        name in KEYWORDS | STORED
                     ):
-                        if isinstance(said := node.args[0], ast.Constant):
-                            yield "stored", str(said.value), place
+                        context = "stored" if name in STORED else None
+                        match node.args:
+                            case [ast.Constant(str(one)), ast.Constant(str(many)), *_]:
+                                yield context, (one, many), place
+                            case [ast.Constant(str(one)), *_]:
+                                yield context, one, place
 
 
 def path_of(language: str) -> Path:
@@ -361,7 +360,7 @@ class _Sentences(ast.NodeVisitor):
         """Look closer where whatever is given is said."""
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         names = {getattr(one, "id", getattr(one, "attr", "")) for one in (node.func, owner)}
-        if not names & ({*KEYWORDS, *STORED} | UNSAID):
+        if not names & (KEYWORDS | STORED | UNSAID):
             before = self._pattern
             says = names & SAYING or (owner is not None and names & SAYING_TO)
             self._pattern = SAID if says else SENTENCE
