@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
@@ -19,6 +18,7 @@ from chatapp.files.checkpoints import Checkpoints
 from chatapp.files.storage_use import check_room
 from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
 from chatapp.models.turns import leave_unclaimed
+from chatapp.sentences import translate as _
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox

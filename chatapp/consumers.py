@@ -20,7 +20,6 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
-from django.utils.translation import gettext as _
 
 from chatapp import errors, logs
 from chatapp.accounts.rate_limits import count_request
@@ -31,6 +30,7 @@ from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.models.database import execute, reading
 from chatapp.number_formats import ZONE_COOKIE
+from chatapp.sentences import translate as _
 from chatapp.turns import actions
 
 # What a session depends on; signing in changes other columns.
@@ -178,9 +178,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             command = incoming_frames.decode(text_data or "")
         except errors.BadFrame:
-            return await self._reply(
-                outgoing_frames.refused(_("This page is out of date. Reload it."))
-            )
+            said = _("This page is out of date. Reload it.")
+            return await self._reply(outgoing_frames.refused(said))
         pk = self.conversation.pk
         match command:
             case incoming_frames.StopTurn(turn):

@@ -85,17 +85,13 @@ def background() -> AbstractContextManager[None]:
 
 def keep(answer: HttpResponse, language: str) -> None:
     """Have this browser ask for a language also where nobody is signed in; "" for its own."""
-    name = settings.LANGUAGE_COOKIE_NAME
-    if language:
-        answer.set_cookie(
-            name,
-            language,
-            max_age=settings.LANGUAGE_COOKIE_AGE,
-            secure=settings.LANGUAGE_COOKIE_SECURE,
-            samesite="Lax",
-        )
-    else:
-        answer.delete_cookie(name)
+    answer.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=settings.LANGUAGE_COOKIE_AGE if language else 0,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        samesite="Lax",
+    )
 
 
 def choice_of(user: object, cookies: Mapping[str, str]) -> str:

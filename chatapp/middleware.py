@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpR
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 from django.utils import translation
-from django.utils.translation import gettext as _
 
 from chatapp import logs
+from chatapp.sentences import translate as _
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -115,13 +115,13 @@ def one_address(get_response: GetResponse) -> GetResponse:
 
 
 def _lead_on(request: HttpRequest) -> HttpResponse:
+    address = settings.PUBLIC_URL
     if request.method in {"GET", "HEAD"}:
         # Not for good: who changes the address would lead browsers round in circles.
-        return HttpResponseRedirect(settings.PUBLIC_URL + request.get_full_path())
+        return HttpResponseRedirect(address + request.get_full_path())
     # Stands before the middleware that chooses a language.
     with translation.override(translation.get_language_from_request(request)):
-        words = _("This server's address is %(address)s: nothing is taken by another name.")
-    words %= {"address": settings.PUBLIC_URL}
+        words = _("This server's address is {own}: nothing is taken by another name.", own=address)
     return HttpResponseBadRequest(words, content_type="text/plain; charset=utf-8")
 
 

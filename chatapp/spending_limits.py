@@ -31,11 +31,10 @@ def check_spending_of(terms: TurnSettings) -> None:
 def _read_limits(conversation: uuid.UUID) -> spending.Limits:
     own = spending.read_limits(conversation)
     if own.is_closing:
-        raise SpendingLimitReached(
-            noop(
-                "Your account is deactivated, or about to be deleted. Once it stays, you can go on."
-            )
+        said = noop(
+            "Your account is deactivated, or about to be deleted. Once it stays, you can go on."
         )
+        raise SpendingLimitReached(said)
     return own
 
 

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any, override
 
 from asgiref.sync import async_to_sync
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp import errors
@@ -27,6 +26,7 @@ from chatapp.conversations.locks import with_unpinned
 from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Conversation, Rewind, message_store
+from chatapp.sentences import translate as _
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.transcript import labels
 

@@ -10,12 +10,12 @@ from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp.accounts.rate_limits import GuessLimit
 from chatapp.errors import Refused
 from chatapp.models import ApiToken, SignInToken
 from chatapp.models.database import lock
+from chatapp.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_TOKENS = 50
@@ -82,7 +82,7 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
     """Return a new token in clear, which nobody can show again."""
     lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
-        raise Refused(_("You have %d tokens already. Revoke one first.") % MOST_TOKENS)
+        raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))
     token = ApiToken.generate()
     digest = ApiToken.digest_of(token)
     ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest)

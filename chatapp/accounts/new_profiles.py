@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.accounts import accounts
@@ -16,6 +15,7 @@ from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
+from chatapp.sentences import translate as _
 
 LEAST_WINDOW = 1_000
 # Seconds for a list of models that is only nice to have.

@@ -7,11 +7,10 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.http import HttpRequest
-from django.utils.translation import ngettext
 
 from chatapp.errors import LimitReached
 from chatapp.models import ServerSettings
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 # Wrong guesses within SECONDS: at one account from one network, and from one network at all.
 AT_ONE_ACCOUNT = 10
@@ -84,10 +83,11 @@ def count_request(user: User) -> None:
     minute, gone = divmod(int(time.time()), MINUTE)
     if count_up(f"requests-{user.pk}-{minute}", MINUTE) <= most:
         return
-    words = ngettext(
-        "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",
-        "You may send %(most)s requests a minute, and have. Go on in %(seconds)s seconds.",
-        most,
-    )
     left = MINUTE - gone
-    raise LimitReached(words % {"most": number(most), "seconds": left}, retry_after=left)
+    words = _(
+        "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
+        "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
+        count=most,
+        seconds=left,
+    )
+    raise LimitReached(words, retry_after=left)

@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.accounts.server_profiles import stop_sharing
@@ -20,6 +19,7 @@ from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock
 from chatapp.models.deletions import people
 from chatapp.models.spending import spent_this_month
+from chatapp.sentences import translate as _
 
 PAGE = 20
 

@@ -67,9 +67,8 @@ class StepLimitReached(AgentError):
     """The turn made as many model calls as the settings allow."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            say("Stopped after {limit} steps, the limit set in Settings.", limit=limit)
-        )
+        said = say("Stopped after {limit} steps, the limit set in Settings.", limit=limit)
+        super().__init__(said)
         self.limit = limit
 
 

@@ -4,8 +4,9 @@ from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers
-from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
+
+from chatapp.sentences import translate as _
 
 
 # No cookie opens anything here, so no other site can use one.

@@ -12,8 +12,6 @@ from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from ninja import NinjaAPI, Path
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
@@ -26,6 +24,7 @@ from chatapp.accounts import credentials
 from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.languages import in_words
 from chatapp.models import ApiToken, Conversation
+from chatapp.sentences import translate as _
 from chatapp.turns import actions
 
 log = logging.getLogger(__name__)
@@ -153,15 +152,16 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
         case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
             return tell(request, 409, in_words(str(errors.not_saved(error))))
     log.error("the API failed at %s", request.path, exc_info=error)
-    words = _("The server failed to answer this. Its log says why, at request %s.")
-    return tell(request, 500, words % logs.request_id())
+    id_ = logs.request_id()
+    words = _("The server failed to answer this. Its log says why, at request {id}.", id=id_)
+    return tell(request, 500, words)
 
 
 @api.exception_handler(ValidationError)
 def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
     """Say which values can't be meant."""
     mistakes = [f"{one['loc'][-1]}: {one['msg']}" for one in error.errors[:TOLD]]
-    said = ngettext("A value can't be read.", "Values can't be read.", len(mistakes))
+    said = _("A value can't be read.", "Values can't be read.", count=len(mistakes))
     return tell(request, 422, " ".join((said, "; ".join(mistakes))))
 
 

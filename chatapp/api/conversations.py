@@ -6,7 +6,6 @@ from typing import Any
 from django.forms import model_to_dict
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
 from ninja import File, Form, Router
 from ninja.errors import HttpError
 from ninja.files import UploadedFile
@@ -28,6 +27,7 @@ from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
 from chatapp.forms.conversations import ConversationForm
 from chatapp.models import Attachment, Conversation, Profile, message_store
+from chatapp.sentences import translate as _
 from chatapp.transcript import pinned
 from chatapp.turns import actions
 

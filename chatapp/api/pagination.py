@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from django.db.models import Model, QuerySet
-from django.utils.translation import gettext as _
 from ninja import Query, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
 from chatapp.models.pagination import behind, read_cursor, write_cursor
+from chatapp.sentences import translate as _
 
 LONGEST_PAGE = 100
 # Digits; what is numbered here has fewer.

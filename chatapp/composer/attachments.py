@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import attached, file_block, image_block
@@ -28,7 +27,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import lock
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.tools import documents
 from condense import noop, say
 
@@ -43,6 +42,13 @@ LONGEST_NAME = 120
 # What no text holds but line ends, tabs and form feeds.
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 _BYTE_ORDERS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+# Of a PDF, by why it can't be read.
+_UNREADABLE = {
+    "locked": noop("“{name}” is locked with a password. Save it without one, and attach it again."),
+    "empty": noop("“{name}” has no text, only pictures of pages. Attach those as images."),
+    "slow": noop("“{name}” takes too long to read. Attach fewer pages."),
+}
 
 Weighed = tuple[condense.Block, int]
 
@@ -59,20 +65,22 @@ def attach_file(
     *, owner: User, name: str, data: bytes, profile: Profile | None = None
 ) -> Attachment:
     """Keep a file for a message that a profile's model will read; refused where it can't be."""
-    limit = settings.LARGEST_ATTACHMENT
-    if len(data) > limit * MEGABYTE:
-        words = _("“%(name)s” is too large: a file can have up to %(limit)s MB.")
-        raise Refused(words % {"name": clean_name(name), "limit": number(limit)})
+    name, most = clean_name(name), settings.LARGEST_ATTACHMENT
+    if len(data) > most * MEGABYTE:
+        words = _("“{name}” is too large: a file can have up to {most:,} MB.", name=name, most=most)
+        raise Refused(words)
     block = block_for(name, data)
     check_sight(profile, [block])
     tokens = sizes.COUNTER.count((block,))
     if profile is not None and tokens > profile.context_window - profile.output_limit:
         words = _(
-            "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Upload it "
-            "to the workspace, where the agent can read it in parts."
+            "“{name}” is too long for {profile}: it takes about {tokens:,} tokens. Upload it "
+            "to the workspace, where the agent can read it in parts.",
+            name=name,
+            profile=profile,
+            tokens=tokens,
         )
-        name = clean_name(name)
-        raise Refused(words % {"name": name, "profile": profile, "tokens": number(tokens)})
+        raise Refused(words)
     check_room(owner, len(data))
     with transaction.atomic():
         lock(User, owner.pk)
@@ -94,8 +102,11 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
     """Refuse images for a model that is known to see none."""
     blind = profile is not None and not profile.sees_images
     if blind and any(isinstance(block, condense.ImageBlock) for block in blocks):
-        words = _("%s can't see images. Choose another profile in the header, or remove the image.")
-        raise Refused(words % profile)
+        words = _(
+            "{name} can't see images. Choose another profile in the header, or remove the image.",
+            name=profile,
+        )
+        raise Refused(words)
 
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
@@ -115,8 +126,8 @@ def find_attachments(
 ) -> list[Attachment]:
     """Return what waits under these ids, in their order; refused where it can't be sent."""
     if len(pks) > (most := settings.ATTACHMENTS_PER_MESSAGE):
-        words = _("A message can have up to %s attachments. Remove some of them.")
-        raise Refused(words % number(most))
+        words = _("A message can have up to {most:,} attachments. Remove some of them.", most=most)
+        raise Refused(words)
     if not pks:
         return []
     rows = {row.pk: row for row in owner.attachments.filter(pk__in=pks)}
@@ -150,31 +161,18 @@ def block_for(name: str, data: bytes) -> condense.Block:
         try:
             text, facts["pages"] = documents.read_pdf(data)
         except ToolError as error:
-            why = {
-                "locked": noop(
-                    "“{name}” is locked with a password. Save it without one, and attach it again."
-                ),
-                "empty": noop(
-                    "“{name}” has no text, only pictures of pages. Attach those as images."
-                ),
-                "slow": noop("“{name}” takes too long to read. Attach fewer pages."),
-            }
-            damaged = noop("“{name}” is a damaged PDF.")
-            said = why.get(getattr(error, "why", ""), damaged)
-            raise Refused(said.format(name=name)) from error
+            words = _UNREADABLE.get(getattr(error, "why", ""), noop("“{name}” is a damaged PDF."))
+            raise Refused(words.format(name=name)) from error
     else:
         text = _text(name, data)
     if not text.strip():
         raise Refused(say("“{name}” is empty.", name=name))
     if len(text) > (limit := settings.LONGEST_MESSAGE):
-        words = say(
+        words = noop(
             "“{name}” is too long: it has {count:,} characters, and a message can have "
-            "{limit:,}. Upload it to the workspace, where the agent can read it in parts.",
-            name=name,
-            count=len(text),
-            limit=limit,
+            "{limit:,}. Upload it to the workspace, where the agent can read it in parts."
         )
-        raise Refused(words)
+        raise Refused(words.format(name=name, count=len(text), limit=limit))
     return file_block(name, text, **facts)
 
 
@@ -199,14 +197,11 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
         megabytes = f"{documents.MAX_IMAGE / MEGABYTE:,.1f}"
         raise Refused(words.format(name=name, limit=megabytes))
     if max(size) > (limit := settings.LARGEST_IMAGE_EDGE):
-        words = say(
-            "“{name}” has {width:,} by {height:,} pixels. Models take up to {limit:,} a side.",
-            name=name,
-            width=size.width,
-            height=size.height,
-            limit=limit,
+        words = noop(
+            "“{name}” has {width:,} by {height:,} pixels. Models take up to {limit:,} a side."
         )
-        raise Refused(words)
+        pixels = {"width": size.width, "height": size.height, "limit": limit}
+        raise Refused(words.format(name=name, **pixels))
     image = documents.as_image(str(documents.image_type(data)), data)
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 
@@ -219,8 +214,5 @@ def _text(name: str, data: bytes) -> str:
     for encoding in encodings:
         with suppress(UnicodeDecodeError):
             return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-    words = say(
-        "“{name}” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.",
-        name=name,
-    )
-    raise Refused(words)
+    why = noop("“{name}” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.")
+    raise Refused(why.format(name=name))

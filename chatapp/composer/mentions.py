@@ -17,7 +17,6 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import list_files, read_file
 from chatapp.tools.workspace import Workspace, quote
-from condense import noop, say
 
 # Files that hold rules of what is left out, in the root; and paths that are looked at.
 RULES = (".gitignore", ".rooignore")
@@ -111,10 +110,10 @@ def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterato
             if not path or parts in seen:
                 continue
             if kept_away("/".join(parts)):
-                said = noop("{path} is kept from the model by {file}.")
+                said = condense.noop("{path} is kept from the model by {file}.")
                 raise ToolError(said.format(path=quote(path), file=MENTION_RULES[0]))
             if len(seen) == MOST:
-                raise ToolError(say("A message can name at most {most} files.", most=MOST))
+                raise ToolError(condense.say("A message can name at most {most} files.", most=MOST))
             block = _block(workspace, path, room)
         except ToolError:
             if strict:

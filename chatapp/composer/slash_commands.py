@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.utils.functional import Promise
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _lazy
 
 import condense
 from chatapp.agent.annotated_blocks import command_block
@@ -20,6 +19,7 @@ from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.database import reading
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
 
@@ -41,15 +41,16 @@ class BuiltIn:
 BUILT_IN = (
     BuiltIn(
         "condense",
-        _("Condense the context now. Add what the summary must keep."),
-        _("[what to keep]"),
+        _lazy("Condense the context now. Add what the summary must keep."),
+        _lazy("[what to keep]"),
     ),
-    BuiltIn("rewind", _("Go back to before your last message. You see first what it hides.")),
+    BuiltIn("rewind", _lazy("Go back to before your last message. You see first what it hides.")),
     BuiltIn(
-        "clear", _("Start a new conversation with the same profile and workspace. This one stays.")
+        "clear",
+        _lazy("Start a new conversation with the same profile and workspace. This one stays."),
     ),
-    BuiltIn("export", _("Download this conversation as JSON, with its hidden messages.")),
-    BuiltIn("help", _("Show everything you can type here."), anywhere=True),
+    BuiltIn("export", _lazy("Download this conversation as JSON, with its hidden messages.")),
+    BuiltIn("help", _lazy("Show everything you can type here."), anywhere=True),
 )
 RESERVED = frozenset(one.name for one in BUILT_IN)
 
@@ -101,31 +102,31 @@ def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> lis
     if not name or not strict:
         return []
     if is_built_in(text):
-        words = gettext("/%s is a command. Reload the page and type it again.")
-        raise Refused(words % name)
+        words = _("/{name} is a command. Reload the page and type it again.", name=name)
+        raise Refused(words)
     if name in RESERVED:
-        words = gettext("/%s takes nothing after it. Send it again to send it as text.")
+        words = _("/{name} takes nothing after it. Send it again to send it as text.", name=name)
     else:
-        words = gettext("There is no command /%s. Send it again to send it as text.")
-    raise Unclear(words % name)
+        words = _("There is no command /{name}. Send it again to send it as text.", name=name)
+    raise Unclear(words)
 
 
 def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:
     try:
         return [*added_by(Workspace(workspace_of(conversation)), text, strict=strict)]
     except ToolError as error:
-        words = gettext("%s Nothing was sent. Send it again to send the path as text.")
-        raise Unclear(words % in_words(str(error))) from error
+        why = in_words(str(error))
+        words = _("{why} Nothing was sent. Send it again to send the path as text.", why=why)
+        raise Unclear(words) from error
 
 
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
     missing = await asyncio.to_thread(missing_in, Workspace(workspace_of(conversation)), text)
     named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
-    words = gettext("The workspace has no %s: it was sent as text.")
     if len(missing) > MOST_NAMED:
-        words = gettext("The workspace has no %s and others: it was sent as text.")
-    return words % named if missing else ""
+        return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
+    return _("The workspace has no {paths}: it was sent as text.", paths=named) if named else ""
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:

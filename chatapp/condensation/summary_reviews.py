@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
@@ -20,9 +19,8 @@ from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
 from chatapp.models.turns import leave_unclaimed
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.storage.journal import ConversationJournal
-from condense import noop
 
 # Seconds from one state of a summary that is shown to the next.
 INTERVAL = 0.25
@@ -88,7 +86,7 @@ class SummaryReviewer:
                 return condense.Accept(review.text)
             case Review.Status.ACCEPTED | Review.Status.EXPIRED:
                 return condense.Accept()
-        raise condense.Discarded(noop("The summary was discarded before it was applied."))
+        raise condense.Discarded(condense.noop("The summary was discarded before it was applied."))
 
     def _is_wanted(self, attempt: condense.Attempt, by_model: bool = True) -> bool:
         """Whether somebody wants to see this; what was done by rule, and unasked, nobody does."""
@@ -112,7 +110,7 @@ class SummaryReviewer:
             review = await self.saver.read(Review.objects.get, pk=review.pk)
         if self._leaving:
             # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(noop("The server is being stopped. The summary waits."))
+            raise LeftWaiting(condense.noop("The server is being stopped. The summary waits."))
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review
@@ -238,9 +236,11 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
     before, after = made.tokens_before.value, made.tokens_after.value
     if after >= before:
         said = _(
-            "With this summary the context would not get smaller: %(before)s → %(after)s tokens."
+            "With this summary the context would not get smaller: {before:,} → {after:,} tokens.",
+            before=before,
+            after=after,
         )
-        raise Refused(said % {"before": number(before), "after": number(after)})
+        raise Refused(said)
     return {"status": Review.Status.EDITED, "text": text}
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.accounts.accounts import preferences_of
@@ -16,7 +15,7 @@ from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.models.messages import MessageQuerySet
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
 
@@ -157,9 +156,10 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     )
     if tokens.value > budget.capacity:
         said = _(
-            "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
-            "Choose a profile with a larger window, or go back to before this."
+            "The originals don't fit: about {tokens:,} tokens, where {allowed:,} fit. "
+            "Choose a profile with a larger window, or go back to before this.",
+            tokens=tokens.value,
+            allowed=budget.capacity,
         )
-        numbers = {"tokens": number(tokens.value), "allowed": number(budget.capacity)}
-        raise Refused(said % numbers)
+        raise Refused(said)
     return tokens, budget.capacity

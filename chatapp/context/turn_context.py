@@ -19,9 +19,8 @@ from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
-from condense import noop
 
-NO_PROFILE = noop("This conversation has no profile. Choose one in its header.")
+NO_PROFILE = condense.noop("This conversation has no profile. Choose one in its header.")
 
 PROJECT_FILE = "AGENTS.md"
 
@@ -198,7 +197,7 @@ def read_run(
     """Return what a run works with; raise Refused where it can't."""
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
-        raise errors.Refused(noop("This conversation was deleted."))
+        raise errors.Refused(condense.noop("This conversation was deleted."))
     if fresh.profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp import spending_limits
 from chatapp.accounts.accounts import preferences_of
@@ -20,7 +19,7 @@ from chatapp.errors import Refused
 from chatapp.files.workspaces import SAMPLES, lay_out_samples
 from chatapp.models import Conversation, Folder, Profile, Share
 from chatapp.models.database import lock
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 TITLE_LENGTH = 60
 LONGEST_FOLDER_NAME = 60
@@ -103,11 +102,12 @@ def check_message(text: str, *, alone: bool = True) -> None:
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:
         words = _(
-            "This message is too long: it has %(count)s characters, and a message can have "
-            "%(limit)s. Upload it as a file, or send it in parts."
+            "This message is too long: it has {count:,} characters, and a message can have "
+            "{limit:,}. Upload it as a file, or send it in parts.",
+            count=len(text),
+            limit=settings.LONGEST_MESSAGE,
         )
-        told = {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
-        raise Refused(words % told)
+        raise Refused(words)
 
 
 def check_spending(conversation_id: uuid.UUID) -> None:

@@ -14,7 +14,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.conversations.locks import lock
@@ -31,6 +30,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.messages import MessageQuerySet
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import outputs_of
 from condense import noop
 
@@ -65,7 +65,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
         copy = Conversation.objects.create(
             pk=pk,
             **{name: getattr(origin, name) for name in _ALIKE},
-            title=origin.title and _("%s (fork)") % origin.title[: LONGEST_TITLE - 20],
+            title=origin.title and _("{title} (fork)", title=origin.title[: LONGEST_TITLE - 20]),
             workspace=origin.workspace or origin.pk.hex,
             last_seq=rows[-1].seq,
         )

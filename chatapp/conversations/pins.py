@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.annotated_blocks import quote_block, rule_block
@@ -14,7 +13,7 @@ from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.pins import digest_of
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from condense import noop
 
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
@@ -99,7 +98,7 @@ def pin_rule(*, conversation: Conversation, text: str) -> None:
     if not text.strip():
         raise Refused(_("There is no rule yet. Type it first."))
     if len(text) > LONGEST_RULE:
-        raise Refused(_("A rule can have up to %s characters.") % number(LONGEST_RULE))
+        raise Refused(_("A rule can have up to {count:,} characters.", count=LONGEST_RULE))
     with lock(conversation) as own:
         _append(own, rule_block(text))
 

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from chatapp.agent.errors import ToolError
 from chatapp.errors import Refused
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.tools.workspace import MAX_FILE, Entry, Workspace, WritableWorkspace
 
 # Files of one upload, bytes of all of them, and files that are listed or packed.
@@ -60,10 +59,12 @@ class Imported:
 
 def too_much() -> Refused:
     """Return the refusal of an upload that is too large."""
-    return Refused(
-        _("This is too much at once: at most %(files)s files and %(size)s MB.")
-        % {"files": number(MAX_FILES), "size": number(MAX_BYTES // 1024**2)}
+    words = _(
+        "This is too much at once: at most {files:,} files and {size:,} MB.",
+        files=MAX_FILES,
+        size=MAX_BYTES // 1024**2,
     )
+    return Refused(words)
 
 
 @dataclass(slots=True)
@@ -109,9 +110,10 @@ def _unpacked(files: Iterable[tuple[str, IO[bytes]]], total: _Total) -> Iterator
         try:
             yield from unpack(file, total)
         except _DAMAGED as error:
-            raise Refused(_("“%s” can't be read as an archive.") % name[:100]) from error
+            raise Refused(_("“{name}” can't be read as an archive.", name=name[:100])) from error
         except (NotImplementedError, RuntimeError) as error:
-            raise Refused(_("“%s” is locked, or packed in an unknown way.") % name[:100]) from error
+            words = _("“{name}” is locked, or packed in an unknown way.", name=name[:100])
+            raise Refused(words) from error
 
 
 class _Bounded:

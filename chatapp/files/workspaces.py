@@ -11,11 +11,11 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.utils.translation import gettext as _
 
 from chatapp.context import sizes
 from chatapp.errors import Refused
 from chatapp.models import Conversation
+from chatapp.sentences import translate as _
 
 OWN = "users"
 LONGEST = 400
@@ -55,8 +55,12 @@ def _find(owner: User, folder: str) -> str:
             found = path.relative_to(root)
             if len(str(found)) <= LONGEST and _may_read(owner, found.parts):
                 return str(found)
-    words = _("You have no workspace folder %(folder)s. Yours lie in %(own)s on the server.")
-    raise Refused(words % {"folder": folder[:100], "own": f"{OWN}/{owner.pk}"})
+    words = _(
+        "You have no workspace folder {folder}. Yours lie in {own} on the server.",
+        folder=folder[:100],
+        own=f"{OWN}/{owner.pk}",
+    )
+    raise Refused(words)
 
 
 def _may_read(owner: User, parts: tuple[str, ...]) -> bool:

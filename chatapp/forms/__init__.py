@@ -7,12 +7,12 @@ from django import forms
 from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 
 from chatapp.languages import in_words
 from chatapp.models import fields
 from chatapp.models.errors import DecryptionFailed
 from chatapp.network import AddressRefused, Guard
+from chatapp.sentences import translate as _
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm

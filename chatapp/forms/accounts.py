@@ -5,11 +5,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.utils.translation import gettext as _
 
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
 from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
+from chatapp.sentences import translate as _
 
 MOST = 100
 
@@ -25,7 +25,7 @@ class CommandForm(ModelForm[SavedCommand]):
         """Return a name that nothing built in has."""
         name: str = self.cleaned_data["name"]
         if name in RESERVED:
-            raise forms.ValidationError(_("/%s is built in. Choose another name.") % name)
+            raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))
         return name
 
 

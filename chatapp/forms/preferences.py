@@ -10,10 +10,10 @@ from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp import languages
 from chatapp.condensation.threshold import source_label
 from chatapp.context import turn_context
 from chatapp.forms import ModelForm
+from chatapp.languages import NAMES, in_words
 from chatapp.models import Preferences, Profile
 from chatapp.models.preferences import LONGEST_PROMPT
 
@@ -147,9 +147,8 @@ def default_prompt(preferences: Preferences) -> str:
 
 def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
-    words = languages.in_words
     known = [
-        (one.name, f"{capfirst(words(one.label))}{DASH}{words(one.description)}")
+        (one.name, f"{capfirst(in_words(one.label))}{DASH}{in_words(one.description)}")
         for one in condense.known_strategies()
         if clearing or one.kind != "cleared"
     ]
@@ -168,7 +167,7 @@ class PreferencesForm(ModelForm[Preferences]):
     threshold = threshold_field(label=_("Threshold (%)"))
     language = forms.ChoiceField(
         label=_("Language"),
-        choices=[("", _("As the browser")), *languages.NAMES.items()],
+        choices=[("", _("As the browser")), *NAMES.items()],
         required=False,
     )
     switches = SWITCHES

@@ -17,9 +17,9 @@ from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices, server_key
 from chatapp.network import without_userinfo
-from chatapp.number_formats import number
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import SAFE_WINDOW, Preset
+from chatapp.sentences import translate
 
 # Far beyond any model, and within what every database can hold and a page can show.
 LARGEST_WINDOW = 1_000_000_000
@@ -67,15 +67,13 @@ def describe_surcharge(prices: condense.Prices) -> str:
     """Say what a long prompt costs more, "" where it costs the same."""
     if prices.surcharge is None:
         return ""
-    text = _(
-        "Above %(above)s tokens of prompt, input costs %(input)s times as much "
-        "and output %(output)s times."
+    return translate(
+        "Above {above:,} tokens of prompt, input costs {input} times as much "
+        "and output {output} times.",
+        above=prices.surcharge.above,
+        input=plain(prices.surcharge.input),
+        output=plain(prices.surcharge.output),
     )
-    return str(text) % {
-        "above": number(prices.surcharge.above),
-        "input": plain(prices.surcharge.input),
-        "output": plain(prices.surcharge.output),
-    }
 
 
 def plain(price: Decimal) -> str:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chatapp.sentences import translate as _
 from chatapp.transfer.archives import Archive, key_of
 from chatapp.transfer.chats import Chat
 from chatapp.transfer.transcript_files import Sample

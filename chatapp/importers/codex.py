@@ -11,9 +11,8 @@ import condense
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, transcripts
 from chatapp.transfer.transcript_files import Sample, read_lines
-from condense import noop
 
-LABEL = noop("Codex rollout")
+LABEL = condense.noop("Codex rollout")
 WHERE = gettext_lazy("~/.codex/sessions: a rollout-….jsonl file for each session.")
 
 _LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
@@ -58,7 +57,7 @@ class _Rollout(transcripts.Transcript):
             case {"type": str(kind)} if kind in _ITEMS:
                 self._take_item(index, item, at)
             case {"type": str(kind)} if kind not in _SILENT:
-                self.refuse(index, noop("A line of this type is not known."))
+                self.refuse(index, condense.noop("A line of this type is not known."))
 
     def _take_usage(self, used: Any, at: Any) -> None:
         said_last = self.messages[-1]["role"] if self.messages else ""
@@ -83,7 +82,7 @@ class _Rollout(transcripts.Transcript):
         elif blocks:
             self.say(role, blocks, at)
         elif str(item.get("type")) not in _SILENT | {"reasoning"}:
-            self.refuse(index, noop("This item has nothing that can be used."))
+            self.refuse(index, condense.noop("This item has nothing that can be used."))
 
     @override
     def words_in(self, blocks: Sequence[transcripts.Block]) -> Iterator[str | None]:

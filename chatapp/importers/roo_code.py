@@ -113,10 +113,8 @@ class Task(Transcript):
                 # What is larger ends too early to be JSON.
                 shown = json.loads(file.read(LARGEST))
         except (ValueError, RecursionError, *DAMAGED):
-            reason = say(
-                "“{name}” can't be read, so the figures of condensing are missing.", name=PAGE
-            )
-            self.refuse(0, reason)
+            reason = noop("“{name}” can't be read, so the figures of condensing are missing.")
+            self.refuse(0, reason.format(name=PAGE))
             return {}
         told: dict[str, Mapping[Any, Any]] = {}
         for place, item in enumerate(shown if isinstance(shown, list) else ()):

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.context import sizes
@@ -16,8 +14,8 @@ from chatapp.inspector import parts
 from chatapp.inspector.next_request import Hider, hiders
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
-from chatapp.number_formats import number
 from chatapp.providers import request_bytes
+from chatapp.sentences import translate as _
 from chatapp.storage.request_log import LONGEST_CHAIN
 from chatapp.storage.request_reader import RequestReader
 from chatapp.transcript import labels
@@ -60,16 +58,17 @@ class Comparison:
         """Say where what both have in common ends."""
         if self.system_changed:
             return _("What both begin with ends in the system prompt.")
-        if self.tools:
-            return _("What both begin with ends in the tools: %s.") % ", ".join(self.tools)
+        if names := ", ".join(self.tools):
+            return _("What both begin with ends in the tools: {names}.", names=names)
         if self.begins_the_same:
             return _("It begins with the whole request before: only something was added.")
-        said = ngettext(
-            "What both begin with ends after %s message.",
-            "What both begin with ends after %s messages.",
-            self.same,
+        if not self.same:
+            return _("Already the first message differs.")
+        return _(
+            "What both begin with ends after {count:,} message.",
+            "What both begin with ends after {count:,} messages.",
+            count=self.same,
         )
-        return said % number(self.same) if self.same else _("Already the first message differs.")
 
 
 def compare(before: StoredRequest, now: StoredRequest) -> Comparison:
@@ -114,7 +113,7 @@ def _changed(one: Mapping[str, object], other: Mapping[str, object]) -> Sequence
 def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | None) -> str:
     """Say how the provider's cache served a call, and why not better."""
     if said := labels.cache_miss(call):
-        return _("The provider says why it was not read from its cache: %s.") % said
+        return _("The provider says why it was not read from its cache: {why}.", why=said)
     if not call.tokens_prompt:
         return _("The provider reported nothing of this call's prompt.")
     if before is None or found is None:
@@ -133,13 +132,13 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
             _("What the call before sent was read from the cache."),
         ),
     )
+    pause = call.created_at - before.created_at
     expired = _(
         "The beginning is the same, yet it was not read from the cache: it had probably expired. "
-        "%(minutes)s minutes lie between the two."
+        "{minutes:,.1f} minutes lie between the two.",
+        minutes=pause.total_seconds() / 60,
     )
-    pause = (call.created_at - before.created_at).total_seconds()
-    said = expired % {"minutes": number(pause / 60, 1)}
-    return next((words for holds, words in reasons if holds), said)
+    return next((words for holds, words in reasons if holds), expired)
 
 
 @dataclass(frozen=True, slots=True)

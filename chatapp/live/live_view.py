@@ -137,9 +137,8 @@ class LiveView:
         """Show that nothing runs any more, and why."""
         notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
         await self._safely(self.turn_view.settle())
-        await self._safely(
-            self.turn_view.end(in_words(ended.status), notice, changed=ended.has_row)
-        )
+        status = in_words(ended.status)
+        await self._safely(self.turn_view.end(status, notice, changed=ended.has_row))
         self._caught_up.set()
 
     async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
 from chatapp.agent import events
@@ -21,7 +20,7 @@ from chatapp.models import Condensation, Conversation, Preferences, Rewind, mess
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.models.spending import Spending, read_spending
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.spending_limits import has_spending_limit, spending_of, tell
 from chatapp.transcript.labels import seen_words
 
@@ -144,9 +143,12 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
     if terms.conversation.put_off:
         return Due(_("Condensing is put off by one turn."), may_wait=False)
     if not starts.automatic:
-        words = _("Almost full: in about %s tokens the oldest messages are hidden, unsummarised.")
-        return Due(words % number(max(0, left)), may_wait=False)
-    near = _("Almost full: condenses in about %s tokens.") % number(left)
+        words = _(
+            "Almost full: in about {tokens:,} tokens the oldest messages are hidden, unsummarised.",
+            tokens=max(0, left),
+        )
+        return Due(words, may_wait=False)
+    near = _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
     words = _("Will condense before your next message.") if left <= 0 else near
     return Due(words, may_wait=True)
 
@@ -158,10 +160,10 @@ def with_draft(state: ContextState) -> ContextState:
     near, is_over = state.due.words, state.used >= state.condenses_at
     if background_drafts.is_being_written(state.conversation):
         over = _("Condenses once the summary is drafted.")
-        words = over if is_over else _("%s The summary is being drafted.") % near
+        words = over if is_over else _("{near} The summary is being drafted.", near=near)
     elif background_drafts.is_ready(state.conversation):
         over = _("Will condense before your next message, without a wait.")
-        words = over if is_over else _("%s The summary is drafted.") % near
+        words = over if is_over else _("{near} The summary is drafted.", near=near)
     else:
         return state
     return replace(state, due=Due(words, may_wait=True))
@@ -274,7 +276,7 @@ def words_written(condensing: CondensingStatus) -> str:
     """Say how far the summary is, "" before its first word."""
     if not condensing.tokens_written:
         return ""
-    return _("≈ %(count)s tokens written") % {"count": number(condensing.tokens_written)}
+    return _("≈ {count:,} tokens written", count=condensing.tokens_written)
 
 
 class QueueView:

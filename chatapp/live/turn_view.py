@@ -10,7 +10,6 @@ import uuid
 from dataclasses import replace
 
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.context.turn_context import TurnSettings, read_terms
@@ -27,6 +26,7 @@ from chatapp.live.status_panel import (
 from chatapp.live.streamed_text import StreamedReply
 from chatapp.models import Condensation
 from chatapp.models.database import reading
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
 from chatapp.transcript.message_parts import ToolCard
 
@@ -216,7 +216,7 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
-        self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
+        self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()
 
     @show.register(events.ToolStarted)
@@ -224,7 +224,7 @@ class TurnView:
     async def _(self, event: events.ToolStarted | events.ToolFinished) -> None:
         self._tools[event.id] = event
         if isinstance(event, events.ToolStarted):
-            self._show_status(_("Running %(tool)s…") % {"tool": event.name})
+            self._show_status(_("Running {tool}…", tool=event.name))
         if self._newest_seq and self.watchers:
             # Only the call's card is sent: the row may have hundreds of them.
             seq, tools = self._newest_seq, dict(self._tools)
@@ -279,8 +279,7 @@ class TurnView:
             self._remove_streaming()  # The model will think anew.
         self.notice = Notice("retry", event.reason, until=event.since + event.seconds)
         self._show_status(
-            _("Trying again: %(attempt)d of %(attempts)d")
-            % {"attempt": event.attempt, "attempts": event.attempts}
+            _("Trying again: {number} of {count}", number=event.attempt, count=event.attempts)
         )
         await self.show_panel()
 

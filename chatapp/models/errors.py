@@ -4,7 +4,7 @@ import errno
 import sqlite3
 
 from chatapp.installation import PROGRAM
-from condense import noop, say
+from condense import noop
 
 
 class AppendOnly(TypeError):
@@ -22,11 +22,8 @@ class IndexDamaged(Exception):
     """The index can't be read; the text says so to whoever searches, and what to do."""
 
     def __init__(self) -> None:
-        text = say(
-            "Search in messages is out of order. “{program} rebuild_search” repairs it.",
-            program=PROGRAM,
-        )
-        super().__init__(text)
+        text = noop("Search in messages is out of order. “{program} rebuild_search” repairs it.")
+        super().__init__(text.format(program=PROGRAM))
 
 
 # The first eight bits of SQLite's codes are their kind, the others say more.
@@ -57,9 +54,8 @@ def explain_write_error(error: Exception) -> str:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = noop("Something else is being saved, which takes long. Try again in a moment.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            told = say(
-                "Its database is damaged: “{program} check_integrity” says where.", program=PROGRAM
-            )
+            told = noop("Its database is damaged: “{program} check_integrity” says where.")
+            told = told.format(program=PROGRAM)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             told = noop("It may not write its database. Check the permissions of its folder.")
         case _ if _is_full(error, code):

@@ -335,9 +335,8 @@ class Turn(models.Model):
 
 
 def _ended() -> TurnEnded:
-    return TurnEnded(
-        condense.noop("Another process of the server ended this turn, or took it over.")
-    )
+    said = condense.noop("Another process of the server ended this turn, or took it over.")
+    return TurnEnded(said)
 
 
 def leave_unclaimed(_turn: Turn) -> None:

@@ -17,6 +17,7 @@ from condense import noop, say
 SILENT = noop("The provider stopped answering.")
 BROKE_OFF = noop("The stream broke off before the reply was complete.")
 DECLINED = noop("The model declined to answer this.")
+NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in Profiles.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
@@ -77,10 +78,7 @@ class Asked:
 def no_reply(asked: Asked, details: str = "") -> ProviderError:
     """Return the error for a server that answers, but not as its API does."""
     return ProviderError(
-        say(
-            "{host} answered, but not as a model does. Check the base URL in Profiles.",
-            host=asked.host,
-        ),
+        NO_MODEL.format(host=asked.host),
         details=details,
         profile_at_fault=True,
     )

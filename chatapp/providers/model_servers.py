@@ -12,7 +12,6 @@ from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset
-from condense import noop
 
 PATIENCE = 60.0
 # For a server of this machine: it answers at once, or it is not there.
@@ -70,7 +69,7 @@ async def probe(provider: ResilientProvider) -> Report:
             async with asyncio.timeout(PATIENCE), aclosing(provider.stream(asked)) as stream:
                 heard = [event async for event in stream]
         except TimeoutError:
-            return replace(report, failure=noop("The model did not answer in time."))
+            return replace(report, failure=condense.noop("The model did not answer in time."))
         except ProviderError as error:
             key = False if error.status in _OF_THE_KEY else report.key
             report = replace(report, failure=str(error), key=key)
@@ -103,7 +102,7 @@ async def list_models(provider: ResilientProvider) -> Report:
         async with asyncio.timeout(PATIENCE):
             models = await provider.list_models()
     except TimeoutError:
-        return Report(failure=noop("The server did not answer."))
+        return Report(failure=condense.noop("The server did not answer."))
     except ProviderError as error:
         if error.status in _OF_THE_KEY:
             return Report(address=True, key=False, failure=str(error))

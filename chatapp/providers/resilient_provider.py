@@ -104,15 +104,12 @@ class ResilientProvider:
             return longest * (1 + self._random()) / 2
         if wish > LONGEST_WISH:
             # From 90 minutes on, hours are easier to read.
-            minutes = round(wish / 60)
-            if minutes < 90:  # noqa: PLR2004
-                told = noop("{error} It asks to try again in about {count:,} minutes.")
-            else:
-                told, minutes = (
-                    noop("{error} It asks to try again in about {count:,} hours."),
-                    round(minutes / 60),
-                )
-            error.args = (told.format(error=error, count=minutes),)
+            count = round(wish / 60)
+            told = noop("{error} It asks to try again in about {count:,} minutes.")
+            if count >= 90:  # noqa: PLR2004
+                count = round(count / 60)
+                told = noop("{error} It asks to try again in about {count:,} hours.")
+            error.args = (told.format(error=error, count=count),)
             error.retryable = False
             raise error from None
         return max(wish, 0.0)

@@ -267,9 +267,8 @@ def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
     if not reply.finished:
         raise ProviderError(BROKE_OFF, retryable=not reply.shown)
     if reply.stop_reason == "model_context_window_exceeded":
-        raise ContextOverflow(
-            noop("The reply did not fit into what is left of the context window.")
-        )
+        said = noop("The reply did not fit into what is left of the context window.")
+        raise ContextOverflow(said)
     if reply.stop_reason == "refusal":
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""

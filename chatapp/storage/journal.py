@@ -32,7 +32,6 @@ from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
-from condense import noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +255,7 @@ class ConversationJournal:
             transformations=[*call.facts.transformations],
         ):
             partial_replies.forget(call.number)
-            raise TurnEnded(noop("Another process of the server ended this turn."))
+            raise TurnEnded(condense.noop("Another process of the server ended this turn."))
         transaction.on_commit(partial(partial_replies.forget, call.number))
         transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 

@@ -9,12 +9,11 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.models import Condensation
 from chatapp.number_formats import money, number
+from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)
@@ -63,33 +62,32 @@ def duration(span: timedelta | float | None) -> str:
         return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     if 0 < seconds < SHORTEST:
-        return _("< %s s") % number(SHORTEST, 1)
+        return _("< {seconds:,.1f} s", seconds=SHORTEST)
     if round(seconds, 1) < SECONDS_PER_MINUTE:
-        return _("%s s") % number(seconds, 0 if isinstance(span, int) else 1)
+        return _("{seconds} s", seconds=number(seconds, 0 if isinstance(span, int) else 1))
     minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
     if minutes < MINUTES_PER_HOUR:
-        return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
+        return _("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
     hours, minutes = divmod(minutes, MINUTES_PER_HOUR)
-    return _("%(hours)s h %(minutes)s min") % {"hours": number(hours), "minutes": minutes}
+    return _("{hours:,} h {minutes} min", hours=hours, minutes=minutes)
 
 
 @register.filter
 def size(characters: int) -> str:
     """Return how long a text is: "312 characters", "12.4 k characters"."""
     if characters < KILO:
-        count = number(characters)
-        return ngettext("%s character", "%s characters", characters) % count
-    return _("%s k characters") % number(characters / KILO, 1)
+        return _("{count:,} character", "{count:,} characters", count=characters)
+    return _("{size:,.1f} k characters", size=characters / KILO)
 
 
 @register.filter
 def stored(count: int) -> str:
     """Return how much a file holds: "1 byte", "12.4 kB", "3.0 MB"."""
     if count < KILO:
-        return ngettext("%s byte", "%s bytes", count) % number(count)
+        return _("{count:,} byte", "{count:,} bytes", count=count)
     if count < KILO**2:
-        return _("%s kB") % number(count / KILO, 1)
-    return _("%s MB") % number(count / KILO**2, 1)
+        return _("{size:,.1f} kB", size=count / KILO)
+    return _("{size:,.1f} MB", size=count / KILO**2)
 
 
 @register.filter
@@ -97,7 +95,7 @@ def percent(share: float | None) -> str:
     """Return a percentage without decimals, "< 1" where it would round to nothing."""
     if share is None:
         return NOTHING
-    return _("%s %%") % ("< 1" if 0 < share < 1 else number(int(share)))
+    return _("{share} %", share="< 1" if 0 < share < 1 else number(int(share)))
 
 
 @register.filter

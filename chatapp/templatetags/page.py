@@ -19,6 +19,7 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.views.sidebar import search_conversations
 
 register = template.Library()
+register.filter("in_words", languages.in_words)
 
 # Words that scripts put on the page; a plural's form is chosen by Intl.PluralRules.
 TEXTS: dict[str, Any] = {
@@ -125,12 +126,6 @@ def languages_offered() -> dict[str, str]:
 def locale() -> str:
     """Return how the reader's numbers and moments are written, for scripts."""
     return languages.reader().locale.replace("_", "-")
-
-
-@register.filter
-def in_words(stored: str) -> str:
-    """Return a stored sentence in the reader's language."""
-    return languages.in_words(stored)
 
 
 @register.simple_tag

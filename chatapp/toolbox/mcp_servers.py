@@ -11,7 +11,6 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.ports import ToolSpec
@@ -19,6 +18,7 @@ from chatapp.errors import Refused
 from chatapp.models import McpServer, ServerSettings
 from chatapp.models.errors import DecryptionFailed
 from chatapp.network import Guard
+from chatapp.sentences import translate as _
 from chatapp.tools.mcp import pool
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
 from chatapp.tools.mcp.servers import Listing, Way

@@ -33,8 +33,7 @@ def image_of(data: bytes) -> condense.ImageBlock | None:
     if kind is None:
         return None
     if len(data) > MAX_IMAGE:
-        most = show_size(MAX_IMAGE)
-        size = show_size(len(data))
+        size, most = show_size(len(data)), show_size(MAX_IMAGE)
         said = say("The image has {size}; images up to {most} can be shown.", size=size, most=most)
         raise ToolError(said)
     return as_image(kind, data)

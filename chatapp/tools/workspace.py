@@ -105,14 +105,9 @@ class Workspace:
             if stat.S_ISDIR(info.st_mode):
                 raise ToolError(IS_FOLDER.format(path=quote(path)))
             if info.st_size > MAX_FILE:
-                raise ToolError(
-                    say(
-                        "{path} has {size}; files over {most} are not read.",
-                        path=quote(path),
-                        size=show_size(info.st_size),
-                        most=show_size(MAX_FILE),
-                    )
-                )
+                said = noop("{path} has {size}; files over {most} are not read.")
+                sizes = {"size": show_size(info.st_size), "most": show_size(MAX_FILE)}
+                raise ToolError(said.format(path=quote(path), **sizes))
             with open(found, "rb", closefd=False) as file:
                 return file.read(MAX_FILE)
 
@@ -154,12 +149,8 @@ class Workspace:
                 raise ToolError(say("The path {path} contains a NUL character.", path=quote(path)))
             found = (root / meant).resolve()
             if Path(meant).is_absolute() or not found.is_relative_to(root):
-                raise ToolError(
-                    say(
-                        "{path} is outside the workspace; paths are relative to it.",
-                        path=quote(path),
-                    )
-                )
+                said = noop("{path} is outside the workspace; paths are relative to it.")
+                raise ToolError(said.format(path=quote(path)))
             if os.path.lexists(found):
                 break
         return found.relative_to(root).parts
@@ -204,9 +195,8 @@ class WritableWorkspace(Workspace):
                 if mode is not None and stat.S_ISDIR(mode):
                     raise ToolError(IS_FOLDER.format(path=quote(path)))
                 if mode is not None and not stat.S_ISREG(mode):
-                    raise ToolError(
-                        say("{path} is not a file that can be written.", path=quote(path))
-                    )
+                    said = noop("{path} is not a file that can be written.")
+                    raise ToolError(said.format(path=quote(path)))
                 _replace(folder, name, data, mode)
         return mode is not None
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from chatapp.models import AuditEntry, Condensation, Conversation, Question, Review, Rewind
+from chatapp.sentences import translate as _
 
 MOST_LINES = 200
 
@@ -41,21 +40,21 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
         case AuditEntry.Kind.CONDENSATION:
             done = str(Condensation.Outcome.of(facts["kind"], facts["status"]).label)
             redone = facts.get("redone_at") and not facts["undone_at"]
-            done = _("%s, redone") % done if redone else done
+            done = _("{done}, redone", done=done) if redone else done
         case AuditEntry.Kind.REWIND:
             done = str(Rewind.Cause(facts["cause"]).label)
-            done = _("%s, taken back") % done if facts["undone_at"] else done
+            done = _("{done}, taken back", done=done) if facts["undone_at"] else done
         case AuditEntry.Kind.QUESTION:
             done = f"{Question.Status(facts['status']).label}: {facts['tool']}"
         case AuditEntry.Kind.REVIEW:
-            answer = {"number": facts["ordinal"], "what": Review.Status(facts["status"]).label}
-            done = _("draft %(number)s, %(what)s") % answer
+            what = Review.Status(facts["status"]).label
+            done = _("draft {number}, {what}", number=facts["ordinal"], what=what)
         case AuditEntry.Kind.PIN:
-            said = _("message %s, taken off") if facts["unpinned_at"] else _("message %s")
-            done = said % facts["seq"]
+            taken_off = _("message {seq}, taken off", seq=facts["seq"])
+            done = taken_off if facts["unpinned_at"] else _("message {seq}", seq=facts["seq"])
         case AuditEntry.Kind.FORK:
-            of_another, at = _("of another conversation, at message %s"), _("at message %s")
-            done = (of_another if facts["is_copy"] else at) % facts["seq"]
+            of_another = _("of another conversation, at message {seq}", seq=facts["seq"])
+            done = of_another if facts["is_copy"] else _("at message {seq}", seq=facts["seq"])
         case _:
             return str(entry.get_kind_display())
     return f"{entry.get_kind_display()}: {done}"

@@ -11,12 +11,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.models import Condensation, ModelCall, Profile, Review
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.originals import MAX_SENTENCES, changes
@@ -216,16 +214,16 @@ class Record(AttemptWords):
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
     made, calls = attempt.message, list(attempt.calls.order_by("pk"))
-    compared = {
-        "before": number(attempt.tokens_before),
-        "allowed": number(attempt.allowed),
-        "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
-    }
     same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
     rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
     return Record(
         attempt=attempt,
-        decision=_("%(before)s of %(allowed)s tokens allowed (%(percent)s %%)") % compared,
+        decision=_(
+            "{before:,} of {allowed:,} tokens allowed ({percent:,} %)",
+            before=attempt.tokens_before,
+            allowed=attempt.allowed,
+            percent=100 * attempt.tokens_before / max(1, attempt.allowed),
+        ),
         distance=_distance(attempt),
         at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=attempt_lines(rungs),
@@ -246,14 +244,12 @@ def _distance(attempt: Condensation) -> str:
         seq__gt=before.message.seq, seq__lte=attempt.at_seq, holds_results=False
     )
     grown = attempt.tokens_before - before.tokens_after
-    count = since.count()
-    said = ngettext(
-        "%(count)s message since the condensation before, %(percent)s %% of the window",
-        "%(count)s messages since the condensation before, %(percent)s %% of the window",
-        count,
+    return _(
+        "{count:,} message since the condensation before, {percent:,} % of the window",
+        "{count:,} messages since the condensation before, {percent:,} % of the window",
+        count=since.count(),
+        percent=100 * max(0, grown) / max(1, attempt.context_window),
     )
-    percent = 100 * max(0, grown) / max(1, attempt.context_window)
-    return said % {"count": number(count), "percent": number(percent)}
 
 
 _PARTS = ("input", "cache_read", "cache_write", "output")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 import condense
 from chatapp.condensation.threshold import CondensingPoint
@@ -16,7 +15,7 @@ from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
@@ -108,11 +107,9 @@ def facts_kept(receipt: condense.Receipt) -> str:
     total = receipt.total
     if not total.total:
         return ""
-    said = ngettext("%(kept)s of %(all)s fact kept", "%(kept)s of %(all)s facts kept", total.total)
-    if total.named:
-        said = _("%(kept)s, %(named)s mentioned") % {"kept": said, "named": "%(named)s"}
-    figures = {"kept": total.kept, "named": total.named, "all": total.total}
-    return said % {name: number(figure) for name, figure in figures.items()}
+    told = {"kept": total.kept, "count": total.total}
+    said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
+    return _("{kept}, {named:,} mentioned", kept=said, named=total.named) if total.named else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +168,8 @@ class AttemptWords:
                 return _("automatic, drafted in the background")
             case Condensation.Trigger.IDLE:
                 return _("while idle, before the provider's cache expired")
-        limit = number(CondensingPoint.of_attempt(self.attempt).at)
-        return _("automatic · limit of %s tokens reached") % limit
+        limit = CondensingPoint.of_attempt(self.attempt).at
+        return _("automatic · limit of {limit:,} tokens reached", limit=limit)
 
     @property
     def reason(self) -> str:
@@ -189,7 +186,7 @@ class AttemptWords:
             count = self.attempt.results_hidden
             return cleared_words(count) if count else ""
         hidden = seen_words(self.attempt)
-        return hidden and _("%s hidden") % hidden
+        return hidden and _("{what} hidden", what=hidden)
 
     @property
     def saved_percent(self) -> int | None:
@@ -266,18 +263,18 @@ def strategy_name(strategy: str) -> str:
 def seen_words(counted: Hiding) -> str:
     """Say how much was hidden, as people see it: "7 messages, 6 tool results"."""
     messages, results = counted.messages_hidden, counted.results_hidden
-    condensations = counted.condensations_hidden
+    condensed = counted.condensations_hidden
     parts = [
-        (messages, ngettext("%s message", "%s messages", messages)),
-        (results, ngettext("%s tool result", "%s tool results", results)),
-        (condensations, ngettext("%s condensation", "%s condensations", condensations)),
+        (messages, _("{count:,} message", "{count:,} messages", count=messages)),
+        (results, _("{count:,} tool result", "{count:,} tool results", count=results)),
+        (condensed, _("{count:,} condensation", "{count:,} condensations", count=condensed)),
     ]
-    return ", ".join([words % number(count) for count, words in parts if count])
+    return ", ".join([words for count, words in parts if count])
 
 
 def cleared_words(count: int) -> str:
     """Say how many results were cleared."""
-    return ngettext("%s result cleared", "%s results cleared", count) % number(count)
+    return _("{count:,} result cleared", "{count:,} results cleared", count=count)
 
 
 def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
@@ -296,7 +293,7 @@ def replaced_text(made: AttemptWords, replaced: Sequence[AttemptWords]) -> str:
     incomplete = replaced[0].attempt.error.startswith(_REJECTED)
     why = _("the summary was incomplete") if incomplete else _("the first attempt failed")
     if made.attempt.kind == Condensation.Kind.CONDENSED and not made.attempt.prompt:
-        return _("without a model (%s)") % why
+        return _("without a model ({why})", why=why)
     return f"({why})"
 
 
@@ -304,14 +301,10 @@ def instead_text(other: Condensation | None) -> str:
     """Say what was made in place of a failed attempt, None being nothing."""
     if other is None:
         return _("Nothing was changed.")
+    hidden, how = AttemptWords(other).hidden_text, strategy_name(other.strategy)
     if other.kind == Condensation.Kind.TRUNCATED:
-        text = _("Truncated instead: %(hidden)s.")
-    else:
-        text = _("Condensed instead (%(strategy)s): %(hidden)s.")
-    return text % {
-        "hidden": AttemptWords(other).hidden_text,
-        "strategy": strategy_name(other.strategy),
-    }
+        return _("Truncated instead: {hidden}.", hidden=hidden)
+    return _("Condensed instead ({strategy}): {hidden}.", strategy=how, hidden=hidden)
 
 
 def turn_name(turn: Turn) -> str:
@@ -343,13 +336,12 @@ def cache_miss(call: ModelCall) -> str:
     said: str = why.get(call.cache_miss) or call.cache_miss
     if not said or call.tokens_missed is None:
         return said
-    return _("%(tokens)s: %(why)s") % {"tokens": number(call.tokens_missed), "why": said}
+    return _("{tokens:,}: {why}", tokens=call.tokens_missed, why=said)
 
 
 def rewind_name(rewind: Rewind, versions: int = 0) -> str:
     """Name a rewind; one that set a version aside by its number of so many."""
     if rewind.version is not None and versions:
-        figures = {"number": number(rewind.version), "count": number(versions)}
-        return _("Version %(number)s of %(count)s") % figures
+        return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
     retried = rewind.cause == Rewind.Cause.RETRIED
     return _("Set aside to try again") if retried else _("Rewound")

@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.utils.translation import gettext as _
-
 import condense
 from chatapp.agent import annotated_blocks as blocks
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Question
+from chatapp.sentences import translate as _
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
@@ -289,8 +288,8 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
             case {"type": "thinking", "text": text}:
                 yield _thought(text, block)
             case {"type": "tool_use", "name": str(name), "text": str(text)}:
-                label = _("The model was still writing a call of %(tool)s. It never ran.")
-                yield NotePart(label % {"tool": name}, text)
+                words = _("The model was still writing a call of {tool}. It never ran.", tool=name)
+                yield NotePart(words, text)
 
 
 def _thought(text: object, said: object) -> ThoughtPart:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 import condense
 from chatapp.models import Conversation, Pin, message_store
+from chatapp.sentences import translate as _
 from chatapp.transcript.message_parts import PinnedPart, attached_part
 
 # Characters of a pin that are shown.

@@ -12,12 +12,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 import condense
 from chatapp.agent import annotated_blocks as blocks
 from chatapp.models import ModelCall, Rewind, Turn
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords, KindWords
 from chatapp.transcript.message_parts import HiddenBy, Part
@@ -43,8 +41,7 @@ class RecalledPart:
     def label(self) -> str:
         """How many there are."""
         count = len(self.passages)
-        words = ngettext("Recalled %(count)s passage", "Recalled %(count)s passages", count)
-        return words % {"count": count}
+        return _("Recalled {count} passage", "Recalled {count} passages", count=count)
 
 
 def recalled_part(message: condense.Message) -> RecalledPart | None:
@@ -58,7 +55,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
         return None
     passages = []
     for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
-        label = ", ".join(filter(None, [_("Message %(number)s") % {"number": seq}, day]))
+        label = ", ".join(filter(None, [_("Message {number}", number=seq), day]))
         passages.append(RecalledPassage(seq, label, text))
     return RecalledPart("\n".join([before for before, _told in found]), passages)
 

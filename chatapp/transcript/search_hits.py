@@ -9,11 +9,11 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.models import Conversation, Message, Rewind, message_index
 from chatapp.search import Query, excerpt, visible_text
+from chatapp.sentences import translate as _
 
 # The best messages that are looked at, and how many of them one conversation may show.
 BEST, PER_CONVERSATION = 50, 5

@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 import condense
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, message_store
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 LEDGER = condense.PartKind.LEDGER
 
@@ -66,13 +64,12 @@ def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
     said = [f"{one.to} → {one.text}" if one.to else one.text for one in ledger.requests]
     yield SummaryPart(_("Rules you set"), items=ledger.rules)
     yield SummaryPart(_("Your words"), items=said)
-    done = [_("%s done") % number(ledger.done)] if ledger.done else []
+    done = [_("{count:,} done", count=ledger.done)] if ledger.done else []
     yield SummaryPart(_("To do"), items=[*(one.text for one in ledger.todos), *done])
     for label, edited in ((_("Edited files"), True), (_("Files read"), False)):
         yield SummaryPart(label, items=[one.path for one in ledger.files if one.edited is edited])
-    times = _("%(command)s (%(count)s times)")
     runs = [
-        times % {"command": one.head, "count": number(one.times)} if one.times > 1 else one.head
+        _("{run} ({times:,} times)", run=one.head, times=one.times) if one.times > 1 else one.head
         for one in ledger.runs
     ]
     yield SummaryPart(_("Commands"), items=runs)

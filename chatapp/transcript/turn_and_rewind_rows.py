@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from chatapp.languages import in_words
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.turns import TurnQuerySet
 from chatapp.models.versions import Place, Versions
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.rows import FailureRow, RewindRow, Row, TurnRow
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, override
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp import errors
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.composer.attachments import clean_name
+from chatapp.sentences import translate as _
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
 from chatapp.transfer.record_rows import WRONG
@@ -264,7 +264,8 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
         return "", [found]
     number, item = found
     called = isinstance(item, dict) and (item.get("title") or item.get("name"))
-    title = condense.well_formed(str(called or _("Conversation %s") % number)[:LONGEST_TITLE])
+    called = called or _("Conversation {number}", number=number)
+    title = condense.well_formed(str(called)[:LONGEST_TITLE])
     try:
         if not (chat := read_chat(item, archive)):
             return title if number > 1 else "", [Problem(1, noop("This is no conversation."))]

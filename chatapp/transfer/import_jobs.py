@@ -15,7 +15,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import translation
-from django.utils.translation import gettext as _
 
 from chatapp import errors
 from chatapp.agent.async_tasks import finish
@@ -23,6 +22,7 @@ from chatapp.background_jobs import enqueue
 from chatapp.models import ImportRun, Source
 from chatapp.models.database import now
 from chatapp.models.import_runs import TakenOver
+from chatapp.sentences import translate as _
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 from chatapp.transfer.transcript_files import digest_of

@@ -18,15 +18,13 @@ from django.template.loader import render_to_string
 from django.utils.csp import CSP
 from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, kind_of, text_of
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
 from chatapp.transcript.rows import RecalledPart, recalled_part
@@ -91,12 +89,12 @@ class Entry:
     def explanation(self) -> str:
         """What making the context smaller means for the reader, "" where nothing was hidden."""
         count = self.attempt.messages_hidden if self.attempt else 0
-        said = ngettext(
-            "The model no longer reads %s message above. You still can.",
-            "The model no longer reads %s messages above. You still can.",
-            count,
+        said = _(
+            "The model no longer reads {count:,} message above. You still can.",
+            "The model no longer reads {count:,} messages above. You still can.",
+            count=count,
         )
-        return said % number(count) if count else ""
+        return said if count else ""
 
 
 def read_entries(

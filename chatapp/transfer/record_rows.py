@@ -232,8 +232,7 @@ class Rows:
         least = self.last_seq + 1
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item}
-        wrong = partial(WRONG_MESSAGE.format, number=seq)
-        values = self._values(BY_SECTION[MESSAGES], told, wrong)
+        values = self._values(BY_SECTION[MESSAGES], told, partial(WRONG_MESSAGE.format, number=seq))
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:

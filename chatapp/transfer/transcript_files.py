@@ -81,9 +81,8 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
             if isinstance(found, Problem):
                 yield found
             elif len(found[1]) > MAX_GAP:
-                yield Problem(
-                    found[0], say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
-                )
+                too_long = say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
+                yield Problem(found[0], too_long)
                 return
             elif found[1].strip():
                 yield _read_line(*found)
@@ -106,8 +105,8 @@ def _read_line(number: int, line: str | bytes) -> Item | Problem:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return Problem(number, noop("The line is no JSON."))
-    no_object = Problem(number, noop("This is no object."))
-    return (number, value) if isinstance(value, dict) else no_object
+    is_object = isinstance(value, dict)
+    return (number, value) if is_object else Problem(number, noop("This is no object."))
 
 
 def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
@@ -122,8 +121,8 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
         match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
         reason = noop("The file is not JSON from here on.")
         if match:
-            said = match[1].strip()
-            reason = say("The file is not JSON from here on ({said}).", said=said)
+            reason = noop("The file is not JSON from here on ({said}).")
+            reason = reason.format(said=match[1].strip())
         yield Problem(index + 1, reason)
     except DAMAGED:
         reason = noop("The compressed file is damaged or cut off from here on.")
@@ -178,10 +177,8 @@ class BoundedFile:
         data = self._file.read(size)
         self.since_item += len(data)
         if self.since_item > self._most:
-            said = say(
-                "The file goes on for {most} MB without another message.", most=self._most >> 20
-            )
-            raise Unusable(said)
+            said = noop("The file goes on for {most} MB without another message.")
+            raise Unusable(said.format(most=self._most >> 20))
         return data
 
 

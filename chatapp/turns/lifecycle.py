@@ -9,8 +9,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp import background_jobs
@@ -30,7 +28,7 @@ from chatapp.models import Conversation, ServerSettings, Turn, TurnRequest, mess
 from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.turns import this_process
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
@@ -165,14 +163,14 @@ def check_turns(conversation: Conversation) -> None:
     most = ServerSettings.binding(conversation.owner).turns_at_once if others else None
     if most is None or others < most:
         return
-    words = ngettext(
-        "You may have %(most)s turn at once, and it is not over. Wait for it, answer what it asks, "
-        "or stop it.",
-        "You may have %(most)s turns at once, and none of yours is over. Wait for one, answer what "
-        "it asks, or stop it.",
-        most,
+    words = _(
+        "You may have {count:,} turn at once, and it is not over. Wait for it, answer what it "
+        "asks, or stop it.",
+        "You may have {count:,} turns at once, and none of yours is over. Wait for one, answer "
+        "what it asks, or stop it.",
+        count=most,
     )
-    raise TooManyTurns(words % {"most": number(most)}, retry_after=10)
+    raise TooManyTurns(words, retry_after=10)
 
 
 def finish_turn(

@@ -4,7 +4,6 @@ import uuid
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp.composer.attachments import Brought, find_attachments
 from chatapp.context.sizes import COUNTER
@@ -14,6 +13,7 @@ from chatapp.errors import Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
+from chatapp.sentences import translate as _
 from chatapp.turns.lifecycle import check_turns, start_message
 
 # More than anybody types while an answer is written.

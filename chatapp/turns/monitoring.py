@@ -18,13 +18,13 @@ from django.db import DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp.environment import BadEnvironment, folder_problem
 from chatapp.live.live_views import views
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import is_shared
+from chatapp.sentences import translate as _
 from chatapp.telemetry import Labels, heartbeat, tallies
 from chatapp.turns.running_turns import running_turns
 
@@ -233,10 +233,12 @@ def serve() -> ThreadingHTTPServer | None:
         server = _Server((settings.HOST, settings.WORKER_PORT), _Handler)
     except OSError as error:
         said = _(
-            "Cannot listen on %(host)s port %(port)s: %(reason)s. Set WORKER_PORT to another "
-            "value, or leave it out."
+            "Cannot listen on {host} port {port}: {reason}. Set WORKER_PORT to another "
+            "value, or leave it out.",
+            host=settings.HOST,
+            port=settings.WORKER_PORT,
+            reason=error.strerror,
         )
-        place = {"host": settings.HOST, "port": settings.WORKER_PORT}
-        raise BadEnvironment(said % {**place, "reason": error.strerror}) from error
+        raise BadEnvironment(said) from error
     Thread(target=server.serve_forever, name="monitoring", daemon=True).start()
     return server

@@ -14,7 +14,6 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.utils.translation import gettext as _
 
 from chatapp import background_jobs, errors, logs
 from chatapp.agent.async_tasks import finish
@@ -25,6 +24,7 @@ from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
 from chatapp.providers.http import close_clients
+from chatapp.sentences import translate as _
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.runner import TurnTask

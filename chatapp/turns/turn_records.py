@@ -25,7 +25,6 @@ from chatapp.models import (
 )
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
-from condense import noop
 
 INTERRUPTED = "interrupted"
 
@@ -40,7 +39,7 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
             message = condense.Message(role="assistant", content=draft.content)
             row = _append(turn, message, stop_reason=INTERRUPTED)
-        error = reason or noop("The turn ended before this call did.")
+        error = reason or condense.noop("The turn ended before this call did.")
         kept = kept_draft(draft) if row else ""
         account_for(call, turn.profile, error=error, draft=kept, message=row)
     _answer_calls(turn)

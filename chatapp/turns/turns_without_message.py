@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.prompts import CONTINUE
@@ -18,6 +17,7 @@ from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.live.status_panel import forecast
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
+from chatapp.sentences import translate as _
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 

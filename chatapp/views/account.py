@@ -14,11 +14,11 @@ from django.core.exceptions import ValidationError
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
 
 from chatapp.accounts import deletion
 from chatapp.accounts.users import is_last_operator
 from chatapp.models import Deletion
+from chatapp.sentences import translate as _
 from chatapp.transfer.account_export import write_account
 from chatapp.turns import actions
 from chatapp.views.common import Request, came_from, refuse, signed_in
@@ -42,7 +42,7 @@ def rename_account(request: Request) -> HttpResponse:
     except ValidationError as error:
         return refuse(request, " ".join(error.messages))
     User.objects.filter(pk=request.user.pk).update(username=name)
-    messages.success(request, gettext("You sign in as “%s” from now on.") % name)
+    messages.success(request, _("You sign in as “{name}” from now on.", name=name))
     return redirect("settings_section", "account")
 
 
@@ -50,7 +50,7 @@ def rename_account(request: Request) -> HttpResponse:
 def end_session(request: Request, pk: int) -> HttpResponse:
     """End one of the user's sessions: its pages and sockets stop within a second."""
     get_object_or_404(UserSession, pk=pk, user=request.user).end()
-    messages.success(request, gettext("That session was ended."))
+    messages.success(request, _("That session was ended."))
     return redirect("settings_section", "account")
 
 
@@ -82,7 +82,7 @@ def delete_account(request: Request) -> HttpResponse:
 def keep_account(request: Request) -> HttpResponse:
     """Take the deletion of the account back."""
     if deletion.keep(request.user):
-        messages.success(request, gettext("Your account stays."))
+        messages.success(request, _("Your account stays."))
     return redirect(came_from(request))
 
 

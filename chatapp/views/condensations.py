@@ -9,7 +9,6 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext as _
 
 from chatapp import errors
 from chatapp.condensation import undo as undo_
@@ -19,6 +18,7 @@ from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
+from chatapp.sentences import translate as _
 from chatapp.transcript import condensation_page, originals
 from chatapp.views.common import (
     Request,

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from chatapp import errors
@@ -23,6 +22,7 @@ from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.languages import in_words
 from chatapp.models import Conversation
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.turns import actions
 from chatapp.views.common import (

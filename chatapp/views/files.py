@@ -6,8 +6,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp import errors
@@ -19,7 +17,7 @@ from chatapp.files import folder_transfer
 from chatapp.files.storage_use import check_room, measure_again
 from chatapp.languages import in_words
 from chatapp.models import Attachment, Conversation
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
 from chatapp.tools.documents import bytes_of
 from chatapp.tools.long_outputs import find_output
@@ -46,7 +44,7 @@ BYTES = "application/octet-stream"
 
 def _limit() -> tuple[int, str]:
     megabytes = settings.LARGEST_ATTACHMENT
-    reason = _("This file is too large: a file can have up to %s MB.") % number(megabytes)
+    reason = _("This file is too large: a file can have up to {size:,} MB.", size=megabytes)
     return megabytes << 20, reason
 
 
@@ -134,11 +132,11 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     check_room(request.user, sum(file.size or 0 for file in sent))
     measure_again(request.user)
     done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
-    words = ngettext("%s file uploaded.", "%s files uploaded.", done.count)
-    messages.success(request, words % number(done.count))
-    left_out = _("Not uploaded: %(path)s. %(why)s")
+    words = _("{count:,} file uploaded.", "{count:,} files uploaded.", count=done.count)
+    messages.success(request, words)
     for path, why in done.left_out[:NAMED]:
-        messages.error(request, left_out % {"path": path[:100], "why": in_words(why)})
+        words = _("Not uploaded: {path}. {why}", path=path[:100], why=in_words(why))
+        messages.error(request, words)
     return redirect("files", conversation.pk)
 
 
@@ -164,7 +162,7 @@ def remove_file(request: Request, conversation: Conversation) -> HttpResponse:
     except ToolError as error:
         return refuse(request, str(error))
     measure_again(request.user)
-    messages.success(request, _("“%s” was removed.") % path)
+    messages.success(request, _("“{name}” was removed.", name=path))
     return redirect("files", conversation.pk)
 
 

@@ -9,14 +9,13 @@ from django.core.files.storage import FileSystemStorage
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors, importers
 from chatapp.composer import attachments
 from chatapp.languages import in_words
 from chatapp.models import Conversation, ImportRun, Source
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.transcript import pinned
 from chatapp.transfer import import_jobs
 from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
@@ -29,10 +28,11 @@ LONGEST_NAME = 60
 
 
 def _too_much() -> str:
-    return _("That is too much: %(files)s files and %(size)s MB can be imported at once.") % {
-        "files": number(MOST_FILES),
-        "size": number(MOST_BYTES >> 20),
-    }
+    return _(
+        "That is too much: {files:,} files and {size:,} MB can be imported at once.",
+        files=MOST_FILES,
+        size=MOST_BYTES >> 20,
+    )
 
 
 @limited_upload(lambda: (MOST_BYTES, _too_much()))

@@ -3,14 +3,12 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from chatapp import errors
 from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.languages import in_words
 from chatapp.models import McpServer, ServerSettings
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing
 from chatapp.turns import actions
@@ -47,7 +45,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
         return render(request, "mcp_servers/form.html", context, status=422 if form.errors else 200)
     columns = form.columns()
     mcp_servers.save_server(server=server, columns=columns)
-    messages.success(request, _("“%s” was saved.") % server)
+    messages.success(request, _("“{name}” was saved.", name=server))
     if server.is_on and {"address", "encrypted_secrets"} & {*columns}:
         try:
             messages.success(request, describe(mcp_servers.try_server(server=server)))
@@ -76,19 +74,19 @@ def delete_server(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST":
         mcp_servers.remove_server(server=server)
         actions.announce_changes(request.user.pk)
-        messages.success(request, _("“%s” was removed.") % server)
+        messages.success(request, _("“{name}” was removed.", name=server))
         return redirect("mcp_servers")
     return render(request, "mcp_servers/delete.html", {"server": server})
 
 
 def describe(listing: Listing) -> str:
     """Say how many tools there are, and which can't be offered."""
-    count = len(listing.definitions)
-    said = ngettext("It has %(count)s tool.", "It has %(count)s tools.", count)
-    said %= {"count": number(count)}
+    said = _("It has {count:,} tool.", "It has {count:,} tools.", count=len(listing.definitions))
     if not listing.left_out:
         return said
     names = ", ".join(listing.left_out[:TOLD])
-    more = _("Left out, since a model could not be told of them: %(names)s%(more)s.")
-    more %= {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
-    return f"{said} {more}"
+    more = " …" if len(listing.left_out) > TOLD else ""
+    left_out = _(
+        "Left out, since a model could not be told of them: {names}{more}.", names=names, more=more
+    )
+    return f"{said} {left_out}"

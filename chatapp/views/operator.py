@@ -11,13 +11,13 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations, users
 from chatapp.forms.server_settings import ServerSettingsForm
 from chatapp.models import Invitation, ServerSettings
 from chatapp.models.deletions import people
+from chatapp.sentences import translate
 from chatapp.turns import actions
 from chatapp.views.common import Request, View, refuse, signed_in
 
@@ -70,7 +70,7 @@ def show_server(request: Request) -> HttpResponse:
     form = ServerSettingsForm(sent, instance=ServerSettings.read(), operator=request.user)
     if form.is_valid():
         form.save()
-        messages.success(request, gettext("Settings saved."))
+        messages.success(request, translate("Settings saved."))
         return redirect("server")
     return render(request, "operator/server.html", {"form": form}, status=422 if sent else 200)
 
@@ -80,17 +80,17 @@ def invite(request: Request) -> HttpResponse:
     """Make an invitation and show its link, this once."""
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return refuse(request, gettext("An invitation needs a role."))
+        return refuse(request, translate("An invitation needs a role."))
     token = invitations.invite(by=request.user, role=form.cleaned_data["role"])
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    return _show_link(request, gettext("Invitation"), link)
+    return _show_link(request, translate("Invitation"), link)
 
 
 @for_operators("POST")
 def revoke_invitation(request: Request, pk: int) -> HttpResponse:
     """Take an invitation back."""
     get_object_or_404(Invitation.objects.usable(), pk=pk).delete()
-    messages.success(request, gettext("The invitation was revoked."))
+    messages.success(request, translate("The invitation was revoked."))
     return redirect("users")
 
 
@@ -111,20 +111,20 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             return _set_budget(request, user)
         case "password":
             link = request.build_absolute_uri(users.password_link(user))
-            return _show_link(request, gettext("New password of %s") % user, link)
+            return _show_link(request, translate("New password of {user}", user=user), link)
         case _:
             raise Http404
-    messages.success(request, gettext("%s was changed.") % user)
+    messages.success(request, translate("{user} was changed.", user=user))
     return redirect("users")
 
 
 def _set_budget(request: Request, user: User) -> HttpResponse:
     form = BudgetForm(request.POST)
     if not form.is_valid():
-        return refuse(request, gettext("A budget is an amount of at least 0.01 USD, or empty."))
+        return refuse(request, translate("A budget is an amount of at least 0.01 USD, or empty."))
     budget: Decimal | None = form.cleaned_data["budget"]
     users.give_budget(user, budget)
-    messages.success(request, gettext("%s was changed.") % user)
+    messages.success(request, translate("{user} was changed.", user=user))
     return redirect("users")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django_htmx.http import retarget, trigger_client_event
 
 from chatapp.accounts import accounts, new_profiles
@@ -28,6 +27,7 @@ from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import find_local_servers, probe
 from chatapp.providers.specs import ListedModel
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
 from chatapp.views.common import Request, refuse, signed_in
@@ -68,7 +68,7 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
         new_profiles.look_up_limits(profile)
         new_profiles.store_profile(profile)
         actions.announce_changes(request.user.pk)
-        messages.success(request, _("“%s” was saved.") % profile)
+        messages.success(request, _("“{name}” was saved.", name=profile))
         return redirect("profiles")
     context = {
         "form": form,
@@ -88,7 +88,7 @@ def choose_default(request: Request, pk: int) -> HttpResponse:
     profile = get_object_or_404(request.user.profiles, pk=pk)
     accounts.preferences_of(request.user)
     Preferences.objects.filter(owner=request.user).update(default_profile=profile)
-    messages.success(request, _("New conversations use “%s”.") % profile)
+    messages.success(request, _("New conversations use “{name}”.", name=profile))
     return redirect("profiles")
 
 
@@ -99,7 +99,7 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST":
         profile.delete()
         actions.announce_changes(request.user.pk)
-        messages.success(request, _("“%s” was removed.") % profile)
+        messages.success(request, _("“{name}” was removed.", name=profile))
         return redirect("profiles")
     return render(request, "profiles/delete.html", {"profile": profile})
 

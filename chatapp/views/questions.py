@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from chatapp import approvals, errors
 from chatapp.accounts.accounts import preferences_of
@@ -16,6 +15,7 @@ from chatapp.files import workspaces
 from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.languages import in_words
 from chatapp.models import Conversation, Profile, Question, Review
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions

@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatapp import languages
@@ -19,6 +18,7 @@ from chatapp.accounts import accounts, credentials
 from chatapp.condensation.threshold import cost_of_draft
 from chatapp.forms.accounts import SavedTexts, TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
+from chatapp.sentences import translate
 from chatapp.turns import actions
 from chatapp.views.account import sessions_of
 from chatapp.views.common import Request, command_mode, refuse, signed_in
@@ -114,9 +114,9 @@ def save(request: Request, page: SentSettings) -> None:
     for saved in page.saved.values():
         if saved.is_bound:
             saved.save()
-    messages.success(request, gettext("Settings saved."))
+    messages.success(request, translate("Settings saved."))
     if len([*filter(CHOICE.fullmatch, request.POST)]) > len(chosen):
-        text = gettext("A profile was removed in another tab. It has no threshold to save.")
+        text = translate("A profile was removed in another tab. It has no threshold to save.")
         messages.info(request, text)
 
 
@@ -125,7 +125,7 @@ def create_token(request: Request) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
-        return refuse(request, gettext("A token needs a name of at most 60 characters."))
+        return refuse(request, translate("A token needs a name of at most 60 characters."))
     token = credentials.create_api_token(owner=request.user, **form.cleaned_data)
     return render(request, "settings/token.html", {"token": token, "form": form})
 
@@ -135,5 +135,5 @@ def revoke_token(request: Request, pk: int) -> HttpResponse:
     """End a token; whoever uses it is not let in any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()
-    messages.success(request, gettext("“%s” was revoked.") % token)
+    messages.success(request, translate("“{name}” was revoked.", name=token))
     return redirect("settings_section", "tokens")

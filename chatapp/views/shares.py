@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.csp import CSP
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
 
@@ -20,6 +19,7 @@ from chatapp import languages
 from chatapp.accounts.rate_limits import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
+from chatapp.sentences import translate as _
 from chatapp.transfer.readable_copy import policy, write_html, write_markdown, write_page
 from chatapp.transfer.record_export import write_record
 from chatapp.views.common import Request, download, in_conversation
@@ -87,10 +87,8 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     else:
         # Kept while nothing changes: to write it takes longer than to ask for it.
         own, digest = share.conversation, Share.digest_of(str(share.conversation))
-        reader = languages.reader()
-        key = (
-            f"shared-page-{share.digest}-{own.revision}-{digest}-{reader.language}-{reader.locale}"
-        )
+        who = languages.reader()
+        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{who.language}-{who.locale}"
         write = partial(write_html, own, until=share.until, tools=share.tools)
         answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
     add_never_cache_headers(answer)

@@ -10,8 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.conversations import conversations
@@ -21,6 +19,7 @@ from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
 from chatapp.number_formats import number
 from chatapp.search import LONGEST
+from chatapp.sentences import translate as _
 from chatapp.transcript import search_hits
 from chatapp.turns import actions
 from chatapp.views.common import (
@@ -120,10 +119,10 @@ def search_conversations(
         return listed | {"problem": problem, "summary": problem}
     titles = sum(len(day.items) for day in listed["days"])
     hits = sum(group.count for group in found)
-    in_titles = ngettext("%(count)s title", "%(count)s titles", titles)
-    in_titles %= {"count": count_words(titles, more=bool(listed["more"]))}
-    in_messages = ngettext("%(count)s message", "%(count)s messages", hits)
-    in_messages %= {"count": count_words(hits, more=hits == search_hits.BEST)}
+    told = count_words(titles, more=bool(listed["more"]))
+    in_titles = _("{shown} title", "{shown} titles", count=titles, shown=told)
+    told = count_words(hits, more=hits == search_hits.BEST)
+    in_messages = _("{shown} message", "{shown} messages", count=hits, shown=told)
     return listed | {"found": found, "summary": f"{in_titles}, {in_messages}"}
 
 

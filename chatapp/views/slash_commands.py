@@ -6,12 +6,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 
 from chatapp.command_syntax import Command
 from chatapp.composer import slash_commands
 from chatapp.composer.mentions import find_paths, mention_of
 from chatapp.models import Conversation
+from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, in_conversation, own_conversation, signed_in

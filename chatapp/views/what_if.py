@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 
 from chatapp import errors, what_if
 from chatapp.context import trial_settings
@@ -17,6 +16,7 @@ from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
 from chatapp.number_formats import money
+from chatapp.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.views.common import (
     REFUSED,
@@ -82,8 +82,8 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
         if cost is None and confirmed != UNKNOWN:
             raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
         if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
-            said = _("It may cost %s now. Compare again to confirm that.")
-            raise errors.Refused(said % money(cost))
+            said = _("It may cost {cost} now. Compare again to confirm that.", cost=money(cost))
+            raise errors.Refused(said)
         try:
             tried = what_if.try_with_model(baseline, tried)
         except DecryptionFailed:

@@ -9,14 +9,13 @@ from decimal import Decimal
 
 import condense
 from chatapp.providers.specs import ModelSpec, Preset, ProviderSpec
-from condense import noop
 
 _WINDOW, _MAX_OUTPUT = 1_050_000, 128_000
 _LONG = condense.Surcharge(272_000, Decimal(2), Decimal("1.5"), Decimal(2), Decimal(2))
 
 SPEC = ProviderSpec(
     name="openai",
-    label=noop("OpenAI-compatible"),
+    label=condense.noop("OpenAI-compatible"),
     factory="chatapp.providers.openai.provider:OpenAIProvider",
     profile_name="OpenAI",
     url="https://api.openai.com/v1",

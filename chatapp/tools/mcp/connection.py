@@ -80,9 +80,8 @@ class Connection:
                 await self._list()
         except TimeoutError as error:
             await self.close()
-            raise self._failed(
-                say("It did not answer within {seconds} s.", seconds=round(seconds))
-            ) from error
+            said = say("It did not answer within {seconds} s.", seconds=round(seconds))
+            raise self._failed(said) from error
         except BaseException:
             await self.close()
             raise
@@ -153,11 +152,8 @@ class Connection:
             async with asyncio.timeout(self.silence) as timeout:
                 yield client, timeout
         except TimeoutError as error:
-            said = say(
-                "It said nothing for {seconds} s, so the call was cancelled.",
-                seconds=round(self.silence),
-            )
-            raise self._failed(said) from error
+            said = noop("It said nothing for {seconds} s, so the call was cancelled.")
+            raise self._failed(said.format(seconds=round(self.silence))) from error
         except MCPError as error:
             # The connection ended, or the server says no.
             if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 import condense
 from chatapp.agent.ports import Access, Policy, ToolSpec
 from chatapp.tools.long_outputs import plain
-from condense import noop
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 # image; and of all that it sends before it is asked again.
 MAX_MESSAGE = 5 * 1024 * 1024
 MAX_ANSWER = 16 * 1024 * 1024
-TOO_MUCH = noop("It sends more than this server takes. Ask it for less at once.")
+TOO_MUCH = condense.noop("It sends more than this server takes. Ask it for less at once.")
 
 # Tools of one server, and characters of what one says of itself.
 MAX_TOOLS = 100

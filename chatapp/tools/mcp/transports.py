@@ -85,11 +85,8 @@ class WebTransport:
     async def _limit(self, response: httpx2.Response) -> None:
         """Pass an answer on as it is, up to a size."""
         if response.status_code in _NO_ENTRY:
-            raise self._refuse(
-                say(
-                    "It answers with HTTP {status}. Check the headers.", status=response.status_code
-                )
-            )
+            said = noop("It answers with HTTP {status}. Check the headers.")
+            raise self._refuse(said.format(status=response.status_code))
         if response.headers.get("content-encoding", _PLAIN) != _PLAIN:
             raise self._refuse(noop("It answers in an encoding that it was not asked for."))
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
@@ -164,8 +161,7 @@ class CommandTransport:
             with anyio.move_on_after(PATIENCE):
                 await process.wait()
         if not self.problem:
-            code = process.returncode
-            self.problem = say("It has ended with exit code {code}.", code=code)
+            self.problem = say("It has ended with exit code {code}.", code=process.returncode)
         if said := plain(self._last_words).strip():
             problem = self.problem
             self.problem = say("{problem} It said last: {said}", problem=problem, said=said)
