@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's name
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp.environment import LOCAL_HOSTS, WILDCARD_HOSTS, folder_problem, read_text
 from chatapp.providers import provider_specs
+from chatapp.sentences import translate as _
 
 
 @register("palimpsest")
@@ -25,36 +25,27 @@ def _check_server() -> Iterator[CheckMessage]:
     if problem := folder_problem("DATA_DIR", settings.DATA_DIR):
         hint = _("Name a folder that you own with DATA_DIR.")
         yield Error(problem, hint, id="palimpsest.E001")
-    if settings.DEBUG and settings.HOST not in LOCAL_HOSTS:
-        yield Error(
-            _("DEBUG is on while other machines can reach HOST %(host)s.")
-            % {"host": settings.HOST},
-            _("Unset DEBUG, or set HOST to 127.0.0.1."),
-            id="palimpsest.E002",
-        )
+    host = settings.HOST
+    if settings.DEBUG and host not in LOCAL_HOSTS:
+        text = _("DEBUG is on while other machines can reach HOST {host}.", host=host)
+        hint = _("Unset DEBUG, or set HOST to 127.0.0.1.")
+        yield Error(text, hint, id="palimpsest.E002")
     local = {*LOCAL_HOSTS, *WILDCARD_HOSTS, "[::]"}
-    if settings.HOST in WILDCARD_HOSTS and set(settings.ALLOWED_HOSTS) <= local:
-        yield Warning(
-            _("HOST %(host)s listens to the network, but only local names are allowed.")
-            % {"host": settings.HOST},
-            _("Set PUBLIC_URL to the address that people type."),
-            id="palimpsest.W001",
-        )
+    if host in WILDCARD_HOSTS and set(settings.ALLOWED_HOSTS) <= local:
+        text = _("HOST {host} listens to the network, but only local names are allowed.", host=host)
+        hint = _("Set PUBLIC_URL to the address that people type.")
+        yield Warning(text, hint, id="palimpsest.W001")
     is_proxied = settings.BEHIND_TLS or any(
         one.startswith("https") for one in settings.CSRF_TRUSTED_ORIGINS
     )
     if is_proxied and not settings.TRUSTED_PROXIES:
-        yield Warning(
-            _("A proxy stands before the server, and its clients can't be told from each other."),
-            _("Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For."),
-            id="palimpsest.W002",
-        )
+        text = _("A proxy stands before the server, and its clients can't be told from each other.")
+        hint = _("Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For.")
+        yield Warning(text, hint, id="palimpsest.W002")
     if not settings.PUBLIC_URL and any(one[:1] in "*." for one in settings.ALLOWED_HOSTS):
-        yield Warning(
-            _("ALLOWED_HOSTS has a wildcard: links carry whatever name a visitor's request has."),
-            _("Set PUBLIC_URL to the address that people type, or list each name."),
-            id="palimpsest.W003",
-        )
+        text = _("ALLOWED_HOSTS has a wildcard: links carry whatever name a visitor's request has.")
+        hint = _("Set PUBLIC_URL to the address that people type, or list each name.")
+        yield Warning(text, hint, id="palimpsest.W003")
 
 
 @register("palimpsest", deploy=True)
@@ -62,16 +53,12 @@ def check_tls(**_options: Any) -> list[CheckMessage]:
     """Return what is missing where other machines reach the server."""
     if settings.PUBLIC_URL.startswith("https"):
         return []
-    return [
-        Warning(
-            _("PUBLIC_URL is no https address, so passwords and cookies may go unencrypted."),
-            _(
-                "Put a proxy that ends TLS in front, and set PUBLIC_URL to its address, such as "
-                "https://chat.example.org."
-            ),
-            id="palimpsest.W004",
-        )
-    ]
+    text = _("PUBLIC_URL is no https address, so passwords and cookies may go unencrypted.")
+    hint = _(
+        "Put a proxy that ends TLS in front, and set PUBLIC_URL to its address, such as "
+        "https://chat.example.org."
+    )
+    return [Warning(text, hint, id="palimpsest.W004")]
 
 
 def check_cluster() -> Iterator[CheckMessage]:
@@ -85,20 +72,21 @@ def check_cluster() -> Iterator[CheckMessage]:
     keys = (("SECRET_KEY", "secret-key", "E008"), ("SEAL_KEY", "seal-key", "E009"))
     for name, file, number in keys:
         if settings.CLUSTER and not read_text(name, ""):
-            text = _("%(name)s is not set, and each machine would make one of its own.")
+            text = _("{name} is not set, and each machine would make one of its own.", name=name)
             hint = _(
-                "Set it for all processes to the same long random text, or to what %(file)s in "
-                "DATA_DIR holds."
+                "Set it for all processes to the same long random text, or to what {file} in "
+                "DATA_DIR holds.",
+                file=file,
             )
-            yield Error(text % {"name": name}, hint % {"file": file}, id=f"palimpsest.{number}")
+            yield Error(text, hint, id=f"palimpsest.{number}")
 
 
 def _check_providers() -> Iterator[CheckMessage]:
     for spec in provider_specs().values():
         parts = urlsplit(getattr(settings, spec.url_variable) if spec.url_variable else "")
         if any(parts) and not (parts.scheme in {"http", "https"} and parts.hostname):
-            text = _("%(name)s is not an http or https address.") % {"name": spec.url_variable}
-            hint = _("Write it like %(url)s, or unset it.") % {"url": spec.url}
+            text = _("{name} is not an http or https address.", name=spec.url_variable)
+            hint = _("Write it like {url}, or unset it.", url=spec.url)
             yield Error(text, hint, id="palimpsest.E003")
 
 
@@ -107,8 +95,8 @@ def _check_condensing() -> Iterator[CheckMessage]:
         condense.load_strategy(settings.CONDENSE_STRATEGY)
     except (LookupError, TypeError) as error:
         names = ", ".join(one.name for one in condense.known_strategies())
-        text = _("CONDENSE_STRATEGY does not name a strategy: %(error)s") % {"error": error}
-        hint = _("Use %(names)s or a dotted path.") % {"names": names}
+        text = _("CONDENSE_STRATEGY does not name a strategy: {error}", error=error)
+        hint = _("Use {names} or a dotted path.", names=names)
         yield Error(text, hint, id="palimpsest.E004")
     text = ""
     try:
@@ -119,8 +107,7 @@ def _check_condensing() -> Iterator[CheckMessage]:
                     "CONDENSE_HOOKS does not name a condense.Hooks object: that is something else"
                 )
     except ImportError as error:
-        text = _("CONDENSE_HOOKS does not name a condense.Hooks object: %(error)s")
-        text %= {"error": error}
+        text = _("CONDENSE_HOOKS does not name a condense.Hooks object: {error}", error=error)
     if text:
         hint = _("Give the dotted path of one, or of a function that makes one, or unset it.")
         yield Error(text, hint, id="palimpsest.E005")
@@ -130,12 +117,12 @@ def _check_condensing() -> Iterator[CheckMessage]:
             made = import_string(settings.CONDENSE_CONFIGURATION)(condense.Configuration())
             if not isinstance(made, condense.Configuration):
                 text = _(
-                    "CONDENSE_CONFIGURATION makes no condense.Configuration: it returns %(made)r"
+                    "CONDENSE_CONFIGURATION makes no condense.Configuration: it returns {made!r}",
+                    made=made,
                 )
-                text %= {"made": made}
     except Exception as error:  # noqa: BLE001 - the function is anybody's
-        text = _("CONDENSE_CONFIGURATION makes no condense.Configuration: %(error)s")
-        text %= {"error": str(error) or type(error).__name__}
+        reason = str(error) or type(error).__name__
+        text = _("CONDENSE_CONFIGURATION makes no condense.Configuration: {reason}", reason=reason)
     if text:
         hint = _("Give the dotted path of a function that takes one and returns one, or unset it.")
         yield Error(text, hint, id="palimpsest.E006")

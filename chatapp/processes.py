@@ -24,9 +24,10 @@ from typing import Any
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import connection
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import BadEnvironment, only_server_in
+from chatapp.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
@@ -95,21 +96,21 @@ def _problems_with(living: list[Process]) -> Iterator[str]:
             try:
                 signed = (folder / FILES / process.id).read_text("ascii").splitlines()
             except OSError:
-                said = _(
-                    "%(name)s %(folder)s lacks the file that the %(kind)s process on %(machine)s "
-                    "has left there. Mount the same volume for all processes."
+                said = gettext_noop(
+                    "{name} {folder} lacks the file that the {kind} process on {machine} has left "
+                    "there. Mount the same volume for all processes."
                 )
-                yield said % {"name": name, "folder": folder, **asdict(process)}
+                yield _(said, name=name, folder=folder, **asdict(process))
                 continue
             for key, signer, text in zip(_KEYS, _signers(), signed, strict=False):
                 try:
                     signer.unsign(text)
                 except BadSignature:
-                    said = _(
-                        "The %(kind)s process on %(machine)s has another %(key)s. Give all "
-                        "processes the same."
+                    said = gettext_noop(
+                        "The {kind} process on {machine} has another {key}. Give all processes "
+                        "the same."
                     )
-                    yield said % {"key": key, **asdict(process)}
+                    yield _(said, key=key, **asdict(process))
 
 
 _KEYS = ("SECRET_KEY", "SEAL_KEY")
@@ -152,8 +153,7 @@ class _Membership:
         try:
             self._connection = self._hold()
         except OperationalError as error:
-            said = _("The database can't be used: %(error)s.")
-            raise BadEnvironment(said % {"error": error}) from error
+            raise BadEnvironment(_("The database can't be used: {error}.", error=error)) from error
         self._thread = Thread(target=self._stay, name="membership", daemon=True)
         self._thread.start()
 
@@ -207,24 +207,24 @@ class _Membership:
 
 
 def _refusal(there: list[Process]) -> str:
-    without = _(
+    without = gettext_noop(
         "A server works on this database without REDIS_URL. Stop it, or set that there too."
     )
-    already = _(
+    already = gettext_noop(
         "A server works on this database already. Stop it, or set REDIS_URL for both, by which "
         "several tell each other what happens."
     )
     if there:
-        without = _(
-            "A %(kind)s process on %(machine)s works on this database without REDIS_URL. Stop it, "
-            "or set that there too."
+        without = gettext_noop(
+            "A {kind} process on {machine} works on this database without REDIS_URL. Stop it, or "
+            "set that there too."
         )
-        already = _(
-            "A %(kind)s process on %(machine)s works on this database already. Stop it, or set "
+        already = gettext_noop(
+            "A {kind} process on {machine} works on this database already. Stop it, or set "
             "REDIS_URL for both, by which several tell each other what happens."
         )
-    said = without if settings.CLUSTER else already
-    return said % asdict(there[0]) if there else said
+    process = asdict(there[0]) if there else {}
+    return _(without if settings.CLUSTER else already, **process)
 
 
 def _read(rows: list[tuple[str | None]]) -> list[Process]:

@@ -12,12 +12,11 @@ from django.core.checks import CheckMessage, Error, register
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from chatapp import checks
 from chatapp.environment import BadEnvironment
 from chatapp.installation import PROGRAM
+from chatapp.sentences import translate as _
 
 # Seconds that a server has to answer.
 PATIENCE = 5
@@ -54,30 +53,23 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
     given = {**database.get_connection_params(), "connect_timeout": PATIENCE, "autocommit": True}
     try:
         with connect(**given) as one, connect(**given) as other:
-            version = divmod(one.info.server_version, 10_000)
+            major, minor = divmod(one.info.server_version, 10_000)
             (least,) = database.features.minimum_database_version or (0,)
-            if version[0] < least:
-                yield Error(
-                    _("PostgreSQL %(major)s.%(minor)s is too old.")
-                    % {"major": version[0], "minor": version[1]},
-                    _("Use %(version)s or newer.") % {"version": least},
-                    id="palimpsest.E010",
-                )
+            if major < least:
+                text = _("PostgreSQL {major}.{minor} is too old.", major=major, minor=minor)
+                hint = _("Use {version} or newer.", version=least)
+                yield Error(text, hint, id="palimpsest.E010")
             if not _keeps_sessions(one, other):
-                yield Error(
-                    _(
-                        "The pooler in front of PostgreSQL gives each transaction another session, "
-                        "which loses locks and notes."
-                    ),
-                    _("Have it pool by session, or name PostgreSQL itself in DATABASE_URL."),
-                    id="palimpsest.E011",
+                text = _(
+                    "The pooler in front of PostgreSQL gives each transaction another session, "
+                    "which loses locks and notes."
                 )
+                hint = _("Have it pool by session, or name PostgreSQL itself in DATABASE_URL.")
+                yield Error(text, hint, id="palimpsest.E011")
     except PostgresError as error:
-        yield Error(
-            _("DATABASE_URL can't be used: %(reason)s.") % {"reason": _line(error)},
-            _("Start PostgreSQL, or correct the address."),
-            id="palimpsest.E012",
-        )
+        text = _("DATABASE_URL can't be used: {reason}.", reason=_line(error))
+        hint = _("Start PostgreSQL, or correct the address.")
+        yield Error(text, hint, id="palimpsest.E012")
 
 
 def _keeps_sessions(one: Any, other: Any) -> bool:
@@ -100,13 +92,14 @@ def _check_migrations() -> Iterator[CheckMessage]:
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
         apps = ", ".join(sorted({migration.app_label for migration, _backwards in plan}))
-        text = ngettext(
-            "The database lacks %(migrations)s migrations (%(apps)s).",
-            "The database lacks %(migrations)s migrations (%(apps)s).",
-            len(plan),
+        text = _(
+            "The database lacks {count} migration ({apps}).",
+            "The database lacks {count} migrations ({apps}).",
+            count=len(plan),
+            apps=apps,
         )
-        hint = _("Run `%(program)s migrate` once, before processes start.") % {"program": PROGRAM}
-        yield Error(text % {"migrations": len(plan), "apps": apps}, hint, id="palimpsest.E013")
+        hint = _("Run `{program} migrate` once, before processes start.", program=PROGRAM)
+        yield Error(text, hint, id="palimpsest.E013")
 
 
 def check_redis(url: str) -> Iterator[CheckMessage]:
@@ -123,13 +116,11 @@ def check_redis(url: str) -> Iterator[CheckMessage]:
                 server.xadd(PROBE, {"probe": b""}, maxlen=1)
                 server.expire(PROBE, 1)
     except ResponseError as error:
-        yield Error(
-            _("Redis takes no write: %(reason)s.") % {"reason": _line(error)},
-            _("Name one that is no replica, has memory left, and lets this user write."),
-            id="palimpsest.E019",
-        )
+        text = _("Redis takes no write: {reason}.", reason=_line(error))
+        hint = _("Name one that is no replica, has memory left, and lets this user write.")
+        yield Error(text, hint, id="palimpsest.E019")
     except RedisError as error:
-        text = _("REDIS_URL can't be used: %(reason)s.") % {"reason": _line(error)}
+        text = _("REDIS_URL can't be used: {reason}.", reason=_line(error))
         if isinstance(error, AuthenticationError):
             text = _("REDIS_URL can't be used: it wants another user or password.")
         yield Error(text, _("Start Redis, or correct the address."), id="palimpsest.E015")
@@ -140,25 +131,17 @@ def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
     version = str(about["redis_version"])
     if tuple(map(int, version.split(".")[:2])) < OLDEST_REDIS:
         least = ".".join(map(str, OLDEST_REDIS))
-        yield Error(
-            _("Redis %(version)s is too old.") % {"version": version},
-            _("Use %(version)s or newer, or Valkey.") % {"version": least},
-            id="palimpsest.E016",
-        )
-    if about["redis_mode"] != "standalone":
-        yield Error(
-            _("Redis runs as a %(mode)s, which splits keys that are read together.")
-            % {"mode": about["redis_mode"]},
-            _("Name a server of its own in REDIS_URL: it needs little memory."),
-            id="palimpsest.E017",
-        )
-    if (policy := about["maxmemory_policy"]) not in SAFE_POLICIES:
-        yield Error(
-            _("Redis may remove keys that are in use: its maxmemory-policy is %(policy)s.")
-            % {"policy": policy},
-            _("Set it to noeviction, and maxmemory to 256mb or more."),
-            id="palimpsest.E018",
-        )
+        text = _("Redis {version} is too old.", version=version)
+        hint = _("Use {version} or newer, or Valkey.", version=least)
+        yield Error(text, hint, id="palimpsest.E016")
+    if (mode := about["redis_mode"]) != "standalone":
+        text = _("Redis runs as a {mode}, which splits keys that are read together.", mode=mode)
+        hint = _("Name a server of its own in REDIS_URL: it needs little memory.")
+        yield Error(text, hint, id="palimpsest.E017")
+    if (now := about["maxmemory_policy"]) not in SAFE_POLICIES:
+        text = _("Redis may remove keys that are in use: its maxmemory-policy is {now}.", now=now)
+        hint = _("Set it to noeviction, and maxmemory to 256mb or more.")
+        yield Error(text, hint, id="palimpsest.E018")
 
 
 def _line(error: Exception) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chatapp.models import AuditEntry, Conversation, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.sentences import translate as _
 
 _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
@@ -85,29 +86,25 @@ def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterat
         if entry.number != number + 1:
             yield _missing(number + 1, entry.number - 1)
             return
+        number += 1
         if entry.previous != head:
-            yield _("Entry %(number)s does not follow what stands before it.") % {
-                "number": entry.number
-            }
+            yield _("Entry {number} does not follow what stands before it.", number=number)
             return
         if entry.hash != entry.expected_hash:
-            yield _("Entry %(number)s is not what was written: its hash does not fit.") % {
-                "number": entry.number
-            }
+            yield _("Entry {number} is not what was written: its hash does not fit.", number=number)
             return
-        number, head = entry.number, entry.hash
+        head = entry.hash
     if number < conversation.audit_number:
         missing = _missing(number + 1, conversation.audit_number)
-        yield _("The end of the chain is cut off: %(missing)s") % {"missing": missing}
+        yield _("The end of the chain is cut off: {missing}", missing=missing)
     elif number and (number, head) != (conversation.audit_number, conversation.audit_hash):
-        said = _("Entry %(number)s is not the one that the conversation knows as its newest.")
-        yield said % {"number": number}
+        yield _("Entry {id} is not the one that the conversation knows as its newest.", id=number)
 
 
 def _missing(first: int, last: int) -> str:
     if first >= last:
-        return _("Entry %(number)s is missing.") % {"number": first}
-    return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
+        return _("Entry {number} is missing.", number=first)
+    return _("Entries {first} to {last} are missing.", first=first, last=last)
 
 
 class _Comparison:
@@ -115,6 +112,7 @@ class _Comparison:
 
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
+        self._note = verdict.problems.append
         self.records: dict[str, _Record] = {}
         self.digests: dict[str, _Digest] = {}
         self.is_erased = False
@@ -129,7 +127,7 @@ class _Comparison:
             for name, digest in payload["digests"].items():
                 self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
         except (ValueError, KeyError, TypeError, AttributeError):
-            self._note(_("Entry %(number)s can't be read."), number=entry.number)
+            self._note(_("Entry {number} can't be read.", number=entry.number))
 
     def compare(self) -> None:
         """Note all that is not as it was on record, unless all of it was erased with its user."""
@@ -152,7 +150,7 @@ class _Comparison:
                 said = audit.said(role, content)
                 self._compare(name, known, said, is_erased=not content)
             else:
-                self._note(_("Message %(seq)s is on no entry."), seq=seq)
+                self._note(_("Message {seq} is on no entry.", seq=seq))
         for name, known in self.digests.items():
             if name.startswith("message ") and name not in there:
                 self._note_gone(name, known.number)
@@ -167,17 +165,15 @@ class _Comparison:
             now, contents = row.facts(), row.contents()
             for fact, then in known.facts.items():
                 if fact in now and now[fact] != then:
-                    self._note(
-                        _(
-                            "%(what)s has %(now)s as its %(fact)s, where entry %(number)s has "
-                            "%(then)s."
-                        ),
+                    said = _(
+                        "{what} has {now} as its {fact}, where entry {number} has {then}.",
                         what=_called(name),
                         now=audit.written(now[fact]),
                         fact=fact,
                         number=known.number,
                         then=audit.written(then),
                     )
+                    self._note(said)
             if digest := self.digests.get(name):
                 texts = {one: contents[one] for one in known.texts if one in contents}
                 is_erased = not any(texts.values())
@@ -187,35 +183,32 @@ class _Comparison:
         if known.salt is None and is_erased:
             self.verdict.erased += 1
         elif known.salt is None:
-            message = _(
-                "Message %(name)s can't be compared with entry %(number)s: what opens its digest "
+            message = gettext_noop(
+                "Message {name} can't be compared with entry {number}: what opens its digest "
                 "is gone."
             )
-            record = _(
-                "What %(about)s says can't be compared with entry %(number)s: what opens its "
+            record = gettext_noop(
+                "What {about} says can't be compared with entry {number}: what opens its "
                 "digest is gone."
             )
             self._note_about(name, message, record, known.number)
         elif audit.commit(known.salt, content) != known.digest:
-            message = _("Message %(name)s is not what entry %(number)s has on record.")
-            record = _("What %(about)s says is not what entry %(number)s has on record.")
+            message = gettext_noop("Message {name} is not what entry {number} has on record.")
+            record = gettext_noop("What {about} says is not what entry {number} has on record.")
             self._note_about(name, message, record, known.number)
 
     def _note_about(self, name: str, message: str, record: str, number: int) -> None:
         """Note what one of two sentences says: of a message, by its number, or of a record."""
         kind, _space, key = name.partition(" ")
         if kind == "message":
-            self._note(message, name=key, number=number)
+            self._note(_(message, name=key, number=number))
         else:
-            self._note(record, name=_called(name), about=name, number=number)
+            self._note(_(record, name=_called(name), about=name, number=number))
 
     def _note_gone(self, name: str, number: int) -> None:
-        message = _("Message %(name)s, on record in entry %(number)s, is gone.")
-        record = _("%(name)s, on record in entry %(number)s, is gone.")
+        message = gettext_noop("Message {name}, on record in entry {number}, is gone.")
+        record = gettext_noop("{name}, on record in entry {number}, is gone.")
         self._note_about(name, message, record, number)
-
-    def _note(self, sentence: str, **words: object) -> None:
-        self.verdict.problems.append(sentence % words)
 
 
 def _called(name: str) -> str:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from django.conf import settings
 from django.db import connections, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import read_or_create_secret
 from chatapp.errors import BadSeal
 from chatapp.maintenance.backups import SEAL_KEY, dated_file
 from chatapp.models import AuditEntry, Conversation, audit
+from chatapp.sentences import translate as _
 
 FORMAT = "palimpsest seal 1"
 
@@ -122,24 +122,23 @@ def read_seal(text: str, key: str) -> list[Head]:
             _("The signature does not fit: the file was changed, or another key has signed it.")
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = _("This is no seal, or not a whole one: %(error)s.") % {"error": error}
-        raise BadSeal(said) from error
+        raise BadSeal(_("This is no seal, or not a whole one: {error}.", error=error)) from error
 
 
 def compare(head: Head) -> str:
     """Return what is wrong with a chain since it was sealed, "" where it only grew."""
-    said = ""
-    entry = AuditEntry.objects.filter(conversation=head.conversation, number=head.number).first()
-    if not Conversation.objects.filter(pk=head.conversation).exists():
-        said = ngettext(
-            "Conversation %(conversation)s was sealed with %(number)s entries, and is not there "
-            "any more.",
-            "Conversation %(conversation)s was sealed with %(number)s entries, and is not there "
-            "any more.",
-            head.number,
+    pk, number = head.conversation, head.number
+    if not Conversation.objects.filter(pk=pk).exists():
+        return _(
+            "Conversation {id} was sealed with {count} entry, and is not there any more.",
+            "Conversation {id} was sealed with {count} entries, and is not there any more.",
+            id=pk,
+            count=number,
         )
-    elif entry is None:
-        said = _("Conversation %(conversation)s: entry %(number)s, which was sealed, is missing.")
+    said = ""
+    entry = AuditEntry.objects.filter(conversation=pk, number=number).first()
+    if entry is None:
+        said = gettext_noop("Conversation {id}: entry {number}, which was sealed, is missing.")
     elif entry.hash != head.hash:
-        said = _("Conversation %(conversation)s: entry %(number)s is not the one that was sealed.")
-    return said % asdict(head)
+        said = gettext_noop("Conversation {id}: entry {number} is not the one that was sealed.")
+    return said and _(said, id=pk, number=number)

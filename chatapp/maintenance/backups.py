@@ -26,11 +26,11 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from chatapp.errors import BadArchive
 from chatapp.maintenance import row_copy
 from chatapp.models.database import is_shared
+from chatapp.sentences import translate as _
 
 # The newest form of archive that can be read.
 FORMAT = 1
@@ -174,7 +174,7 @@ class _Writer:
                     copy.seek(0)
                     self.archive.addfile(info, copy)
             else:
-                self.backup.left_out.append(_("%(name)s: not a file") % {"name": name})
+                self.backup.left_out.append(_("{name}: not a file", name=name))
         except OSError as error:
             if name in {DATABASE, KEY}:
                 raise
@@ -206,14 +206,12 @@ def unpack(path: Path, folder: Path) -> Backup:
         backup.files = dict(contents["files"])
         newer = contents["format"] > FORMAT
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
-        said = _("%(path)s is damaged, or no backup: %(error)s.") % {"path": path, "error": error}
+        said = _("{path} is damaged, or no backup: {error}.", path=path, error=error)
         raise BadArchive(said) from error
     except (FileNotFoundError, KeyError, TypeError) as error:
-        said = _("%(path)s is no backup, or not a whole one.") % {"path": path}
-        raise BadArchive(said) from error
+        raise BadArchive(_("{path} is no backup, or not a whole one.", path=path)) from error
     if newer:
-        said = _("%(path)s was made by a newer version. Update this one first.")
-        raise BadArchive(said % {"path": path})
+        raise BadArchive(_("{path} was made by a newer version. Update this one first.", path=path))
     for name, expected in backup.files.items():
         try:
             with (folder / name).open("rb") as file:
@@ -221,10 +219,10 @@ def unpack(path: Path, folder: Path) -> Backup:
         except OSError:
             sound = False
         if not sound:
-            said = _("%(path)s is damaged: %(name)s is not what was put in.")
-            raise BadArchive(said % {"path": path, "name": name})
+            said = _("{path} is damaged: {name} is not what was put in.", path=path, name=name)
+            raise BadArchive(said)
     if DATABASE not in backup.files:
-        raise BadArchive(_("%(path)s holds no database.") % {"path": path})
+        raise BadArchive(_("{path} holds no database.", path=path))
     return backup
 
 
@@ -254,13 +252,11 @@ def check_database(path: Path) -> None:
             (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
             applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
     except sqlite3.Error as error:
-        reason = _("The database in it can't be read: %(error)s.") % {"error": error}
-        raise BadArchive(reason) from error
+        raise BadArchive(_("The database in it can't be read: {error}.", error=error)) from error
     if said != "ok":
-        raise BadArchive(_("The database in it is damaged: %(damage)s.") % {"damage": said})
+        raise BadArchive(_("The database in it is damaged: {damage}.", damage=said))
     if newer := newer_migrations(applied):
-        reason = _("It was made by a newer version, which has %(migration)s.")
-        raise BadArchive(reason % {"migration": newer[0]})
+        raise BadArchive(_("It was made by a newer version, which has {name}.", name=newer[0]))
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:

@@ -20,7 +20,6 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, models, transaction
 from django.db.models import F
-from django.utils.translation import gettext as _
 
 from chatapp.errors import BadArchive
 from chatapp.files.checkpoints import Checkpoints
@@ -29,6 +28,7 @@ from chatapp.models import AuditEntry, Conversation, Deletion, ImportRun, audit,
 from chatapp.models.database import execute, is_shared, lock, now, piece
 from chatapp.models.databases import tables
 from chatapp.models.deletions import people
+from chatapp.sentences import translate as _
 
 # Rows that are deleted in one transaction, which is to take so many seconds; some are large.
 ROWS, SECONDS = 500, 0.1
@@ -162,8 +162,7 @@ class Erased(NamedTuple):
         try:
             return {cls(**one) for one in json.loads(path.read_bytes())} if path.exists() else set()
         except (ValueError, TypeError) as error:
-            said = _("%(path)s can't be read: %(error)s.") % {"path": path, "error": error}
-            raise BadArchive(said) from error
+            raise BadArchive(_("{path} can't be read: {error}.", path=path, error=error)) from error
 
 
 def write_list(folder: Path, *others: Path) -> None:

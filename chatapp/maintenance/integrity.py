@@ -6,8 +6,6 @@ from typing import Any
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp import models
@@ -17,6 +15,7 @@ from chatapp.maintenance.backups import newer_migrations
 from chatapp.models import hidden_messages, message_index, message_store
 from chatapp.models.database import is_shared
 from chatapp.models.fields import UsdSum
+from chatapp.sentences import translate as _
 
 # Of one kind of problem, so many places are named.
 NAMED = 5
@@ -29,7 +28,7 @@ def find_problems() -> Iterator[str]:
             yield from look()
         except Exception as error:  # noqa: BLE001 - damage shows as anything that a reader raises
             reason = str(error) or type(error).__name__
-            yield _("The database could not be read to its end: %(reason)s.") % {"reason": reason}
+            yield _("The database could not be read to its end: {reason}.", reason=reason)
 
 
 def count_stored() -> dict[str, int]:
@@ -46,63 +45,58 @@ def _damage() -> Iterator[str]:
     if is_shared():
         return
     with connection.cursor() as cursor:
-        said = [row[0] for row in cursor.execute("PRAGMA integrity_check")]
-        damaged = _("The database file is damaged: %(damage)s.")
-        yield from (damaged % {"damage": text} for text in said if text != "ok")
-        loose = cursor.execute("PRAGMA foreign_key_check").fetchall()
-        yield from _named(
-            _("A row of %(name)s names one that is not there."), (row[0] for row in loose)
-        )
+        for (damage,) in cursor.execute("PRAGMA integrity_check").fetchall():
+            if damage != "ok":
+                yield _("The database file is damaged: {damage}.", damage=damage)
+        loose = (row[0] for row in cursor.execute("PRAGMA foreign_key_check").fetchall())
+        yield from _named(_("A row of {name} names one that is not there."), loose)
 
 
 def _migrations() -> Iterator[str]:
     executor = MigrationExecutor(connection)
     for name in newer_migrations(executor.loader.applied_migrations):
-        said = _("The database is from a newer version: it has %(migration)s.")
-        yield said % {"migration": name}
+        yield _("The database is from a newer version: it has {name}.", name=name)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        said = _(
-            "The database is from an older version: `%(program)s migrate` brings it up to date."
+        yield _(
+            "The database is from an older version: `{program} migrate` brings it up to date.",
+            program=PROGRAM,
         )
-        yield said % {"program": PROGRAM}
 
 
 def _imports() -> Iterator[str]:
     """Name what is being imported: much of what else is found is of that."""
     parts = models.Conversation.objects.filter(source__importer__gt="")
-    yield from _named(_("Conversation %(name)s is being imported, or its import broke off."), parts)
+    yield from _named(_("Conversation {name} is being imported, or its import broke off."), parts)
 
 
 def _index_of_words() -> Iterator[str]:
     """Check the index that search looks in, and compare it with the messages."""
     if not message_index.is_sound():
-        said = _(
-            "The index that search uses is damaged: `%(program)s rebuild_search` makes it anew."
+        yield _(
+            "The index that search uses is damaged: `{program} rebuild_search` makes it anew.",
+            program=PROGRAM,
         )
-        yield said % {"program": PROGRAM}
         return
-    yield from _named(
-        _("Search does not know message %(name)s."), message_index.find_unknown(limit=100)
-    )
+    unknown = message_index.find_unknown(limit=100)
+    yield from _named(_("Search does not know message {name}."), unknown)
 
 
 def _hidden() -> Iterator[str]:
     """Compare what is hidden with the tags that say so."""
     messages = models.Message.objects.all()
     shown = messages.shown_by_tags()
-    yield from _named(
-        _("Message %(name)s is hidden, and nothing says why."), shown.filter(hidden=True)
-    )
+    hidden = shown.filter(hidden=True)
+    yield from _named(_("Message {name} is hidden, and nothing says why."), hidden)
     visible = messages.filter(hidden=False).exclude(pk__in=shown.values("pk"))
-    yield from _named(_("Message %(name)s is visible, and its tags hide it."), visible)
+    yield from _named(_("Message {name} is visible, and its tags hide it."), visible)
 
 
 def _tags() -> Iterator[str]:
     """Look for tags that name nothing, and numbers out of order."""
     same = models.Message.objects.filter(conversation=OuterRef("conversation"))
     sentences = {
-        "condense": _("Message %(name)s is hidden by a condense that is not there."),
-        "truncation": _("Message %(name)s is hidden by a truncation that is not there."),
+        "condense": _("Message {name} is hidden by a condense that is not there."),
+        "truncation": _("Message {name} is hidden by a truncation that is not there."),
     }
     for name, sentence in sentences.items():
         there = Exists(same.filter(**{f"{name}_id": OuterRef(f"{name}_parent")}))
@@ -110,9 +104,9 @@ def _tags() -> Iterator[str]:
         yield from _named(sentence, orphans)
     rewound = Exists(models.Rewind.objects.filter(pk=OuterRef("rewind_parent")))
     orphans = models.Message.objects.filter(~rewound, rewind_parent__isnull=False)
-    yield from _named(_("Message %(name)s is hidden by a rewind that is not there."), orphans)
+    yield from _named(_("Message {name} is hidden by a rewind that is not there."), orphans)
     late = models.Message.objects.filter(seq__gt=F("conversation__last_seq"))
-    yield from _named(_("Message %(name)s has a number that was never handed out."), late)
+    yield from _named(_("Message {name} has a number that was never handed out."), late)
 
 
 def _records() -> Iterator[str]:
@@ -120,20 +114,20 @@ def _records() -> Iterator[str]:
     succeeded, undone = models.Condensation.Status.SUCCEEDED, models.Condensation.Status.UNDONE
     done = models.Condensation.objects.filter(status__in=(succeeded, undone))
     bare = done.filter(message=None)
-    yield from _named(_("Condensation %(name)s has no summary."), bare)
+    yield from _named(_("Condensation {name} has no summary."), bare)
     in_vain = models.Condensation.objects.exclude(pk__in=done).exclude(message=None)
-    yield from _named(_("Condensation %(name)s came to nothing, and has a summary."), in_vain)
+    yield from _named(_("Condensation {name} came to nothing, and has a summary."), in_vain)
     torn = done.exclude(message=None).exclude(
         Q(status=succeeded, message__undone=False) | Q(status=undone, message__undone=True)
     )
     yield from _named(
-        _("Condensation %(name)s is undone in its record or in its message, and not in both."), torn
+        _("Condensation {name} is undone in its record or in its message, and not in both."), torn
     )
     ended = models.Condensation.objects.exclude(status=models.Condensation.Status.RUNNING)
     priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
     costs = priced.values_list("pk", "cost", "spent").iterator()
     wrong = (pk for pk, cost, spent in costs if cost != spent)
-    yield from _named(_("Condensation %(name)s costs something else than its calls."), wrong)
+    yield from _named(_("Condensation {name} costs something else than its calls."), wrong)
 
 
 def _hides() -> Iterator[str]:
@@ -147,7 +141,7 @@ def _hides() -> Iterator[str]:
             if {*named.values_list("pk")} != {*hid.values_list("pk")}:
                 yield one.pk
 
-    yield from _named(_("Message %(name)s hides something else than it says."), wrong())
+    yield from _named(_("Message {name} hides something else than it says."), wrong())
 
 
 def _pins() -> Iterator[str]:
@@ -155,17 +149,17 @@ def _pins() -> Iterator[str]:
     on = models.Pin.objects.filter(unpinned_at=None)
     pinned = models.Message.objects.filter(pinned=True)
     loose = pinned.exclude(pk__in=on.values("message"))
-    yield from _named(_("Message %(name)s is pinned, and no pin is on record."), loose)
+    yield from _named(_("Message {name} is pinned, and no pin is on record."), loose)
     off = models.Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
-    yield from _named(_("Message %(name)s is not pinned, and a pin on it is on record."), off)
+    yield from _named(_("Message {name} is not pinned, and a pin on it is on record."), off)
     changed = (pin.message_id for pin in on.select_related("message").iterator() if not pin.holds)
-    yield from _named(_("Message %(name)s is not what it was when it was pinned."), changed)
+    yield from _named(_("Message {name} is not what it was when it was pinned."), changed)
 
 
 def _reviews() -> Iterator[str]:
     waiting = models.Review.objects.filter(status=models.Review.Status.PENDING)
     alone = waiting.exclude(pk__in=models.Review.objects.pending())
-    yield from _named(_("Review %(name)s waits, and no turn for it."), alone)
+    yield from _named(_("Review {name} waits, and no turn for it."), alone)
 
 
 def _contents() -> Iterator[str]:
@@ -179,13 +173,12 @@ def _contents() -> Iterator[str]:
             except (condense.InvalidMessage, KeyError, TypeError, ValueError):
                 yield row.pk
 
-    yield from _named(_("Message %(name)s can't be read."), unreadable())
+    yield from _named(_("Message {name} can't be read."), unreadable())
 
 
 def _keys() -> Iterator[str]:
     for place in key_rotation.find_unreadable():
-        said = _("The %(what)s of %(kind)s %(row)s can't be read with this secret key.")
-        yield said % place._asdict()
+        yield _("The {what} of {kind} {row} can't be read with this secret key.", **place)
 
 
 def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[str]:
@@ -198,18 +191,16 @@ def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[s
     count = 0
     for count, one in enumerate(found, 1):
         if count <= NAMED:
-            yield sentence % {"name": one}
+            yield sentence.format(name=one)
     if (others := count - NAMED) > 0:
-        more = ngettext("And %(others)s more of these.", "And %(others)s more of these.", others)
-        yield more % {"others": others}
+        yield _("And one more of these.", "And {count} more of these.", count=others)
 
 
 def _chains() -> Iterator[str]:
     """Follow the audit chain of each conversation."""
     for verdict in audit_check.verify_all():
         for problem in verdict.problems[:NAMED]:
-            said = _("Conversation %(conversation)s: %(problem)s")
-            yield said % {"conversation": verdict.conversation.pk, "problem": problem}
+            yield _("Conversation {id}: {problem}", id=verdict.conversation.pk, problem=problem)
 
 
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.apps import apps
@@ -15,14 +15,8 @@ from chatapp.models.fields import EncryptedField, is_encrypted, renew
 PIECE = 100
 
 type Column = tuple[type[models.Model], Any]
-
-
-class Place(NamedTuple):
-    """Where a secret is: what it is, of what kind of ``row``, and that one's number."""
-
-    what: str
-    kind: str
-    row: Any
+# Where a secret is, in a sentence's words: ``what`` it is, of what ``kind`` of ``row``.
+type Place = dict[str, object]
 
 
 @dataclass
@@ -88,7 +82,7 @@ def _renewed(row: models.Model, column: Any, done: Rotation) -> Any:
             new = renew(text)
         except DecryptionFailed:
             kind, what = column.model._meta.verbose_name, column.name.removeprefix("encrypted_")  # noqa: SLF001 - as above
-            done.unreadable.append(Place(what, kind, row.pk))
+            done.unreadable.append({"what": what, "kind": kind, "row": row.pk})
             return text
         done.renewed += new != text
         return new

@@ -1,11 +1,8 @@
 """Moves: one database's rows put into another in one transaction, and compared before its end."""
 
-from typing import NamedTuple
-
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import APPLICATION, PROCESS
 from chatapp.errors import NotCopied
@@ -14,7 +11,7 @@ from chatapp.maintenance.row_copy import Copied, Say
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
 from chatapp.models.databases import in_use, name_of, snapshot, tables
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.storage.request_reader import find_changed
 
 # Of one kind of problem, so many places are named.
@@ -35,11 +32,10 @@ def check_unused(database: BaseDatabaseWrapper) -> None:
         others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
     if others:
         names = ", ".join([name.removeprefix(f"{APPLICATION} ") for (name,) in others])
-        said = _(
-            "%(database)s is in use by process %(names)s. Stop all servers, workers and commands "
-            "first."
+        said = gettext_noop(
+            "{database} is in use by process {names}. Stop all servers, workers and commands first."
         )
-        raise NotCopied(said % {"database": name_of(database), "names": names})
+        raise NotCopied(_(said, database=name_of(database), names=names))
 
 
 def check_fit(database: BaseDatabaseWrapper) -> None:
@@ -47,15 +43,15 @@ def check_fit(database: BaseDatabaseWrapper) -> None:
     with in_use(database):
         found = execute("SHOW server_encoding")[0][0] if is_shared() else "UTF8"
         if found != "UTF8":
-            said = _(
-                "%(database)s stores text as %(encoding)s, which lacks most letters. Name one that "
+            said = gettext_noop(
+                "{database} stores text as {encoding}, which lacks most letters. Name one that "
                 "was made with ENCODING 'UTF8' TEMPLATE template0."
             )
-            raise NotCopied(said % {"database": name_of(database), "encoding": found})
+            raise NotCopied(_(said, database=name_of(database), encoding=found))
         row_copy.migrate()
         if table := row_copy.first_found():
-            said = _("%(database)s is not empty: there are rows in %(table)s.")
-            raise NotCopied(said % {"database": name_of(database), "table": table.name})
+            said = gettext_noop("{database} is not empty: there are rows in {table}.")
+            raise NotCopied(_(said, database=name_of(database), table=table.name))
 
 
 def move(
@@ -69,8 +65,8 @@ def move(
         try:
             source.check_constraints()
         except IntegrityError as error:
-            said = _("%(database)s is damaged: %(error)s")
-            raise NotCopied(said % {"database": name_of(source), "error": error}) from error
+            said = _("{database} is damaged: {error}", database=name_of(source), error=error)
+            raise NotCopied(said) from error
         with in_use(target), transaction.atomic():
             copied = row_copy.copy_rows(source, target, say, replace=replace)
             target.check_constraints()
@@ -86,77 +82,71 @@ def _compare(source: BaseDatabaseWrapper, copied: Copied, say: Say) -> None:
         with in_use(source):
             there = table.count()
         if not there == table.count() == copied.rows[table.name]:
-            lost = ngettext(
-                "Not all %(rows)s rows of %(table)s are in the copy.",
-                "Not all %(rows)s rows of %(table)s are in the copy.",
-                there,
+            lost = _(
+                "The only row of {table} is not in the copy.",
+                "Not all {count:,} rows of {table} are in the copy.",
+                count=there,
+                table=table.name,
             )
-            raise NotCopied(lost % {"rows": number(there), "table": table.name})
+            raise NotCopied(lost)
     filled = sum(1 for one in copied.rows.values() if one)
-    rows = number(sum(copied.rows.values()))
-    as_before = _("%(rows)s rows in %(tables)s tables: as many as before.")
-    say(as_before % {"rows": rows, "tables": filled})
+    rows = sum(copied.rows.values())
+    say(_("{rows:,} rows in {tables} tables: as many as before.", rows=rows, tables=filled))
     for name, count in copied.mended.items():
-        changed = ngettext(
-            "%(name)s: %(values)s values were changed, which the new database has no place for.",
-            "%(name)s: %(values)s values were changed, which the new database has no place for.",
-            count,
+        changed = _(
+            "{name}: {count:,} value was changed, which the new database has no place for.",
+            "{name}: {count:,} values were changed, which the new database has no place for.",
+            name=name,
+            count=count,
         )
-        say(changed % {"name": name, "values": number(count)})
+        say(changed)
     for look in (_requests, _chains):
-        found = look()
-        known = {}
-        if found.problems:
+        problems, said, lost = look()
+        known: dict[object, str] = {}
+        if problems:
             with in_use(source):
-                known = look().problems
-        if news := found.problems.keys() - known.keys():
-            places = "; ".join([found.problems[one] for one in sorted(news, key=str)[:NAMED]])
-            raise NotCopied(found.lost % {"places": places})
-        counts = {"total": number(found.total), "damaged": number(len(found.problems))}
-        say((found.damaged if found.problems else found.sound) % counts)
+                known, *_rest = look()
+        if news := problems.keys() - known.keys():
+            places = "; ".join([problems[one] for one in sorted(news, key=str)[:NAMED]])
+            raise NotCopied(_(lost, places=places))
+        say(said)
 
 
-class _Look(NamedTuple):
-    """What a database holds of something, which problems it has, and three sentences about it."""
-
-    total: int
-    problems: dict[object, str]
-    sound: str
-    damaged: str
-    lost: str
+# Problems, a sentence about all that was looked at, and a template for the places of new ones.
+type _Found = tuple[dict[object, str], str, str]
 
 
-def _requests() -> _Look:
-    place = _("call %(call)s")
+def _requests() -> _Found:
+    problems: dict[object, str] = {one.pk: _("call {id}", id=one.pk) for one in find_changed()}
     total = Manifest.objects.count()
-    return _Look(
-        total,
-        {one.pk: place % {"call": one.pk} for one in find_changed()},
-        ngettext(
-            "All %(total)s requests can be shown as they were sent.",
-            "All %(total)s requests can be shown as they were sent.",
-            total,
-        ),
-        _(
-            "All %(total)s requests can be shown as they were sent but %(damaged)s, as before: "
-            "check_integrity says more."
-        ),
-        _("Not all requests can be shown as they were sent in the copy: %(places)s."),
+    said = _(
+        "The only request can be shown as it was sent.",
+        "All {count:,} requests can be shown as they were sent.",
+        count=total,
     )
+    if problems:
+        said = _(
+            "All {total:,} requests can be shown as they were sent but {damaged:,}, as before: "
+            "check_integrity says more.",
+            total=total,
+            damaged=len(problems),
+        )
+    lost = gettext_noop("Not all requests can be shown as they were sent in the copy: {places}.")
+    return problems, said, lost
 
 
-def _chains() -> _Look:
-    place = _("conversation %(conversation)s: %(problem)s")
-    total = Conversation.objects.count()
+def _chains() -> _Found:
     problems: dict[object, str] = {}
     for verdict in audit_check.verify_all():
         pk = verdict.conversation.pk
         for problem in verdict.problems:
-            problems[pk, problem] = place % {"conversation": pk, "problem": problem}
-    return _Look(
-        total,
-        problems,
-        ngettext("All %(total)s audit chains hold.", "All %(total)s audit chains hold.", total),
-        _("All %(total)s audit chains hold but %(damaged)s, as before: check_integrity says more."),
-        _("Not all audit chains hold in the copy: %(places)s."),
-    )
+            problems[pk, problem] = _("conversation {id}: {problem}", id=pk, problem=problem)
+    total = Conversation.objects.count()
+    said = _("The only audit chain holds.", "All {count:,} audit chains hold.", count=total)
+    if problems:
+        said = _(
+            "All {total:,} audit chains hold but {broken:,}, as before: check_integrity says more.",
+            total=total,
+            broken=len(problems),
+        )
+    return problems, said, gettext_noop("Not all audit chains hold in the copy: {places}.")

@@ -14,15 +14,13 @@ from django.core.management.color import no_style
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 import condense
 from chatapp.errors import NotCopied
 from chatapp.installation import PROGRAM
 from chatapp.models import databases, message_index
 from chatapp.models.databases import Column, Table, in_use, tables
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 # So many rows, or so many characters of them, are held and written at once.
 ROWS, SIZE = 500, 1_000_000
@@ -49,8 +47,8 @@ def check_migrated() -> None:
     """Raise NotCopied where the database in use lacks migrations."""
     executor, newest = _plan()
     if executor.migration_plan(newest):
-        said = _("The database in use is of an older version: run `%(program)s migrate`.")
-        raise NotCopied(said % {"program": PROGRAM})
+        said = _("The database in use is of an older version: run `{name} migrate`.", name=PROGRAM)
+        raise NotCopied(said)
 
 
 def first_found() -> Table | None:
@@ -176,19 +174,21 @@ def _copy(
             with target.cursor() as cursor:
                 cursor.executemany(store, rows)
             if done // STEP < (done := done + len(rows)) // STEP:
-                so_far = ngettext(
-                    "%(table)s: %(rows)s rows so far", "%(table)s: %(rows)s rows so far", done
+                so_far = _(
+                    "{name}: {count:,} row so far",
+                    "{name}: {count:,} rows so far",
+                    name=table.name,
+                    count=done,
                 )
-                say(so_far % {"table": table.name, "rows": number(done)})
+                say(so_far)
     except (DatabaseError, ValueError, TypeError) as error:
         # The lines that follow may show the row.
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        failed = _("%(table)s, after row %(row)s: %(reason)s")
-        words = {"table": table.name, "row": number(done), "reason": reason}
-        raise NotCopied(failed % words) from error
+        said = _("{name}, after row {row:,}: {reason}", name=table.name, row=done, reason=reason)
+        raise NotCopied(said) from error
     if done:
-        copied = ngettext("%(table)s: %(rows)s rows", "%(table)s: %(rows)s rows", done)
-        say(copied % {"table": table.name, "rows": number(done)})
+        name = table.name
+        say(_("{name}: {count:,} row", "{name}: {count:,} rows", name=name, count=done))
     return done
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
-from django.utils.translation import gettext as _
 
 from chatapp.accounts import accounts
+from chatapp.sentences import translate as _
 
 
 def find_user(name: str | None) -> Any:
@@ -15,5 +15,5 @@ def find_user(name: str | None) -> Any:
         return accounts.prepare_owner()
     user = get_user_model().objects.filter(username=name).first()
     if user is None:
-        raise CommandError(_("There is no user %(name)r.") % {"name": name})
+        raise CommandError(_("There is no user {name!r}.", name=name))
     return user

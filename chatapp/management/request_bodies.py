@@ -11,7 +11,8 @@ from typing import Any, override
 from daphne import http_protocol
 from django.http import HttpRequest
 from django.utils import translation
-from django.utils.translation import gettext as _
+
+from chatapp.sentences import translate as _
 
 # Bytes of the longest body that any page takes, with what a form puts around its files.
 LARGEST_BODY = 256 * 1024 * 1024
@@ -43,8 +44,8 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
             asked = HttpRequest()
             asked.META["HTTP_ACCEPT_LANGUAGE"] = self.getHeader("accept-language") or ""
             with translation.override(translation.get_language_from_request(asked)):
-                most = _("This is too much: a request can have up to %(most)s MB.")
-            return self.basic_error(413, b"Content Too Large", most % {"most": LARGEST_BODY >> 20})
+                said = _("This is too much: a request can have up to {n} MB.", n=LARGEST_BODY >> 20)
+            return self.basic_error(413, b"Content Too Large", said)
         return super().process()
 
 

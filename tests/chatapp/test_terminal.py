@@ -23,8 +23,8 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("pt-br", "Português"), ("zh
 WORDS = {
     "Writes database and workspaces to one archive; the server may run meanwhile.": "Sichert.",
     "default: DATA_DIR/backups/<time>.tar.gz": "sonst: DATA_DIR/backups/<Zeit>.tar.gz",
-    "Cannot listen on %(host)s port %(port)s: %(reason)s. Set HOST or PORT to another value.": (
-        "%(host)s, Port %(port)s ist besetzt."
+    "Cannot listen on {host} port {port}: {reason}. Set HOST or PORT to another value.": (
+        "{host}, Port {port} ist besetzt."
     ),
 }
 

@@ -7,12 +7,11 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.errors import BadArchive, NotCopied
 from chatapp.maintenance import backups, erasure
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -25,46 +24,40 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", type=Path, nargs="?", help=_("default: DATA_DIR/backups/<time>.tar.gz")
-        )
-        parser.add_argument(
-            "--with-key",
-            action="store_true",
-            help=_("put the keys in: who has the archive can read all stored API keys, and seal"),
-        )
+        what = _("default: DATA_DIR/backups/<time>.tar.gz")
+        parser.add_argument("file", type=Path, nargs="?", help=what)
+        what = _("put the keys in: who has the archive can read all stored API keys, and seal")
+        parser.add_argument("--with-key", action="store_true", help=what)
 
     @override
     def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
         source = backups.stored(with_key=with_key)
         if source.key and not backups.holds_key(source.key):
-            raise CommandError(
-                _(
-                    "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
-                    "that, and leave --with-key out."
-                )
+            said = _(
+                "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
+                "that, and leave --with-key out."
             )
+            raise CommandError(said)
         path = file or backups.dated_file("backups", ".tar.gz")
         if path.exists():
-            raise CommandError(_("%(path)s is there already.") % {"path": path})
+            raise CommandError(_("{path} is there already.", path=path))
         try:
             backup = backups.write_backup(source, path)
             erasure.write_list(path.parent)
         except (BadArchive, OSError, sqlite3.Error, DatabaseError, NotCopied) as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            said = _("The backup could not be written: %(reason)s.") % {"reason": reason}
+            said = _("The backup could not be written: {reason}.", reason=reason)
             raise CommandError(said) from error
         for sentence in backup.left_out:
-            self.stderr.write(_("Left out: %(what)s") % {"what": sentence})
+            self.stderr.write(_("Left out: {what}", what=sentence))
         files = len(backup.files)
-        wrote = ngettext(
-            "Wrote %(path)s: %(files)s files.", "Wrote %(path)s: %(files)s files.", files
+        wrote = _(
+            "Wrote {path}: {count} file.", "Wrote {path}: {count:,} files.", path=path, count=files
         )
-        self.stdout.write(wrote % {"path": path, "files": number(files)})
+        self.stdout.write(wrote)
         if not source.key:
-            self.stdout.write(
-                _(
-                    "The secret key is not in it. Without that, stored API keys have to be entered "
-                    "again: keep a copy of it elsewhere."
-                )
+            lacks = _(
+                "The secret key is not in it. Without that, stored API keys have to be entered "
+                "again: keep a copy of it elsewhere."
             )
+            self.stdout.write(lacks)

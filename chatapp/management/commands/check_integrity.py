@@ -4,12 +4,11 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_problem
 from chatapp.maintenance import integrity
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -29,15 +28,14 @@ class Command(BaseCommand):
             sound = False
             self.stderr.write(problem)
         if not sound:
-            raise CommandError(
-                _(
-                    "Something is wrong. Where no line says what to do, keep this database and "
-                    "restore a backup."
-                )
+            said = _(
+                "Something is wrong. Where no line says what to do, keep this database and "
+                "restore a backup."
             )
+            raise CommandError(said)
         said = _(
-            "Looked through %(conversations)s conversations, %(messages)s messages, "
-            "%(condensations)s condensations: all sound."
+            "Looked through {conversations:,} conversations, {messages:,} messages, "
+            "{condensations:,} condensations: all sound.",
+            **integrity.count_stored(),
         )
-        stored = {name: number(count) for name, count in integrity.count_stored().items()}
-        self.stdout.write(said % stored)
+        self.stdout.write(said)

@@ -5,11 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.models import Manifest
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 from chatapp.storage.request_reader import find_changed
 
 MOST_NAMED = 10
@@ -32,25 +31,24 @@ class Command(BaseCommand):
             others = sum(1 for _ in changed)
             total = Manifest.objects.count()
         except DatabaseError as error:
-            said = _("The database can't be read to its end: %(error)s.") % {"error": error}
+            said = _("The database can't be read to its end: {error}.", error=error)
             raise CommandError(said) from error
         if not named:
-            said = ngettext(
-                "All %(total)s requests can be shown as they were sent.",
-                "All %(total)s requests can be shown as they were sent.",
-                total,
+            said = _(
+                "The only request can be shown as it was sent.",
+                "All {count:,} requests can be shown as they were sent.",
+                count=total,
             )
-            self.stdout.write(said % {"total": number(total)})
+            self.stdout.write(said)
             return
         calls = ", ".join(str(manifest.pk) for manifest in named)
-        said = _(
-            "%(changed)s of %(total)s requests can't be shown as they were sent: calls %(calls)s."
+        said = gettext_noop(
+            "{changed:,} of {total:,} requests can't be shown as they were sent: calls {calls}."
         )
         if others:
-            said = _(
-                "%(changed)s of %(total)s requests can't be shown as they were sent: "
-                "calls %(calls)s and %(others)s more."
+            said = gettext_noop(
+                "{changed:,} of {total:,} requests can't be shown as they were sent: "
+                "calls {calls} and {others:,} more."
             )
-        counts = {"changed": len(named) + others, "total": total, "others": others}
-        words = {name: number(count) for name, count in counts.items()}
-        raise CommandError(said % {**words, "calls": calls})
+        count = len(named) + others
+        raise CommandError(_(said, changed=count, total=total, calls=calls, others=others))

@@ -8,7 +8,6 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 import condense
@@ -17,6 +16,7 @@ from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, Threshold
 from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Preferences
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -35,11 +35,10 @@ class Command(BaseCommand):
         try:
             found = condense.read_roo_settings(json.loads(file.read_text("utf-8")))
         except OSError as error:
-            words = {"file": file, "reason": error.strerror}
-            raise CommandError(_("%(file)s cannot be read: %(reason)s.") % words) from error
+            lost = _("{file} cannot be read: {reason}.", file=file, reason=error.strerror)
+            raise CommandError(lost) from error
         except ValueError as error:
-            words = {"file": file, "error": str(error)}
-            raise CommandError(_("%(file)s is no JSON: %(error)s") % words) from error
+            raise CommandError(_("{file} is no JSON: {error}", file=file, error=error)) from error
         except condense.CondenseError as error:
             raise CommandError(in_words(str(error))) from error
         preferences = accounts.preferences_of(find_user(user))
@@ -73,8 +72,8 @@ class Command(BaseCommand):
         profiles = {profile.name: profile for profile in preferences.owner.profiles.all()}
         for name, percent in found.profiles.items():
             if name not in profiles:
-                lost = _("There is no profile %(name)r: its threshold is not used.")
-                self.stderr.write(lost % {"name": name})
+                lost = _("There is no profile {name!r}: its threshold is not used.", name=name)
+                self.stderr.write(lost)
                 continue
             inherits, profile = percent == condense.INHERIT, profiles[name]
             own = {"mode": OWN, "own_threshold": round(percent)}
@@ -82,10 +81,10 @@ class Command(BaseCommand):
             if not form.is_valid():
                 raise CommandError(_first_problem(form))
             profile.save(update_fields=["threshold"])
-            said = _("Threshold of %(name)s: %(threshold)s")
             if inherits:
-                said = _("Threshold of %(name)s: inherited")
-            yield said % {"name": name, "threshold": profile.threshold}
+                yield _("Threshold of {name}: inherited", name=name)
+            else:
+                yield _("Threshold of {name}: {threshold}", name=name, threshold=profile.threshold)
 
 
 def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:

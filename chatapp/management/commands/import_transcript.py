@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
 from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
+from chatapp.sentences import translate as _
 from chatapp.transcript import pinned
 from chatapp.transfer.record_import import load_conversations
 from chatapp.transfer.transcript_files import digest_of
@@ -29,12 +29,10 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help=_("file, gzipped or not, or a task's folder"))
-        parser.add_argument(
-            "--format", choices=list_formats(), help=_("default: what the file begins like")
-        )
-        parser.add_argument(
-            "--user", help=_("owner of the conversation; default: the server's owner")
-        )
+        what = _("default: what the file begins like")
+        parser.add_argument("--format", choices=list_formats(), help=what)
+        what = _("owner of the conversation; default: the server's owner")
+        parser.add_argument("--user", help=what)
         parser.add_argument("--title", help=_("title; default: the file's name"))
 
     @override
@@ -48,7 +46,7 @@ class Command(BaseCommand):
         **_options: Any,
     ) -> None:
         if not file.exists():
-            raise CommandError(_("There is no file %(file)s.") % {"file": file})
+            raise CommandError(_("There is no file {file}.", file=file))
         try:
             form = format or recognise(file)
         except errors.Refused as reason:
@@ -69,26 +67,23 @@ class Command(BaseCommand):
             raise CommandError(in_words(refusals[0]) if refusals else str(UNKNOWN))
 
     def _tell(self, source: Source, made: Conversation) -> None:
-        said = ngettext(
-            "Imported %(messages)s messages as conversation %(conversation)s, "
-            "answered by the profile %(profile)s.",
-            "Imported %(messages)s messages as conversation %(conversation)s, "
-            "answered by the profile %(profile)s.",
-            source.messages or 0,
+        said = _(
+            "Imported {count} message as conversation {id}, answered by the profile {profile}.",
+            "Imported {count} messages as conversation {id}, answered by the profile {profile}.",
+            count=source.messages or 0,
+            id=made.pk,
+            profile=made.profile,
         )
-        words = {"messages": source.messages, "conversation": made.pk, "profile": made.profile}
-        self.stdout.write(said % words)
+        self.stdout.write(said)
         # What the file would have the model told with authority.
         if made.system_prompt:
-            self.stdout.write(_("Its system prompt: %(prompt)s") % {"prompt": made.system_prompt})
+            self.stdout.write(_("Its system prompt: {prompt}", prompt=made.system_prompt))
         for rule in pinned.claimed_rules(made):
-            claimed = _("A rule that its owner has not made theirs: %(rule)s")
-            self.stdout.write(claimed % {"rule": rule})
+            self.stdout.write(_("A rule that its owner has not made theirs: {rule}", rule=rule))
 
     def _report(self, source: Source) -> None:
         for problem in source.problems[:PROBLEMS_SHOWN]:
-            words = {"index": problem["index"], "reason": in_words(problem["reason"])}
-            self.stderr.write(_("Not used: item %(index)s: %(reason)s") % words)
+            index, reason = problem["index"], in_words(problem["reason"])
+            self.stderr.write(_("Not used: item {index}: {reason}", index=index, reason=reason))
         if (others := source.unused - PROBLEMS_SHOWN) > 0:
-            more = ngettext("… and %(others)s more.", "… and %(others)s more.", others)
-            self.stderr.write(more % {"others": others})
+            self.stderr.write(_("… and one more.", "… and {count} more.", count=others))

@@ -8,13 +8,13 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_at, only_server_in
 from chatapp.errors import NotCopied
 from chatapp.maintenance import backups, moves, row_copy
 from chatapp.models.databases import draft_at, name_of, opened
+from chatapp.sentences import translate as _
 
 FILE = "sqlite"
 
@@ -30,16 +30,12 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--to",
-            required=True,
-            metavar="DATABASE",
-            help=_(
-                "postgresql://user:password@host/database (the password may be in PGPASSWORD or "
-                "~/.pgpass instead), or %(file)s: a file in DATA_DIR"
-            )
-            % {"file": FILE},
+        what = _(
+            "postgresql://user:password@host/database (the password may be in PGPASSWORD or "
+            "~/.pgpass instead), or {file}: a file in DATA_DIR",
+            file=FILE,
         )
+        parser.add_argument("--to", required=True, metavar="DATABASE", help=what)
 
     @override
     def handle(self, *, to: str, **_options: Any) -> None:
@@ -51,8 +47,7 @@ class Command(BaseCommand):
                     self._move_to(database_at("--to", to))
             except (NotCopied, DatabaseError, OSError) as error:
                 reason = str(error).splitlines()[0]
-                said = _("Nothing was moved: %(reason)s") % {"reason": reason}
-                raise CommandError(said) from error
+                raise CommandError(_("Nothing was moved: {reason}", reason=reason)) from error
 
     def _move_to(self, options: dict[str, object]) -> None:
         self._move(options)
@@ -62,8 +57,7 @@ class Command(BaseCommand):
         """Make a draft first: what has the file's name is whole."""
         for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
             if one.exists():
-                said = _("%(path)s is there already. Move it elsewhere.")
-                raise NotCopied(said % {"path": one})
+                raise NotCopied(_("{path} is there already. Move it elsewhere.", path=one))
         draft = path.with_name(f"{path.name}.draft")
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600)
@@ -74,8 +68,7 @@ class Command(BaseCommand):
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
-        start = _("Start without DATABASE_URL and REDIS_URL to use %(path)s.")
-        self.stdout.write(start % {"path": path})
+        self.stdout.write(_("Start without DATABASE_URL and REDIS_URL to use {path}.", path=path))
 
     def _move(self, options: Any) -> None:
         source = connections[DEFAULT_DB_ALIAS]
@@ -85,8 +78,7 @@ class Command(BaseCommand):
             moves.check_unused(target)
             moves.check_fit(target)
             moves.move(source, target, self._say)
-        left = _("%(database)s is as it was, and is not used any more.")
-        self.stdout.write(left % {"database": name_of(source)})
+        self.stdout.write(_("{name} is as it was, and is not used any more.", name=name_of(source)))
 
     def _say(self, line: str) -> None:
         """Print a line at once, whoever reads it."""

@@ -4,10 +4,10 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from chatapp.models import message_index
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -24,7 +24,8 @@ class Command(BaseCommand):
             message_index.rebuild()
         except DatabaseError as error:
             said = _(
-                "The index can't be made anew: %(error)s. Keep this database, and restore a backup."
+                "The index can't be made anew: {error}. Keep this database, and restore a backup.",
+                error=error,
             )
-            raise CommandError(said % {"error": error}) from error
+            raise CommandError(said) from error
         self.stdout.write(_("Every message can be found again."))

@@ -10,15 +10,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.environment import only_server_in
 from chatapp.errors import BadArchive, NotCopied
 from chatapp.installation import PROGRAM
 from chatapp.maintenance import backups, erasure, moves, row_copy
 from chatapp.models.databases import in_use, name_of, opened
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -31,16 +30,13 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        wrote = _("what `%(program)s backup` wrote") % {"program": PROGRAM}
-        parser.add_argument("file", type=Path, help=wrote)
-        parser.add_argument(
-            "--replace",
-            action="store_true",
-            help=_(
-                "move what is there aside, into DATA_DIR/before-restore-<time>; what PostgreSQL "
-                "holds becomes a file there"
-            ),
+        what = _("what `{program} backup` wrote", program=PROGRAM)
+        parser.add_argument("file", type=Path, help=what)
+        what = _(
+            "move what is there aside, into DATA_DIR/before-restore-<time>; what PostgreSQL "
+            "holds becomes a file there"
         )
+        parser.add_argument("--replace", action="store_true", help=what)
 
     @override
     def handle(self, *, file: Path, replace: bool, **_options: Any) -> None:
@@ -62,24 +58,23 @@ class Command(BaseCommand):
                         self._put_rows_in_place(Path(unpacked), target, aside, replace=bool(there))
             except (BadArchive, NotCopied, DatabaseError, OSError) as error:
                 reason = str(error).splitlines()[0]
-                said = _("Nothing was changed: %(reason)s") % {"reason": reason}
-                raise CommandError(said) from error
+                raise CommandError(_("Nothing was changed: {reason}", reason=reason)) from error
         for sentence in backup.left_out:
-            self.stderr.write(_("Left out: %(what)s") % {"what": sentence})
-        files = len(backup.files)
-        restored = ngettext(
-            "Restored %(files)s files. What was there is in %(folder)s.",
-            "Restored %(files)s files. What was there is in %(folder)s.",
-            files,
+            self.stderr.write(_("Left out: {what}", what=sentence))
+        restored = _(
+            "Restored {count:,} file. What was there is in {folder}.",
+            "Restored {count:,} files. What was there is in {folder}.",
+            count=len(backup.files),
+            folder=aside,
         )
-        self.stdout.write(restored % {"files": number(files), "folder": aside})
+        self.stdout.write(restored)
         if erased:
-            again = ngettext(
-                "%(accounts)s accounts in it were deleted since, and were so again.",
-                "%(accounts)s accounts in it were deleted since, and were so again.",
-                erased,
+            again = _(
+                "{count:,} account in it was deleted since, and was so again.",
+                "{count:,} accounts in it were deleted since, and were so again.",
+                count=erased,
             )
-            self.stdout.write(again % {"accounts": number(erased)})
+            self.stdout.write(again)
 
     def _erase_again(self, folder: Path, *lists: Path) -> int:
         """Erase from what was unpacked whose account was deleted; return how many had one."""
@@ -93,14 +88,14 @@ class Command(BaseCommand):
 
     def _find_database(self, target: backups.Source) -> str:
         """Return a sentence about what would be replaced, "" where there is nothing."""
-        if target.database:
-            said = _("%(path)s is there already. Say --replace to move it aside.")
-            return said % {"path": target.database} if target.database.exists() else ""
+        if path := target.database:
+            said = _("{path} is there already. Say --replace to move it aside.", path=path)
+            return said if path.exists() else ""
         moves.check_unused(connections[DEFAULT_DB_ALIAS])
         row_copy.migrate()
-        said = _("What %(database)s holds is there already. Say --replace to move it aside.")
-        found = row_copy.first_found()
-        return said % {"database": name_of(connections[DEFAULT_DB_ALIAS])} if found else ""
+        name = name_of(connections[DEFAULT_DB_ALIAS])
+        said = _("What {name} holds is there already. Say --replace to move it aside.", name=name)
+        return said if row_copy.first_found() else ""
 
     def _put_rows_in_place(
         self, folder: Path, target: backups.Source, aside: Path, *, replace: bool

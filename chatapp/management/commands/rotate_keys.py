@@ -3,10 +3,10 @@
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.maintenance import key_rotation
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -21,16 +21,17 @@ class Command(BaseCommand):
     @override
     def handle(self, *_args: Any, **_options: Any) -> None:
         done = key_rotation.rotate()
-        sentence = ngettext(
-            "%d secret was encrypted anew.", "%d secrets were encrypted anew.", done.renewed
+        said = _(
+            "{count} secret was encrypted anew.",
+            "{count} secrets were encrypted anew.",
+            count=done.renewed,
         )
-        self.stdout.write(sentence % done.renewed)
+        self.stdout.write(said)
         if done.unreadable:
-            said = _(
-                "No key opens these: %(places)s. Add the key they were encrypted with to "
+            places = ", ".join([_("{what} of {kind} {row}", **one) for one in done.unreadable])
+            said = gettext_noop(
+                "No key opens these: {places}. Add the key they were encrypted with to "
                 "SECRET_KEY_FALLBACKS, or enter them again."
             )
-            one = _("%(what)s of %(kind)s %(row)s")
-            places = ", ".join([one % place._asdict() for place in done.unreadable])
-            raise CommandError(said % {"places": places})
+            raise CommandError(_(said, places=places))
         self.stdout.write(_("SECRET_KEY opens all of them: SECRET_KEY_FALLBACKS can be unset."))

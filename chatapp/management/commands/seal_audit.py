@@ -6,13 +6,13 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from chatapp.background_jobs import enqueue
 from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_seals
 from chatapp.maintenance.backups import dated_file
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -25,14 +25,10 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", type=Path, nargs="?", help=_("default: DATA_DIR/seals/<time>.json")
-        )
-        parser.add_argument(
-            "--by-worker",
-            action="store_true",
-            help=_("have a worker write it, where that has its own"),
-        )
+        what = _("default: DATA_DIR/seals/<time>.json")
+        parser.add_argument("file", type=Path, nargs="?", help=what)
+        what = _("have a worker write it, where that has its own")
+        parser.add_argument("--by-worker", action="store_true", help=what)
 
     @override
     def handle(self, *, file: Path | None, by_worker: bool, **_options: Any) -> None:
@@ -43,15 +39,13 @@ class Command(BaseCommand):
         try:
             audit_seals.write_seal(path)
         except FileExistsError as error:
-            said = _("%(path)s is there already.") % {"path": path}
-            raise CommandError(said) from error
+            raise CommandError(_("{path} is there already.", path=path)) from error
         except (BadSeal, OSError) as error:
-            reason = str(error).rstrip(".")
-            said = _("The seal could not be written: %(reason)s.") % {"reason": reason}
+            said = _("The seal could not be written: {reason}.", reason=str(error).rstrip("."))
             raise CommandError(said) from error
-        wrote = _("Wrote %(path)s. Keep a copy where nobody on this server can change it.")
-        self.stdout.write(wrote % {"path": path})
-        self.stdout.write(_("Public key: %(key)s") % {"key": audit_seals.public_key()})
+        said = _("Wrote {path}. Keep a copy where nobody on this server can change it.", path=path)
+        self.stdout.write(said)
+        self.stdout.write(_("Public key: {key}", key=audit_seals.public_key()))
 
     def _enqueue(self) -> None:
         if not settings.CLUSTER:

@@ -15,7 +15,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
@@ -26,6 +25,7 @@ from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem
 from chatapp.installation import IS_CHECKOUT
 from chatapp.languages import background
 from chatapp.live import incoming_frames as protocol
+from chatapp.sentences import translate as _
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
 from chatapp.turns.account_deletions import look_for_due
@@ -68,10 +68,10 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         if running_turns.turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
             with terminal.speaking():
-                said = _(
-                    "Stopping: what runs has %(seconds)s s to finish its step, or until Ctrl+C."
+                said = gettext_noop(
+                    "Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C."
                 )
-                say(said % {"seconds": settings.SAFE_POINT})
+                say(_(said, seconds=settings.SAFE_POINT))
         ended = Deferred.fromFuture(loop.create_task(running_turns.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
@@ -121,16 +121,14 @@ class Command(BaseCommand):
             with background():
                 server.run()
         except DatabaseError as error:
-            words = {"name": settings.DATABASES["default"]["NAME"], "error": error}
-            said = _("The database %(name)s cannot be used: %(error)s.")
-            raise CommandError(said % words) from error
-        if server.listen_problem:
-            said = _(
-                "Cannot listen on %(host)s port %(port)s: %(reason)s. Set HOST or PORT to another "
-                "value."
+            name = settings.DATABASES["default"]["NAME"]
+            said = _("The database {name} cannot be used: {error}.", name=name, error=error)
+            raise CommandError(said) from error
+        if reason := server.listen_problem:
+            said = gettext_noop(
+                "Cannot listen on {host} port {port}: {reason}. Set HOST or PORT to another value."
             )
-            place = {"host": settings.HOST, "port": settings.PORT}
-            raise CommandError(said % {**place, "reason": server.listen_problem})
+            raise CommandError(_(said, host=settings.HOST, port=settings.PORT, reason=reason))
 
     def prepare(self, server: Server) -> None:
         """Bring the database up to date and print a link that signs its owner in."""
@@ -150,8 +148,8 @@ class Command(BaseCommand):
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             with terminal.speaking():
-                said = _("Everything is stored in %(folder)s, unless DATA_DIR says otherwise.")
-                say(said % {"folder": settings.DATA_DIR})
+                folder = settings.DATA_DIR
+                say(_("Everything is stored in {at}, unless DATA_DIR says otherwise.", at=folder))
 
 
 def migrate_if_needed() -> None:

@@ -9,13 +9,12 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
-from chatapp.number_formats import number
+from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
@@ -29,15 +28,10 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("conversation", type=uuid.UUID, nargs="?", help=_("default: all"))
-        parser.add_argument(
-            "--against",
-            type=Path,
-            metavar="FILE",
-            help=_("a seal: since then chains may only grow"),
-        )
-        parser.add_argument(
-            "--public-key", metavar="KEY", help=_("of who made the seal; default: this server's")
-        )
+        what = _("a seal: since then chains may only grow")
+        parser.add_argument("--against", type=Path, metavar="FILE", help=what)
+        what = _("of who made the seal; default: this server's")
+        parser.add_argument("--public-key", metavar="KEY", help=what)
 
     @override
     def handle(
@@ -58,40 +52,39 @@ class Command(BaseCommand):
                 found["entries"] += verdict.entries
                 found["erased"] += verdict.erased
                 found["waiting"] += verdict.waiting
+                pk = verdict.conversation.pk
                 for problem in verdict.problems:
-                    self.stderr.write(
-                        _("Conversation %(conversation)s: %(problem)s")
-                        % {"conversation": verdict.conversation.pk, "problem": problem}
-                    )
+                    self.stderr.write(_("Conversation {id}: {problem}", id=pk, problem=problem))
             self._tell(found)
             outgrown = [*filter(None, map(audit_seals.compare, chosen))]
             for problem in outgrown:
                 self.stderr.write(problem)
         except DatabaseError as error:
-            said = _("The database can't be read to its end: %(error)s.") % {"error": error}
+            said = _("The database can't be read to its end: {error}.", error=error)
             raise CommandError(said) from error
         if found["broken"] or outgrown:
             raise CommandError(_("The record was tampered with, or is damaged."))
         if against:
-            grew = ngettext(
-                "Since %(seal)s was made, %(chains)s chains only grew.",
-                "Since %(seal)s was made, %(chains)s chains only grew.",
-                len(chosen),
+            grew = _(
+                "Since {seal} was made, {count:,} chain only grew.",
+                "Since {seal} was made, {count:,} chains only grew.",
+                seal=against,
+                count=len(chosen),
             )
-            self.stdout.write(grew % {"seal": against, "chains": number(len(chosen))})
+            self.stdout.write(grew)
 
     def _tell(self, found: Counter[str]) -> None:
-        said = _(
-            "%(chains)s chains with %(entries)s entries hold. %(erased)s contents were erased; "
-            "%(waiting)s messages wait for the next entry."
+        said = gettext_noop(
+            "{chains:,} chains with {entries:,} entries hold. {erased:,} contents were erased; "
+            "{waiting:,} messages wait for the next entry."
         )
         if found["broken"]:
-            said = _(
-                "%(chains)s chains with %(entries)s entries were read, %(broken)s of them do not "
-                "hold. %(erased)s contents were erased; %(waiting)s messages wait for the next "
+            said = gettext_noop(
+                "{chains:,} chains with {entries:,} entries were read, {broken:,} of them do not "
+                "hold. {erased:,} contents were erased; {waiting:,} messages wait for the next "
                 "entry."
             )
-        self.stdout.write(said % {name: number(count) for name, count in found.items()})
+        self.stdout.write(_(said, **found))
 
 
 def _verdicts(
@@ -104,7 +97,7 @@ def _verdicts(
     if found:
         yield audit_check.verify(found)
     elif not sealed:
-        raise CommandError(_("There is no conversation %(id)s.") % {"id": pk})
+        raise CommandError(_("There is no conversation {id}.", id=pk))
 
 
 def _read_heads(path: Path, key: str | None) -> list[audit_seals.Head]:
@@ -113,5 +106,4 @@ def _read_heads(path: Path, key: str | None) -> list[audit_seals.Head]:
     try:
         return audit_seals.read_seal(path.read_text("utf-8"), key or audit_seals.public_key())
     except (OSError, UnicodeDecodeError, BadSeal) as error:
-        said = _("%(path)s can't be used: %(error)s") % {"path": path, "error": error}
-        raise CommandError(said) from error
+        raise CommandError(_("{path} can't be used: {error}", path=path, error=error)) from error

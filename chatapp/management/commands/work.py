@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from chatapp import processes, service_checks, terminal
@@ -16,6 +15,7 @@ from chatapp.context import sizes
 from chatapp.installation import PROGRAM
 from chatapp.languages import background
 from chatapp.providers import load_sdks
+from chatapp.sentences import translate as _
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
 from chatapp.turns.account_deletions import try_to_look_for_due
@@ -41,19 +41,17 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             said = _(
                 "A worker needs DATABASE_URL and REDIS_URL: without them, the server itself runs "
-                "turns (`%(program)s serve`)."
+                "turns (`{program} serve`).",
+                program=PROGRAM,
             )
-            raise CommandError(said % {"program": PROGRAM})
+            raise CommandError(said)
         service_checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
             hide_environment()
         sizes.warm_up()
         load_sdks(accounts.providers_in_use())
-        with (
-            processes.joined("worker"),
-            background(),
-            asyncio.Runner(loop_factory=_new_loop) as runner,
-        ):
+        runner = asyncio.Runner(loop_factory=_new_loop)
+        with processes.joined("worker"), background(), runner:
             runner.run(_work(turns, jobs))
 
 

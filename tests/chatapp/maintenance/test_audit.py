@@ -270,7 +270,7 @@ def test_since_a_seal_chains_only_grow(record: Conversation, tmp_path: Path) -> 
     call_command("seal_audit", str(file))
     live_through(record)
     conversations.start_conversation(owner=record.owner)
-    assert f"Since {file} was made, 1 chains only grew." in verify(against=file)
+    assert f"Since {file} was made, 1 chain only grew." in verify(against=file)
     with pytest.raises(CommandError, match="is there already"):
         call_command("seal_audit", str(file))
     with taken_back():

@@ -65,7 +65,7 @@ def test_a_restore_deletes_again_what_was_deleted(
     assert not plan.exists()
 
     said = run(data, "restore", str(file), "--replace")
-    assert "1 accounts in it were deleted since, and were so again." in said
+    assert "1 account in it was deleted since, and was so again." in said
     assert do(TELL) == after
     assert not plan.exists()
     run(data, "check_integrity")

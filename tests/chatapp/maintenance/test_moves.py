@@ -60,10 +60,10 @@ def test_what_goes_to_another_kind_of_database_and_back_is_the_same(
         assert found_by(database, "north") == found_by(own_database(), "north") != []
         with in_use(database):
             assert [*find_problems()] == []
-    rows, requests = sum(map(len, before.values())), Manifest.objects.count()
+    rows = sum(map(len, before.values()))
     assert said[-3:] == [
         f"{rows:,} rows in {len(before)} tables: as many as before.",
-        f"All {requests:,} requests can be shown as they were sent.",
+        "The only request can be shown as it was sent.",
         f"All {Conversation.objects.count():,} audit chains hold.",
     ]
     assert f"chatapp_message: {Message.objects.count():,} rows" in said
@@ -99,7 +99,7 @@ def test_what_postgresql_can_not_hold_is_changed_and_said(alice: User, make_data
         )
         execute("UPDATE chatapp_message SET content = %s", content)
     said = move_from(source, there)
-    changed = "1 values were changed, which the new database has no place for."
+    changed = "1 value was changed, which the new database has no place for."
     columns = ("conversation.title", "modelcall.tokens_input", "modelcall.cost")
     assert [line for line in said if "changed" in line] == [
         f"chatapp_{column}: {changed}" for column in columns
