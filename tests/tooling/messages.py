@@ -85,6 +85,9 @@ def _in_python() -> Iterator[tuple[str | None, Id, str]]:
                                 yield context, (one, many), place
                             case [ast.Constant(str(one)), *_]:
                                 yield context, one, place
+                    case ast.Assign([ast.Name("help")], ast.Constant(str(one))):
+                        # Of a command: it is translated when somebody asks for it.
+                        yield None, one, place
 
 
 def path_of(language: str) -> Path:
@@ -354,6 +357,11 @@ class _Sentences(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Pass over what only a shell shows."""
         if node.name != "__str__":
+            self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Pass over the help of commands, which is collected."""
+        if getattr(node.targets[0], "id", "") != "help":
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:

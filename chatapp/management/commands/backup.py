@@ -7,7 +7,6 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext_noop
 
 from chatapp.errors import BadArchive, NotCopied
 from chatapp.maintenance import backups, erasure
@@ -17,9 +16,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Write an archive, and say what is in it."""
 
-    help = gettext_noop(
-        "Writes database and workspaces to one archive; the server may run meanwhile."
-    )
+    help = "Writes database and workspaces to one archive; the server may run meanwhile."
     requires_system_checks = ()
 
     @override

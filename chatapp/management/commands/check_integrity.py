@@ -4,7 +4,6 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_problem
 from chatapp.maintenance import integrity
@@ -14,9 +13,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Read everything, and say what is wrong; safe while the server runs."""
 
-    help = gettext_noop(
-        "Looks through the whole database, changes nothing, and fails if something is wrong."
-    )
+    help = "Looks through the whole database, changes nothing, and fails if something is wrong."
     requires_system_checks = ()
 
     @override

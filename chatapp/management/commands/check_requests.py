@@ -17,9 +17,7 @@ MOST_NAMED = 10
 class Command(BaseCommand):
     """Put every request together again, and compare it with what was sent."""
 
-    help = gettext_noop(
-        "Puts every request to a model together again and compares it with what was sent."
-    )
+    help = "Puts every request to a model together again and compares it with what was sent."
 
     requires_system_checks = ()
 

@@ -8,7 +8,6 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
-from django.utils.translation import gettext_noop
 
 import condense
 from chatapp.accounts import accounts
@@ -22,7 +21,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Read what Roo Code exported, set what it says of condensing, and say what was not used."""
 
-    help = gettext_noop("Import the condensing settings of Roo Code: a JSON file that it exported.")
+    help = "Import the condensing settings of Roo Code: a JSON file that it exported."
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext_noop
 
 from chatapp import errors
 from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
@@ -24,7 +23,7 @@ PROBLEMS_SHOWN = 20
 class Command(BaseCommand):
     """Read a file, gzipped or not, and say what of it could not be used."""
 
-    help = gettext_noop("Import a conversation that Palimpsest or another program has recorded.")
+    help = "Import a conversation that Palimpsest or another program has recorded."
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -8,7 +8,6 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
-from django.utils.translation import gettext_noop
 
 from chatapp.environment import database_at, only_server_in
 from chatapp.errors import NotCopied
@@ -22,7 +21,7 @@ FILE = "sqlite"
 class Command(BaseCommand):
     """Copy the database in use into an empty one, compare both, and say how to start with it."""
 
-    help = gettext_noop(
+    help = (
         "Copies the database in use, which DATABASE_URL names (or DATA_DIR holds), into an empty "
         "one, and compares both. The one in use stays as it is. Stop all servers and workers first."
     )

@@ -4,7 +4,6 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext_noop
 
 from chatapp.models import message_index
 from chatapp.sentences import translate as _
@@ -13,7 +12,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Make the index of words anew of the messages that are stored."""
 
-    help = gettext_noop(
+    help = (
         "Makes the index that search uses anew. The server may run; what is sent meanwhile waits."
     )
     requires_system_checks = ()

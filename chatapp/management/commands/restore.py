@@ -10,7 +10,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from chatapp.environment import only_server_in
 from chatapp.errors import BadArchive, NotCopied
@@ -23,9 +22,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Check an archive whole, and only then put it in place."""
 
-    help = gettext_noop(
-        "Puts a backup in place of what DATA_DIR holds; the server must be stopped."
-    )
+    help = "Puts a backup in place of what DATA_DIR holds; the server must be stopped."
     requires_system_checks = ()
 
     @override

@@ -12,7 +12,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Encrypt anew what an older key encrypted, and say how much."""
 
-    help = gettext_noop(
+    help = (
         "Encrypts with SECRET_KEY what keys of SECRET_KEY_FALLBACKS encrypted. The server may run, "
         "if it was started with both."
     )

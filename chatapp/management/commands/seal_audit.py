@@ -6,7 +6,6 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext_noop
 
 from chatapp.background_jobs import enqueue
 from chatapp.errors import BadSeal
@@ -18,9 +17,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Write a seal, and say with which key it can be checked."""
 
-    help = gettext_noop(
-        "Signs the heads of all audit chains into a file; keep it where nobody can change it."
-    )
+    help = "Signs the heads of all audit chains into a file; keep it where nobody can change it."
     requires_system_checks = ()
 
     @override

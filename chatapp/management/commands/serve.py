@@ -85,9 +85,7 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
 class Command(BaseCommand):
     """Prepare the database, print the address to open, and serve."""
 
-    help = gettext_noop(
-        "Prepares the database, prints the address to open, and serves until Ctrl+C."
-    )
+    help = "Prepares the database, prints the address to open, and serves until Ctrl+C."
     # `manage.py check` tells all; here one sentence about what stops a start is enough.
     requires_system_checks = ()
 

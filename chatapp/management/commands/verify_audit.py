@@ -20,9 +20,7 @@ from chatapp.sentences import translate as _
 class Command(BaseCommand):
     """Follow each chain, compare it with what is stored, and with a seal where there is one."""
 
-    help = gettext_noop(
-        "Checks the audit chains of all conversations, or of one; fails where one breaks."
-    )
+    help = "Checks the audit chains of all conversations, or of one; fails where one breaks."
     requires_system_checks = ()
 
     @override

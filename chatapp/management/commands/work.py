@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils.translation import gettext_noop
 
 from chatapp import processes, service_checks, terminal
 from chatapp.accounts import accounts
@@ -28,7 +27,7 @@ say = functools.partial(print, flush=True)
 class Command(BaseCommand):
     """Run turns and background jobs until interrupted."""
 
-    help = gettext_noop("Runs turns and background jobs that web processes enqueue, until Ctrl+C.")
+    help = "Runs turns and background jobs that web processes enqueue, until Ctrl+C."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
