@@ -388,7 +388,6 @@ LANGUAGES = [
 LOCALE_PATHS = [PACKAGE / "locale"]
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_AGE = 31_536_000  # a year, in seconds
-USE_I18N = True
 
 # Times are stored in UTC and shown in the reader's zone.
 TIME_ZONE = "UTC"
