@@ -10,6 +10,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
+from babel.lists import format_list
 from django.utils.translation import get_language, ngettext
 
 SIGNIFICANT_DIGITS = 3
@@ -69,6 +70,11 @@ def forms_of(singular: str, plural: str) -> dict[str, str]:
     """Return a sentence in each plural form of the reader's language, by what CLDR calls them."""
     samples = _samples(get_language() or "en")
     return {form: ngettext(singular, plural, count) for form, count in samples.items()}
+
+
+def in_a_row(items: Iterable[str]) -> str:
+    """Return things as the reader's language lists them: "a, b, and c"."""
+    return format_list([*items], locale=Locale.parse(get_language() or "en", sep="-"))
 
 
 # Set by the pages' script: the name of the reader's time zone.

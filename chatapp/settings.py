@@ -158,7 +158,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    # Their pages say when a session began, and a key was added.
+    # A page of theirs says when a session began.
     "django.contrib.humanize",
     "allauth",
     "allauth.account",
@@ -296,6 +296,10 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Palimpsest"
+MFA_FORMS = {
+    "add_webauthn": "chatapp.forms.accounts.NewKeyForm",
+    "edit_webauthn": "chatapp.forms.accounts.KeyForm",
+}
 # Browsers let a page on localhost use passkeys without TLS.
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
 

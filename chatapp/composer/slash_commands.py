@@ -19,6 +19,7 @@ from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.database import reading
+from chatapp.number_formats import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace
@@ -123,7 +124,7 @@ def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> lis
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
     missing = await asyncio.to_thread(missing_in, Workspace(workspace_of(conversation)), text)
-    named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
+    named = in_a_row([f"@{path}" for path in missing[:MOST_NAMED]])
     if len(missing) > MOST_NAMED:
         return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
     return _("The workspace has no {paths}: it was sent as text.", paths=named) if named else ""

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.utils.translation import gettext_lazy as _lazy
 
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
@@ -27,6 +29,18 @@ class CommandForm(ModelForm[SavedCommand]):
         if name in RESERVED:
             raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))
         return name
+
+
+class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types
+    """What a new passkey or security key is called, in the reader's language too."""
+
+    name = forms.CharField(label=_lazy("Name"), required=False)
+
+
+class KeyForm(EditWebAuthnForm):  # type: ignore[misc] # the same
+    """The same of a key that is there."""
+
+    name = forms.CharField(label=_lazy("Name"))
 
 
 type SavedTexts = "forms.BaseInlineFormSet[Any, User, Any]"

@@ -14,6 +14,7 @@ from chatapp.inspector import parts
 from chatapp.inspector.next_request import Hider, hiders
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
+from chatapp.number_formats import in_a_row
 from chatapp.providers import request_bytes
 from chatapp.sentences import translate as _
 from chatapp.storage.request_log import LONGEST_CHAIN
@@ -58,7 +59,7 @@ class Comparison:
         """Say where what both have in common ends."""
         if self.system_changed:
             return _("What both begin with ends in the system prompt.")
-        if names := ", ".join(self.tools):
+        if names := in_a_row(self.tools):
             return _("What both begin with ends in the tools: {names}.", names=names)
         if self.begins_the_same:
             return _("It begins with the whole request before: only something was added.")

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self, override
 from django.db import connection, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 import condense
 from chatapp.models import fields
@@ -93,9 +94,9 @@ class AuditEntry(models.Model):
 
         BEGINNING = "beginning", _("Beginning")
         CONDENSATION = "condensation", _("Condensation")
-        REWIND = "rewind", _("Rewind")
+        REWIND = "rewind", pgettext_lazy("event", "Rewind")
         QUESTION = "question", _("Question")
-        PIN = "pin", _("Pin")
+        PIN = "pin", pgettext_lazy("event", "Pin")
         FORK = "fork", _("Fork")
         REVIEW = "review", _("Review")
         SEAL = "seal", _("Seal")

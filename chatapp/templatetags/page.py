@@ -1,5 +1,6 @@
 """Parts that every page has: icons, the list of conversations, and the words of scripts."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -8,11 +9,11 @@ from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.core.files.storage import Storage, storages
 from django.template import Context
 from django.utils.html import format_html, json_script
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp import languages
+from chatapp import languages, number_formats
 from chatapp.condensation.threshold import CONDENSES, TRUNCATES
 from chatapp.number_formats import forms_of
 from chatapp.tools import TOOL_SPECS
@@ -126,6 +127,19 @@ def languages_offered() -> dict[str, str]:
 def locale() -> str:
     """Return how the reader's numbers and moments are written, for scripts."""
     return languages.reader().locale.replace("_", "-")
+
+
+@register.simple_tag
+def in_a_row(*items: str) -> str:
+    """List things as the reader's language does."""
+    return number_formats.in_a_row(items)
+
+
+@register.filter
+def codes(names: Iterable[str]) -> SafeString:
+    """List names of a program's things as the reader's language lists things."""
+    escaped = [format_html("<code>{}</code>", one) for one in names]
+    return mark_safe(number_formats.in_a_row(escaped))  # noqa: S308 - as its name says
 
 
 @register.simple_tag

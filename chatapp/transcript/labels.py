@@ -15,6 +15,7 @@ from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
+from chatapp.number_formats import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 
@@ -269,7 +270,7 @@ def seen_words(counted: Hiding) -> str:
         (results, _("{count:,} tool result", "{count:,} tool results", count=results)),
         (condensed, _("{count:,} condensation", "{count:,} condensations", count=condensed)),
     ]
-    return ", ".join([words for count, words in parts if count])
+    return in_a_row([words for count, words in parts if count])
 
 
 def cleared_words(count: int) -> str:

@@ -55,7 +55,11 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
         return None
     passages = []
     for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
-        label = ", ".join(filter(None, [_("Message {number}", number=seq), day]))
+        label = (
+            _("Message {number}, {day}", number=seq, day=day)
+            if day
+            else _("Message {number}", number=seq)
+        )
         passages.append(RecalledPassage(seq, label, text))
     return RecalledPart("\n".join([before for before, _told in found]), passages)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import condense
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, message_store
+from chatapp.number_formats import in_a_row
 from chatapp.sentences import translate as _
 
 LEDGER = condense.PartKind.LEDGER
@@ -75,5 +76,5 @@ def _lists(ledger: condense.Ledger) -> Iterator[SummaryPart]:
     yield SummaryPart(_("Commands"), items=runs)
     failures = [f"{one.subject}: {one.message}" for one in ledger.failures]
     yield SummaryPart(_("Errors"), items=failures)
-    yield SummaryPart(_("Numbers and names"), items=[", ".join(ledger.names)] * bool(ledger.names))
+    yield SummaryPart(_("Numbers and names"), items=[in_a_row(ledger.names)] * bool(ledger.names))
     yield SummaryPart(_("Latest answer"), render_markdown(ledger.last_reply))

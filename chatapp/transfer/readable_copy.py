@@ -15,6 +15,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.csp import CSP
 from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
@@ -84,6 +85,13 @@ class Entry:
             is_cut = self.attempt and self.attempt.kind == Condensation.Kind.TRUNCATED
             return _("Context truncated") if is_cut else _("Context condensed")
         return _("You") if self.role == "user" else _("Agent")
+
+    @property
+    def original(self) -> str:
+        """What happened in English, as it is on record, "" where the label says just that."""
+        label = self.label
+        with translation.override("en"):
+            return self.label if self.role == "made" and self.label != label else ""
 
     @property
     def explanation(self) -> str:
@@ -180,7 +188,8 @@ def write_markdown(conversation: Conversation) -> Iterator[str]:
     """Yield a conversation as Markdown."""
     yield f"# {_one_line(str(conversation))}\n"
     for entry in read_entries(conversation):
-        yield f"\n## {entry.label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
+        label = f"{entry.label} ({entry.original})" if entry.original else entry.label
+        yield f"\n## {label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
         for part in entry.parts:
             yield f"\n{_in_markdown(part)}\n"
         if entry.recalled:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from chatapp.languages import in_words, reader
 from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, Source
 from chatapp.models.audit import column_to_json
@@ -23,8 +24,10 @@ Numbers = Mapping[str, Mapping[Any, int]]
 def write_record(conversation: Conversation) -> Iterator[bytes]:
     """Yield JSON as docs/export.md has it: messages, and all that became of them.
 
-    What is begun meanwhile is no part of it.
+    What is begun meanwhile is no part of it. Stored sentences are in it as they are stored, in
+    English, and once more in the language of whoever asks for the file.
     """
+    words = dict[str, str]()
     numbers = {table.section: _numbers(table, conversation) for table in TABLES}
     names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
     head = {
@@ -42,13 +45,26 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
         yield f',\n"{table.section}":['.encode()
         for index, item in enumerate(_items(table, conversation, numbers, names)):
             yield (b",\n" if index else b"\n") + request_bytes.encode(item)
+            if table.section != MESSAGES:
+                words |= _in_words(item)
         yield b"]"
+    if words:
+        told = [{reader().language: said, "en": stored} for stored, said in words.items()]
+        yield b',\n"words":' + request_bytes.encode(told)
     for section, items in write_requests(conversation, numbers["calls"], names).items():
         yield f',\n"{section}":'.encode() + request_bytes.encode(items)
     # Those that the conversation came with, and its own.
     source = Source.objects.filter(conversation=conversation).first()
     chains = [*(source.chains if source else ()), audit_check.chain_of(conversation)]
     yield b',\n"chains":' + request_bytes.encode(chains) + b"}\n"
+
+
+def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a row's stored sentences are in the reader's language, where that is another."""
+    texts = [one for value in item.values() for one in (value if type(value) is list else [value])]
+    # A single word is a code, which is the same everywhere.
+    stored = [one for one in texts if isinstance(one, str) and " " in one]
+    return {one: said for one in stored if (said := in_words(one)) != one}
 
 
 def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:

@@ -8,6 +8,7 @@ from chatapp import errors
 from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.languages import in_words
 from chatapp.models import McpServer, ServerSettings
+from chatapp.number_formats import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing
@@ -84,7 +85,7 @@ def describe(listing: Listing) -> str:
     said = _("It has {count:,} tool.", "It has {count:,} tools.", count=len(listing.definitions))
     if not listing.left_out:
         return said
-    names = ", ".join(listing.left_out[:TOLD])
+    names = in_a_row(listing.left_out[:TOLD])
     more = " …" if len(listing.left_out) > TOLD else ""
     left_out = _(
         "Left out, since a model could not be told of them: {names}{more}.", names=names, more=more

@@ -1,7 +1,7 @@
 // Code blocks: a bar that stays in view names language and length, and copies; long ones fold.
 // What scrolls sideways is reachable by keyboard.
 import { make, makeButton } from "./elements.js";
-import { text } from "./text.js";
+import { inARow, text } from "./text.js";
 
 const LONG = 40;
 const FORMULAS = ".prose :is(.formula, :not(.formula) > math)";
@@ -81,7 +81,7 @@ export function dressCode(root) {
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
     const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
-    const ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
+    const ariaLabel = text("table", { headings: inARow(headings.filter(Boolean)) });
     Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));

@@ -1,4 +1,6 @@
 // Uploading: files are dropped or chosen, and those of a folder go with the paths that they have in it.
+import { inARow } from "./text.js";
+
 const form = document.getElementById("put-files");
 const [single, whole] = form.querySelectorAll("[type=file]");
 const zone = form.querySelector(".drop-zone");
@@ -15,7 +17,7 @@ form.addEventListener("formdata", ({ formData }) => {
 /** Say what will be uploaded: the first names, and how many there are. */
 function showChosen() {
   const names = [...single.files, ...whole.files].map((file) => file.name);
-  form.querySelector("output").textContent = names.length > 3 ? `${names.slice(0, 3).join(", ")} … (${names.length})` : names.join(", ");
+  form.querySelector("output").textContent = names.length > 3 ? `${inARow(names.slice(0, 3))} … (${names.length})` : inARow(names);
 }
 
 form.addEventListener("change", showChosen);

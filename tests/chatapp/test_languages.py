@@ -1,23 +1,30 @@
 """Readers read in their language; what is stored, and what models are told, is English."""
 
 import re
+from pathlib import Path
 
+import allauth
+import django
 import pytest
 from asgiref.sync import sync_to_async
+from babel.messages.pofile import read_po
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
+from pytest_django import Settings
 
 from chatapp import languages
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.number_formats import in_a_row
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.views.test_condensations import attempt
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
+from tests.tooling import messages
 
 OTHERS = sorted(set(languages.NAMES) - {"en"})
 
@@ -139,3 +146,91 @@ def test_every_language_is_offered_in_its_own_name(db: None) -> None:
         assert f'value="{code}" lang="{code}"' in page
     for name in ("Deutsch", "日本語", "العربيّة", "हिंदी", "Português Brasileiro"):
         assert name.lower() in page.lower()
+
+
+# What is no text: scripts, the choice of a language, tags without what they show.
+NO_TEXT = re.compile(r"<(script|style|select).*?</\1>|<(?!input|img|button)[^>]*>", re.DOTALL)
+SHOWN = re.compile(r'<[^>]*?(?:(?:placeholder|title|aria-label|alt)="([^"]*)"[^>]*)?>')
+ENGLISH = re.compile(r"[A-Za-z]{2,}(?: [A-Za-z]{2,})+")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "account_login",
+        "account_signup",
+        "account_reset_password",
+        "account_change_password",
+        "account_email",
+        "account_logout",
+        "mfa_index",
+        "mfa_list_webauthn",
+        "mfa_add_webauthn",
+        "mfa_activate_totp",
+        "socialaccount_connections",
+        "socialaccount_login_error",
+        "socialaccount_login_cancelled",
+    ],
+)
+def test_borrowed_pages_are_hindi_from_top_to_bottom(
+    browser: Client, place: str, settings: Settings
+) -> None:
+    """Which those that they are borrowed from are not."""
+    settings.ALLOW_REGISTRATION = True
+    if "login" in place or place in {"account_signup", "account_reset_password"}:
+        browser = Client()
+    page = browser.get(reverse(place), headers={"Accept-Language": "hi"}, follow=True).text
+    body = page.partition("<main")[2].partition("</main>")[0]
+    assert body
+    text = SHOWN.sub(r" \1 ", NO_TEXT.sub(" ", body))
+    assert not ENGLISH.findall(text)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("password", ["", "wrong"])
+def test_a_sign_in_is_refused_in_the_readers_words(db: None, language: str, password: str) -> None:
+    """Where a field is empty, and where the password is wrong."""
+    page = Client().post(
+        reverse("account_login"),
+        {"login": "nobody", "password": password},
+        headers={"Accept-Language": language},
+    )
+    assert "errorlist" in page.text
+    assert "This field" not in page.text
+    assert "password you specified" not in page.text
+
+
+def test_what_is_borrowed_is_still_said_there() -> None:
+    """A sentence that changed in a package would be said in its words, which nobody notices."""
+    roots = [Path(one.__file__).parent for one in (allauth, django)]
+    known = set()
+    for path in (found for root in roots for found in root.rglob("locale/en/**/django.po")):
+        with path.open("rb") as file:
+            known |= {(one.context, one.id) for one in read_po(file)}
+    borrowed = "chatapp/locale/borrowed.pot"
+    listed = {
+        (one.context, one.id)
+        for one in messages.collect()
+        if any(place == borrowed for place, _line in one.locations)
+    }
+    assert listed
+    assert not listed - known
+
+
+@pytest.mark.parametrize(
+    ("language", "listed"),
+    [
+        ("en", "a, b, and c"),
+        ("de", "a, b und c"),
+        ("ar", "a وb وc"),
+        ("ja", "a、b、c"),
+        ("zh-hans", "a、b和c"),
+        ("pt-br", "a, b e c"),
+    ],
+)
+def test_things_are_listed_as_the_language_lists_them(language: str, listed: str) -> None:
+    """Of two and of one too."""
+    with translation.override(language):
+        assert in_a_row("abc") == listed
+        assert in_a_row(["a"]) == "a"
+        assert not in_a_row([])

@@ -69,7 +69,7 @@ def test_another_answer_keeps_the_first_one_click_away(
     expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
     expect(chat.rows("Agent").last).to_contain_text("First.")
     chat.page.goto(f"{chat.url}?at=5#message-5")
-    expect(chat.rows("Version 2 of 2")).to_contain_text("2 messages, 1 tool result")
+    expect(chat.rows("Version 2 of 2")).to_contain_text("2 messages and 1 tool result")
     chat.open()
     expect(versions(chat.rows("Agent").last)).to_contain_text("1/2")
     standin.reply("Third.")

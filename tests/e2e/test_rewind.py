@@ -46,7 +46,7 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     expect(fold.get_by_text("Identifier")).to_be_hidden()
     chat.button("Redo").click()
     expect(chat.button("Undo condensation")).to_be_visible()
-    hides = "2 messages, 1 condensation"
+    hides = "2 messages and 1 condensation"
     rewind(chat, fold, BACK, hides=hides)
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
     chat.button("Undo rewind").dblclick()

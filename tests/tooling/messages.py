@@ -36,6 +36,8 @@ KEYWORDS = {
     *("ngettext", "ngettext_lazy", "plural"),
 }
 STORED = {"say", "noop"}
+# With what tells two uses of the same words apart as their first argument.
+IN_CONTEXT = {"pgettext", "pgettext_lazy"}
 CONSTANT = re.compile(r'_\("((?:[^"\\]|\\.)*)"\)')
 LOCALES = ROOT / "chatapp" / "locale"
 
@@ -45,9 +47,9 @@ Id = str | tuple[str, str]
 
 
 def collect() -> Catalog:
-    """Return all that is marked."""
+    """Return all that is marked, and what is borrowed of packages."""
     catalog = Catalog(fuzzy=False)
-    for context, id_, place in (*_in_templates(), *_in_python()):
+    for context, id_, place in (*_in_templates(), *_in_python(), *_borrowed()):
         catalog.add(id_, locations=[(place, 0)], context=context)
     return catalog
 
@@ -65,7 +67,8 @@ def _in_templates() -> Iterator[tuple[str | None, Id, str]]:
         for node in nodes.get_nodes_by_type(BlockTranslateNode):
             one = node.render_token_list(node.singular)[0]
             many = node.plural and node.render_token_list(node.plural)[0]
-            yield None, (one, many) if many else one, place
+            context = node.message_context and node.message_context.var
+            yield context, (one, many) if many else one, place
         for found in CONSTANT.findall(text):
             yield None, found, place
 
@@ -76,6 +79,11 @@ def _in_python() -> Iterator[tuple[str | None, Id, str]]:
             place = path.relative_to(ROOT).as_posix()
             for node in ast.walk(ast.parse(path.read_text())):
                 match node:
+                    case ast.Call(
+                        func=ast.Name(id=name) | ast.Attribute(attr=name),
+                        args=[ast.Constant(str(context)), ast.Constant(str(one))],
+                    ) if name in IN_CONTEXT:
+                        yield context, one, place
                     case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
                         name in KEYWORDS | STORED
                     ):
@@ -88,6 +96,13 @@ def _in_python() -> Iterator[tuple[str | None, Id, str]]:
                     case ast.Assign([ast.Name("help")], ast.Constant(str(one))):
                         # Of a command: it is translated when somebody asks for it.
                         yield None, one, place
+
+
+def _borrowed() -> Iterator[tuple[str | None, Id, str]]:
+    with (LOCALES / "borrowed.pot").open("rb") as file:
+        for message in read_po(file):
+            if message.id:
+                yield message.context, message.id, "chatapp/locale/borrowed.pot"
 
 
 def path_of(language: str) -> Path:
@@ -178,8 +193,8 @@ CONCEPTS = {
 }
 
 
-# Placeholders, tags, and names of code.
-NO_WORD = re.compile(rf"{PLACEHOLDER.pattern}|<[^>]+>|\w+[_.]\w+(?:\.\w+)*|[a-z]+[A-Z]\w*")
+# Placeholders, tags, the number of a card, and names of code.
+NO_WORD = re.compile(rf"{PLACEHOLDER.pattern}|<[^>]+>|PIN\b|\w+[_.]\w+(?:\.\w+)*|[a-z]+[A-Z]\w*")
 
 
 def off_terms(language: str, catalog: Catalog) -> Iterator[str]:
@@ -368,7 +383,7 @@ class _Sentences(ast.NodeVisitor):
         """Look closer where whatever is given is said."""
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         names = {getattr(one, "id", getattr(one, "attr", "")) for one in (node.func, owner)}
-        if not names & (KEYWORDS | STORED | UNSAID):
+        if not names & (KEYWORDS | STORED | IN_CONTEXT | UNSAID):
             before = self._pattern
             says = names & SAYING or (owner is not None and names & SAYING_TO)
             self._pattern = SAID if says else SENTENCE

@@ -20,6 +20,7 @@ PLANTED = [
     ("chatapp/one.py", 'messages.success(request, "Not marked")', "Not marked"),
     ("chatapp/one.py", 'field(label="Not marked")', "Not marked"),
     ("chatapp/one.py", 'said = _("It is marked.")\nlog.info("It is for the log.")', ""),
+    ("chatapp/one.py", 'said = pgettext("event", "It is marked.")', ""),
     ("condense/one.py", 'raise Problem("It is not marked.")', "not marked"),
     ("condense/one.py", 'raise Problem(say("It is {name}.", name=name))', ""),
     ("static/js/one.js", 'note("It is not marked");', "not marked"),
@@ -71,3 +72,11 @@ def test_another_word_than_the_glossarys_is_found() -> None:
     catalog.add("CONDENSE_HOOKS is wrong", "CONDENSE_HOOKS ist falsch")
     (told,) = messages.off_terms("de", catalog)
     assert "komprimieren" in told
+
+
+def test_two_uses_of_the_same_words_are_two_messages() -> None:
+    """In Python and in templates."""
+    catalog = messages.collect()
+    for id_, context in (("Pin", "event"), ("Active", "turns"), ("Login", "field label")):
+        assert catalog.get(id_, context)
+        assert catalog.get(id_, context) is not catalog.get(id_)

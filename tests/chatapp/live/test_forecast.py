@@ -21,11 +21,11 @@ NONE = "There is nothing to condense yet: the model has not answered anything."
 @pytest.mark.parametrize(
     ("history", "words", "nothing"),
     [
-        (HISTORY, "3 messages, 1 tool result", ""),
+        (HISTORY, "3 messages and 1 tool result", ""),
         ([], "", NONE),
         ([say("user")], "", NONE),
         ([MADE], "", "Nothing new to condense yet."),
-        ([MADE, say("user"), say("assistant")], "2 messages, 1 condensation", ""),
+        ([MADE, say("user"), say("assistant")], "2 messages and 1 condensation", ""),
     ],
 )
 def test_what_the_model_has_read_is_counted_as_people_see_it(

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.languages import Reader, in_words
 from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, message_store
 from chatapp.models.spending import Limits, spending_of
+from chatapp.transfer.readable_copy import Entry
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.models.test_store import seen
 from tests.chatapp.transfer.lives import Life, read, said, write
@@ -112,6 +114,34 @@ def test_what_ran_or_waited_when_it_was_exported_has_ended_here(
         assert (turn.status, turn.is_over) == ("interrupted", True)
     assert [one.status for one in made.condensations.order_by("pk")] == ["failed", "unused"]
     assert made.condensations.order_by("pk")[0].reviews.get().status == "withdrawn"
+
+
+def test_stored_sentences_are_said_in_both_languages_and_english_is_imported(
+    alice: User, tmp_path: Path
+) -> None:
+    """A file for a reader of English needs no words beside its own."""
+    life = Life(alice)
+    life.say(2)
+    stored = "The context would not get smaller: 12,000 → 13,500 tokens"
+    put_on_record(life.conversation, at_seq=2, status="failed", error=stored)
+    english = said(write(life.conversation))
+    with Reader("de", "de").reading():
+        file = write(life.conversation)
+        translated = in_words(stored)
+    assert translated != stored
+    german = said(file)
+    assert german.pop("words") == [{"de": translated, "en": stored}]
+    assert {**german, "conversation": ""} == {**english, "conversation": ""}
+    assert read(file, alice, tmp_path).condensations.get().error == stored
+
+
+def test_a_copy_says_what_happened_in_both_languages(conversation: Conversation) -> None:
+    """Its reader's, and the one of the record."""
+    entry = Entry("made", 1, conversation.created_at)
+    assert entry.original == ""
+    with Reader("de", "de").reading():
+        assert entry.label != entry.original == "Context condensed"
+        assert Entry("user", 1, conversation.created_at).original == ""
 
 
 def test_the_guide_is_right(conversation: Conversation, tmp_path: Path) -> None:

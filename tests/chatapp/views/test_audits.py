@@ -66,7 +66,8 @@ def test_all_conversations_are_checked_from_the_condensations(
     theirs = Conversation.objects.create(owner=bob, title="Bob's", audit_number=3)
     address = reverse("audits")
     assert f'hx-get="{address}"' in browser.get(reverse("condensations")).text
-    assert "1 conversation, 12 entries" in " ".join(browser.get(address, headers=HTMX).text.split())
+    told = " ".join(browser.get(address, headers=HTMX).text.split())
+    assert "1 conversation and 12 entries" in told
     with taken_back():
         raw(AuditEntry).filter(number__gt=9).delete()
         page = browser.get(address).text

@@ -46,7 +46,7 @@ def test_every_attempt_is_listed_with_its_place(
     assert "<dd>0,008\xa0$</dd>" in german
     use_tools(conversation, 1)
     counts = browser.get(reverse("counts", args=[conversation.pk])).text
-    assert "2 messages, 1 condensation. Last condensed" in counts
+    assert "2 messages and 1 condensation · Last condensed" in counts
     assert len(browser.get(reverse("condensations"), {"as": "json"}).json()) == 2
     attempt(conversation, cost=Decimal("0.002"), cost_measured=False)
     assert "<dd>≈ $0.01</dd>" in browser.get(reverse("condensations")).text
