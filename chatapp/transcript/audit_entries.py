@@ -45,7 +45,7 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
             done = str(Rewind.Cause(facts["cause"]).label)
             done = _("{done}, taken back", done=done) if facts["undone_at"] else done
         case AuditEntry.Kind.QUESTION:
-            done = f"{Question.Status(facts['status']).label}: {facts['tool']}"
+            done = f"{Question.Status(facts['status']).label} · {facts['tool']}"
         case AuditEntry.Kind.REVIEW:
             what = Review.Status(facts["status"]).label
             done = _("draft {number}, {what}", number=facts["ordinal"], what=what)
@@ -57,4 +57,4 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
             done = of_another if facts["is_copy"] else _("at message {seq}", seq=facts["seq"])
         case _:
             return str(entry.get_kind_display())
-    return f"{entry.get_kind_display()}: {done}"
+    return _("{kind}: {done}", kind=entry.get_kind_display(), done=done)

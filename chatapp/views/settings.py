@@ -31,7 +31,7 @@ LABELS = {
     "agent": _("Agent and tools"),
     "prompts": _("Prompts"),
     "budget": _("Budget"),
-    "tokens": _("Tokens"),
+    "tokens": _("API tokens"),
     "account": _("Account"),
 }
 
