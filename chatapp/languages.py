@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from babel import Locale
 from babel.messages.mofile import read_mo
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language_info, to_locale
+from django.utils.translation import to_locale
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
@@ -28,7 +29,9 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # Catalogues of the sentences that are stored have them in this context.
 STORED = "stored"
 # As every language is called by those who speak it.
-NAMES = {code: get_language_info(code)["name_local"] for code, _name in settings.LANGUAGES}
+NAMES = {
+    code: str(Locale.parse(code, sep="-").get_display_name()) for code, _name in settings.LANGUAGES
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,17 @@ def choice_of(user: object, cookies: Mapping[str, str]) -> str:
     return getattr(preferences, "language", "") or cookies.get(settings.LANGUAGE_COOKIE_NAME, "")
 
 
+def reader_of(request: HttpRequest, user: object) -> Reader:
+    """Return who reads: this user, where they have chosen a language, or who sent a request."""
+    accepts = request.headers.get("Accept-Language", "")
+    return Reader.of(choice_of(user, request.COOKIES), accepts)
+
+
 def readers_language(get_response: GetResponse) -> GetResponse:
     """Answer in the reader's language, with numbers as their browser asks for."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        chosen = choice_of(request.user, request.COOKIES)
-        Reader.of(chosen, request.headers.get("Accept-Language", "")).enter()
+        reader_of(request, request.user).enter()
         answer = get_response(request)
         answer.headers.setdefault("Content-Language", translation.get_language() or "")
         patch_vary_headers(answer, ["Accept-Language"])

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations
 from chatapp.accounts.rate_limits import GuessLimit
+from chatapp.languages import reader_of
 from chatapp.models.fields import decrypt, encrypt
 
 log = logging.getLogger(__name__)
@@ -40,9 +41,13 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail; where the server for it is away, a page says so, whoever was meant."""
+        """Send a mail, in the language that who gets it has chosen, otherwise the browser's.
+
+        Where the server for it is away, a page says so, whoever was meant.
+        """
         try:
-            super().send_mail(template_prefix, email, context)
+            with reader_of(self.request, context.get("user")).reading():
+                super().send_mail(template_prefix, email, context)
         except OSError as error:
             log.warning("mail can't be sent: %s", type(error).__name__)
             page = render(self.request, "sign_in/mail_away.html", status=503)

@@ -22,7 +22,7 @@ import condense
 from chatapp import errors, logs
 from chatapp.accounts import credentials
 from chatapp.accounts.rate_limits import GuessLimit, count_request
-from chatapp.languages import in_words
+from chatapp.languages import in_words, reader_of
 from chatapp.models import ApiToken, Conversation
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
@@ -63,6 +63,7 @@ class Bearer(HttpBearer):
             limit.count()
             return None
         logs.note(user=found.owner.pk)
+        reader_of(request, found.owner).enter()
         if request.method not in READING and found.scope not in self.scopes:
             if found.scope == ApiToken.Scope.READ:
                 raise HttpError(403, _("This token may only read."))

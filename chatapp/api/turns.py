@@ -21,7 +21,7 @@ from chatapp.api.pagination import Part, by_moment
 from chatapp.condensation import summary_reviews
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
-from chatapp.languages import in_words
+from chatapp.languages import in_words, reader
 from chatapp.live import incoming_frames
 from chatapp.models import (
     Conversation,
@@ -194,7 +194,9 @@ def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | No
 
 async def _apart[T](work: Coroutine[Any, Any, T]) -> T:
     # A request's own context ends with it, and takes the threads for its queries along.
-    return await asyncio.create_task(work, context=logs.carried())
+    context = logs.carried()
+    context.run(reader().enter)
+    return await asyncio.create_task(work, context=context)
 
 
 @router.get("/questions", response=schemas.many(schemas.QuestionShape))

@@ -17,12 +17,15 @@ from pytest_django import Settings
 
 from chatapp import languages
 from chatapp.languages import Reader, in_words
-from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from chatapp.number_formats import in_a_row
+from chatapp.toolbox.toolbox import workspace_of
+from tests.chatapp.api.programs import LONG
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
+from tests.chatapp.turns.test_approvals import until_asked
 from tests.chatapp.views.test_condensations import attempt
-from tests.standin.behaviours import Failure, Reply
+from tests.standin.behaviours import UNAUTHORIZED, Failure, Gate, Reply, ToolCall
 from tests.standin.server import Standin
 from tests.tooling import messages
 
@@ -112,31 +115,140 @@ async def test_a_page_is_told_in_its_language_and_the_record_is_english(
         assert await sync_to_async(in_words)(call.error) != call.error
 
 
+# Of a moment, which differs, all that is not in a language.
+MOMENT = re.compile(rb"(?<=[a-z]day, )[0-9-]+ [0-9:]+")
+PASSWORD = "The vault in Lisbon opens with heliotrope-42, said Ada on 1,234.5 days."
+
+
+def call(name: str, **arguments: str) -> ToolCall:
+    """Return a tool call that has the same id in each conversation."""
+    return ToolCall(name, arguments, id=f"call_{name}_{len(str(arguments))}")
+
+
 async def asked_in(language: str, alice: User, standin: Standin) -> list[bytes]:
-    """Return the requests of a conversation in a language: an answer, a tool, a condensation."""
+    """Return all requests of a conversation in a language.
+
+    Tools that succeed, fail and may not run; a title; a condensation; what is recalled and found.
+    """
     before = len(standin.requests)
-    standin.then(Reply("One."), Reply("Two."), Reply("<summary>All that was said.</summary>"))
+    used = [
+        call("read_file", path="notes.txt"),
+        call("read_file", path="gone.txt"),
+        call("list_files", path="."),
+        call("write_file", path="a.txt", content="A"),
+        call("nothing_like_it"),
+    ]
+    standin.then(
+        *(Reply("I look.", tools=used), Reply("Noted."), Reply("The vault")),
+        Reply("<summary>All that was said.</summary>"),
+        *(Reply(tools=[call("search_history", query="vault Lisbon")]), Reply("heliotrope-42")),
+    )
     conversation = await sync_to_async(converse)(alice, standin)
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(
+        tool_policies={"write_file": "deny"}
+    )
+    (workspace_of(conversation) / "notes.txt").write_text("One.\nTwo.\n")
     async with open_page(conversation, alice, language=language) as page:
-        await page.ask("Say one.")
-        await page.ask("Say two, with numbers: 1,234.5")
-        await page.condense()
+        await page.ask(f"{PASSWORD} @notes.txt @gone.txt", literal=True)
+        if "title.changed" not in {one["type"] for one in page.frames}:
+            await page.until("title.changed")
+        await page.condense(focus="The vault")
         assert await Condensation.objects.filter(conversation=conversation).aexists()
+        await page.ask("How did Ada open the vault in Lisbon?")
     # The ids of earlier answers count on.
-    return [re.sub(rb"msg_\d+", b"", one.raw) for one in standin.requests[before:]]
+    raw = [re.sub(rb"msg_\d+", b"", one.raw) for one in standin.requests[before:]]
+    return [MOMENT.sub(b"", one) for one in raw]
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_no_language_changes_what_a_model_is_told(
     alice: User, anthropic_standin: Standin
 ) -> None:
-    """Not a byte of any request: system prompt, tools, messages, and what asks for a summary."""
-    alice.preferences.environment_details = False
-    await alice.preferences.asave()
+    """Not a byte of any request: prompts, tools and their results, and what is beside messages."""
+    await Preferences.objects.filter(owner=alice).aupdate(
+        environment_details=True, name_conversations=True, auto_recall=True
+    )
     english = await asked_in("en", alice, anthropic_standin)
-    assert len(english) == 3
+    assert len(english) == 6
+    assert b"<environment_details>" in english[0]
+    assert b"<recalled>" in english[-1]
     for language in OTHERS:
         assert await asked_in(language, alice, anthropic_standin) == english, language
+
+
+# What differs from one record to the next: ids and hashes, moments, and what numbers are.
+UNLIKE = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64}|(?:msg|req)_\w+"
+    r"|[0-9-]{10}T[0-9:.]+\+00:00|\d+(?:\.\d+)?"
+)
+# A text of JSON, and what follows where it is a name.
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(:?)')
+
+
+async def recorded_in(language: str, browser: Client, alice: User, standin: Standin) -> list[str]:
+    """Return all words of the record of a conversation whose reader reads a language.
+
+    Of answers to questions, failures, a condensation that is undone, pins, and a rewind.
+    """
+    conversation = await sync_to_async(converse)(alice, standin)
+    await Preferences.objects.filter(owner=alice).aupdate(language=language)
+
+    async def post(name: str, *args: object, **sent: object) -> None:
+        place = reverse(name, args=[conversation.pk, *args])
+        answer = await sync_to_async(browser.post)(place, sent)
+        assert answer.status_code < 400, answer.text
+
+    gate, summary = Gate(), Reply("<summary>All that was said.</summary>")
+    standin.then(
+        *(Reply(tools=[call("write_file", path="a.txt", content="A")]), Reply("I see.")),
+        *(
+            Reply(f"<summary>{LONG}</summary>"),
+            UNAUTHORIZED,
+            Reply("It is", gate=gate),
+            Reply(""),
+            summary,
+        ),
+    )
+    async with open_page(conversation, alice, language=language) as page:
+        await page.say(PASSWORD)
+        question = await until_asked(page)
+        await post("answer_question", question.pk, decision="deny", words="Not that.")
+        await page.until_idle()
+        # It would not get smaller.
+        await page.condense()
+        await page.ask(LONG)
+        await page.begin("And again.")
+        await page.stop()
+        gate.open()
+        await post("pin_message", 1)
+        await page.condense()
+        await page.condense(focus="All")
+        attempts = Condensation.objects.filter(conversation=conversation, status="succeeded")
+        await post("undo_condensation", (await attempts.aget()).pk)
+        await post("rewind", to_seq=5)
+        await post("rename", title="A vault")
+    answer = await sync_to_async(browser.get)(reverse("export", args=[conversation.pk]))
+    assert answer["Content-Language"] == language
+    stored = [one for one in answer.text.splitlines() if not one.startswith('"words":')]
+    words = [UNLIKE.sub("", one) for one, name in TEXT.findall("\n".join(stored)) if not name]
+    # Numbers of what was used are only in some.
+    return [*filter(None, words)]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_record_is_english_whoever_reads_meanwhile(
+    browser: Client, alice: User, anthropic_standin: Standin
+) -> None:
+    """Messages, failures, attempts and the entries of the audit chain."""
+    english = await recorded_in("en", browser, alice, anthropic_standin)
+    for said in (
+        "The provider did not accept the API key. Check it in Profiles.",
+        "The context would not get smaller: , → , tokens",
+    ):
+        assert said in english
+    for language in ("ar", "de", "ja"):
+        record = await recorded_in(language, browser, alice, anthropic_standin)
+        assert record == english, language
 
 
 def test_every_language_is_offered_in_its_own_name(db: None) -> None:
@@ -144,7 +256,7 @@ def test_every_language_is_offered_in_its_own_name(db: None) -> None:
     page = Client().get(reverse("account_login")).text
     for code, _name in settings.LANGUAGES:
         assert f'value="{code}" lang="{code}"' in page
-    for name in ("Deutsch", "日本語", "العربيّة", "हिंदी", "Português Brasileiro"):
+    for name in ("Deutsch", "日本語", "العربية", "हिन्दी", "português (Brasil)"):
         assert name.lower() in page.lower()
 
 

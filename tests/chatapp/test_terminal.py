@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
+from django.utils import translation
 from django.utils.translation import get_language
 from pytest_django import Settings
 
 from chatapp import terminal
 from chatapp.languages import background
 from chatapp.number_formats import number, reader_locale
+from chatapp.sentences import translate
 from tests.chatapp.test_serve import ROOT, refusal
 from tests.first_start import FirstStart
 
@@ -120,6 +123,50 @@ def test_a_command_explains_itself_in_it(german: dict[str, str], tmp_path: Path)
     )
     assert "Sichert." in done.stdout
     assert "sonst: DATA_DIR/backups/<Zeit>.tar.gz" in done.stdout
+
+
+def run(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of a server's, with the words of the catalogues."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.sqlite("a backup of its file")
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, "de"),
+        ({"LANG": "ru_RU.UTF-8"}, "ru"),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, "en"),
+    ],
+)
+def test_a_command_says_in_it_what_was_done_and_what_could_not_be(
+    tmp_path: Path, first_start: FirstStart, environment: dict[str, str], language: str
+) -> None:
+    """With the form for that number; and in English where scripts read it."""
+    data = first_start.copy(tmp_path / "data")
+    path = tmp_path / "a.tar.gz"
+    done = run(data, "backup", str(path), **environment)
+    again = run(data, "backup", str(path), **environment)
+    said = done.stdout.splitlines()[0]
+    files = int(re.findall(r"\d+", said)[-1])
+    with translation.override(language):
+        wrote = translate(
+            "Wrote {path}: {count} file.",
+            "Wrote {path}: {count:,} files.",
+            path=path,
+            count=files,
+        )
+        there = translate("{path} is there already.", path=path)
+    assert said == wrote
+    assert again.returncode == 1
+    assert again.stderr == f"CommandError: {there}\n"
 
 
 def test_a_server_says_in_it_why_it_does_not_start(

@@ -47,3 +47,42 @@ def test_no_value_is_lost(name: str, size: int, most: int) -> None:
     template = "{name} took {size:,} of {most:,} tokens"
     said = condense.say(template, name=name, size=size, most=most)
     assert condense.Phrasebook({template: template}).retell(said) == said
+
+
+def test_of_several_templates_the_one_with_the_most_words_of_its_own_is_found() -> None:
+    """Whatever order they are known in."""
+    known = {"{a} of {b}": "{b}s {a}", "{a} of {b}, again": "noch einmal {b}s {a}"}
+    for templates in (known, dict(reversed(known.items()))):
+        assert condense.Phrasebook(templates).retell("1 of 2, again") == "noch einmal 2s 1"
+
+
+@pytest.mark.parametrize(
+    ("template", "translation", "said", "retold"),
+    [
+        (
+            "Nothing (at all) of {a}",
+            "Gar nichts von {a}",
+            "Nothing (at all) of 1",
+            "Gar nichts von 1",
+        ),
+        ("Why? {a}", "Warum? {a}", "Wh {a}", "Wh {a}"),
+        ("{size:,} fewer", "{size:,} weniger", "-1,200 fewer", "-1.200 weniger"),
+        ("It failed: {a}", "Gescheitert: {a}", "It failed: ", "Gescheitert: "),
+        ("It failed: {a}", "Gescheitert: {a}", "It failed: 1\n2", "Gescheitert: 1\n2"),
+        ("It failed: {a}", "Gescheitert: {a}", "it failed: 1", "it failed: 1"),
+    ],
+)
+def test_a_template_is_words_and_values(
+    template: str, translation: str, said: str, retold: str
+) -> None:
+    """Of words each letter counts; a value may be empty, have lines, or be less than nothing."""
+    assert condense.Phrasebook({template: translation}, dotted).retell(said) == retold
+
+
+def test_a_long_text_is_nobodys_sentence() -> None:
+    """It would take long to look for its template; one that is known word for word is found."""
+    book = condense.Phrasebook({"It failed: {a}": "Gescheitert: {a}", "x" * 5_000: "y"})
+    for length, is_retold in ((4_000, True), (4_001, False)):
+        said = "It failed: ".ljust(length, "x")
+        assert (book.retell(said) != said) is is_retold
+    assert book.retell("x" * 5_000) == "y"

@@ -1,16 +1,17 @@
 """The main job in other languages, found by role and by the catalogue's words."""
 
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e import pseudo
 from tests.e2e.accessibility import open_all
 from tests.e2e.conftest import OpenChat
-from tests.e2e.server import Server, serving
+from tests.e2e.server import SETTINGS, Desk, Server, serving
 from tests.e2e.tabs import Tabs
 from tests.e2e.test_axe import PAGES
 from tests.e2e.words import PASSWORD, SMALL, long, summary
@@ -80,6 +81,38 @@ def test_a_language_is_chosen_on_the_sign_in_page_and_in_the_settings(
         page.get_by_label(Words("de")("Language")).select_option(value="")
         page.get_by_role("button", name=Words("de")("Save")).click()
     expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+
+
+@pytest.fixture
+def german(tabs: Tabs, desk: Desk) -> Iterator[Callable[[str], Page]]:
+    """Open a tab of an account that has chosen German, in a browser of another locale."""
+    desk.post("/settings/", **SETTINGS, language="de")
+    yield lambda locale: tabs.open(locale=locale)
+    desk.post("/settings/", **SETTINGS, language="")
+
+
+def test_scripts_write_moments_and_numbers_in_the_chosen_language(
+    german: Callable[[str], Page], open_chat: OpenChat, standin: Standin
+) -> None:
+    """German ones in an American browser, and Swiss ones in a Swiss browser."""
+    standin.then(Reply("Notiert."))
+    page = german("en-US")
+    chat = open_chat(page=page, words=Words("de"))
+    chat.ask("Hallo.")
+    moment = chat.rows("You").locator("time")
+    expect(moment).to_have_text(re.compile(r"^\d\d:\d\d$"))
+    exact = re.compile(r"^\w+(?:tag|woch), \d+\. \w+ \d{4} um \d\d:\d\d:")
+    expect(moment).to_have_attribute("title", exact)
+    page.goto("/costs/")
+    day = page.locator("time[data-style=day]").first
+    expect(day).to_have_text(re.compile(r"^\d\d\.\d\d\.\d{4}$"))
+    for locale, number in (("en-US", "86.000 Token"), ("de-CH", "86'000 Token")):
+        page = german(locale)
+        page.goto("/settings/context/")
+        page.get_by_text(Words("de")("Advanced"), exact=True).click()
+        page.locator("[name=threshold][type=number]").fill("43")
+        claude = page.get_by_role("group", name="Claude", exact=True)
+        expect(claude.locator("[data-effect]")).to_contain_text(number, use_inner_text=True)
 
 
 @pytest.fixture(scope="module")

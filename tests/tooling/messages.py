@@ -46,18 +46,18 @@ DATE = datetime(2026, 11, 28, tzinfo=UTC)
 Id = str | tuple[str, str]
 
 
-def collect() -> Catalog:
+def collect(root: Path = ROOT) -> Catalog:
     """Return all that is marked, and what is borrowed of packages."""
     catalog = Catalog(fuzzy=False)
-    for context, id_, place in (*_in_templates(), *_in_python(), *_borrowed()):
+    for context, id_, place in (*_in_templates(root), *_in_python(root), *_borrowed(root)):
         catalog.add(id_, locations=[(place, 0)], context=context)
     return catalog
 
 
-def _in_templates() -> Iterator[tuple[str | None, Id, str]]:
+def _in_templates(root: Path) -> Iterator[tuple[str | None, Id, str]]:
     engine = engines["django"].engine  # type: ignore[attr-defined] # of Django's own
-    for path in sorted((ROOT / "templates").rglob("*.*")):
-        place, text = path.relative_to(ROOT).as_posix(), path.read_text()
+    for path in sorted((root / "templates").rglob("*.*")):
+        place, text = path.relative_to(root).as_posix(), path.read_text()
         nodes = engine.from_string(text).nodelist
         for node in nodes.get_nodes_by_type(TranslateNode):
             said = node.filter_expression.var
@@ -73,10 +73,10 @@ def _in_templates() -> Iterator[tuple[str | None, Id, str]]:
             yield None, found, place
 
 
-def _in_python() -> Iterator[tuple[str | None, Id, str]]:
+def _in_python(root: Path) -> Iterator[tuple[str | None, Id, str]]:
     for package in ("chatapp", "condense"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            place = path.relative_to(ROOT).as_posix()
+        for path in sorted((root / package).rglob("*.py")):
+            place = path.relative_to(root).as_posix()
             for node in ast.walk(ast.parse(path.read_text())):
                 match node:
                     case ast.Call(
@@ -98,11 +98,12 @@ def _in_python() -> Iterator[tuple[str | None, Id, str]]:
                         yield None, one, place
 
 
-def _borrowed() -> Iterator[tuple[str | None, Id, str]]:
-    with (LOCALES / "borrowed.pot").open("rb") as file:
+def _borrowed(root: Path) -> Iterator[tuple[str | None, Id, str]]:
+    place = "chatapp/locale/borrowed.pot"
+    with (root / place).open("rb") as file:
         for message in read_po(file):
             if message.id:
-                yield message.context, message.id, "chatapp/locale/borrowed.pot"
+                yield message.context, message.id, place
 
 
 def path_of(language: str) -> Path:

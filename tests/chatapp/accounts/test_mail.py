@@ -12,8 +12,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext
 from pytest_django import Settings
 
+from chatapp.accounts.accounts import preferences_of
+from tests.chatapp.test_languages import OTHERS
 from tests.chatapp.test_settings import Load, load
 from tests.cluster.services import free_port
 
@@ -144,3 +148,84 @@ def test_who_asks_too_often_holds_nobody_else_back(bob: User, mails: list[EmailM
     assert (status, "Wait a few minutes" in words) == (429, True)
     assert ask("bob@example.org", REMOTE_ADDR="192.0.2.7")[0] == 200
     assert len(mails) == 6
+
+
+def choose(user: User, language: str) -> None:
+    """Have a user choose a language in the settings."""
+    preferences = preferences_of(user)
+    preferences.language = language
+    preferences.save()
+
+
+def in_language(language: str, *sentences: str) -> list[str]:
+    """Return sentences as that language has them."""
+    with translation.override(language):
+        return [gettext(one) for one in sentences]
+
+
+NEW_PASSWORD = ("A new password", "If that was not you, do nothing: your password stays as it is.")
+UNKNOWN = ("No account with this address", "If that was not you, do nothing.")
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_mail_is_in_the_language_that_its_reader_has_chosen(
+    bob: User, operator: Client, alice: User, mails: list[EmailMessage], language: str
+) -> None:
+    """Whoever caused it: an operator who has chosen another one sees the page in that."""
+    other = "fr" if language == "de" else "de"
+    choose(bob, language)
+    choose(alice, other)
+    asked = {"email": "bob@example.org"}
+    page = operator.post(reverse("account_reset_password"), asked, follow=True)
+    (mail,) = mails
+    subject, last = in_language(language, *NEW_PASSWORD)
+    assert subject != NEW_PASSWORD[0]
+    assert mail["Subject"].endswith(subject)
+    assert last in mail.get_content()
+    assert NEW_PASSWORD[1] not in mail.get_content()
+    assert (page["Content-Language"], f'<html lang="{other}"' in page.text) == (other, True)
+
+
+def test_where_nobody_has_chosen_a_mail_is_in_the_browsers_language(
+    bob: User, mails: list[EmailMessage]
+) -> None:
+    """That of the sign-in page, where one was chosen there; for an unknown address too."""
+    ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="fr")
+    ask("nobody@example.org", HTTP_ACCEPT_LANGUAGE="ja, de;q=0.5")
+    guest = Client(HTTP_ACCEPT_LANGUAGE="fr")
+    guest.post(reverse("set_language"), {"language": "ko"})
+    guest.post(reverse("account_reset_password"), {"email": "bob@example.org"})
+    ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="it")
+    wanted = [("fr", NEW_PASSWORD), ("ja", UNKNOWN), ("ko", NEW_PASSWORD), ("en", NEW_PASSWORD)]
+    for mail, (language, sentences) in zip(mails, wanted, strict=True):
+        subject, last = in_language(language, *sentences)
+        assert mail["Subject"].endswith(subject)
+        assert last in mail.get_content()
+
+
+@pytest.mark.parametrize("language", ["ar", "de", "ja"])
+def test_a_new_address_is_confirmed_in_the_chosen_language(
+    browser: Client, alice: User, mails: list[EmailMessage], language: str
+) -> None:
+    """In the words of django-allauth."""
+    choose(alice, language)
+    added = {"action_add": "", "email": "alice@example.org"}
+    browser.post(reverse("account_email"), added, headers={"Accept-Language": "fr"})
+    (mail,) = mails
+    (subject,) = in_language(language, "Please Confirm Your Email Address")
+    assert subject != "Please Confirm Your Email Address"
+    assert mail["Subject"].endswith(subject)
+    assert "/account/confirm-email/" in mail.get_content()
+    assert "alice" in mail.get_content()
+    assert "receiving" not in mail.get_content()
+
+
+def test_a_mail_server_that_is_away_is_told_to_whoever_asks(
+    bob: User, load: Load, settings: Settings
+) -> None:
+    """In their language, and not in that of whom they meant."""
+    mail_settings(load, settings, free_port())
+    choose(bob, "de")
+    known = ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="fr")
+    assert known == ask("nobody@example.org", HTTP_ACCEPT_LANGUAGE="fr")
+    assert known[2] != ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="de")[2]

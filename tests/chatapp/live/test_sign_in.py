@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection
@@ -24,10 +23,13 @@ from tests.chatapp.sockets import PATIENCE, Page
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def socket_of(browser: Client, conversation: Conversation) -> WebsocketCommunicator:
+def socket_of(
+    browser: Client, conversation: Conversation, *, accepts: str = ""
+) -> WebsocketCommunicator:
     """Return the socket that a browser's page opens to a conversation."""
-    cookie = f"{settings.SESSION_COOKIE_NAME}={browser.session.session_key}"
-    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookie}
+    cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
+    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
+    sent |= {"accept-language": accepts}
     headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
     return WebsocketCommunicator(application, f"/ws/c/{conversation.pk}/", headers=headers)
 

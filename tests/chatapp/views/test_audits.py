@@ -26,7 +26,7 @@ def test_a_tab_says_whether_the_record_holds(browser: Client, conversation: Conv
     assert f'href="{address}"' in page
     assert not [one for one in sent if "auditentry" in one]
     page = browser.get(address, headers=HTMX).text
-    for words in ("Record intact", "Question: answered: run_command", "Condensation: undone"):
+    for words in ("Record intact", "Question: answered · run_command", "Condensation: undone"):
         assert words in page
     assert page.index("Rewind: edited") < page.index("Rewind: rewound, taken back")
     assert ("On record since" in page, "12 entries" in page) == (True, True)
