@@ -11,13 +11,17 @@ from condense.history.effective_history import replace_hidden
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
-from condense.sentences import noop, say
+from condense.sentences import noop
 from condense.strategies.fresh_start import FreshStart
 from condense.strategies.ledger import LedgerAlone
 from condense.strategies.sliding_window import SlidingWindow
 from condense.tokens.counters import count_tools
 
 LOSES_PINS = noop("The strategy {name} would lose what is pinned")
+NOT_SMALLER = noop("The context would not get smaller: {before:,} → {after:,} tokens")
+HARDLY = noop("The context would hardly get smaller: {before:,} → {after:,} tokens")
+TOO_LARGE = noop("The context would still be too large: {after:,} tokens, {most:,} allowed")
+TOO_LARGE_SOON = noop("The context would soon be too large again: {after:,} tokens")
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
@@ -153,28 +157,17 @@ class Ladder:
         most = situation.room if must_fit else math.inf
         automatic = situation.automatic and situation.trigger is Trigger.AUTO
         if left >= 1 and not originals:
-            reason = say(
-                "The context would not get smaller: {before:,} → {after:,} tokens",
-                before=before,
-                after=after,
-            )
+            reason = NOT_SMALLER
         elif left > 1 - self.policy.least_progress and not any_will_do:
-            reason = say(
-                "The context would hardly get smaller: {before:,} → {after:,} tokens",
-                before=before,
-                after=after,
-            )
+            reason = HARDLY
         elif after > most:
-            reason = say(
-                "The context would still be too large: {after:,} tokens, {most:,} allowed",
-                after=after,
-                most=most,
-            )
+            reason = TOO_LARGE
         elif reduction.kind == "cleared" and situation.budget.reason(after, automatic=automatic):
-            reason = say("The context would soon be too large again: {after:,} tokens", after=after)
+            reason = TOO_LARGE_SOON
         else:
             return
-        raise errors.DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+        said = reason.format(before=before, after=after, most=most)
+        raise errors.DidNotShrink(said, details=reduction.message.text, cost=reduction.cost)
 
     def _share_left(self, reduction: Reduction) -> float:
         """Return which share of the history's size a reduction leaves."""
