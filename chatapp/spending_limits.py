@@ -70,11 +70,11 @@ def tell(one: Spending) -> str:
     if not one.unpriced:
         return said
     unknown = (
-        noop("{said} The cost of {count:,} call is unknown and not included.")
+        noop("{reason} The cost of {count:,} call is unknown and not included.")
         if one.unpriced == 1
-        else noop("{said} The cost of {count:,} calls is unknown and not included.")
+        else noop("{reason} The cost of {count:,} calls is unknown and not included.")
     )
-    return unknown.format(said=said, count=one.unpriced)
+    return unknown.format(reason=said, count=one.unpriced)
 
 
 def _words(one: Spending) -> str:

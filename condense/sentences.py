@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from string import Formatter
 
+# Values of these names are sentences, of templates again; all others stay as somebody said them.
+SENTENCES = frozenset(
+    {"advice", "error", "floor", "issue", "lacking", "problem", "reason", "what", "why"}
+)
+# How deep sentences stand in sentences: a failed call is told in a truncation that took its place.
+DEPTH = 4
 # Numbers as a template's ``{size:,}`` writes them.
-GROUPED = r"-?[\d,]+"
-
-# Characters of a sentence; what is longer is a text of somebody's, in which to look takes long.
-LONGEST = 4_000
+GROUPED = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3}){0,6}")
 
 
 def say(template: str, /, **values: object) -> str:
@@ -39,40 +42,55 @@ class Phrasebook:
         """Know these templates; ``number`` writes those numbers that a template groups."""
         self._translations = translations
         self._number = number
-        templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
         # The more words of its own a template has, the surer is that a sentence was made of it.
-        self._patterns = [(one.partition("{")[0], _pattern(one), one) for one in templates]
+        templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
+        self._templates = [(_Template(one), translations[one]) for one in templates]
 
-    def retell(self, sentence: str) -> str:
-        """Return the sentence in this language."""
-        if known := self._translations.get(sentence):
-            return known
-        for beginning, pattern, template in self._patterns if len(sentence) <= LONGEST else ():
-            if sentence.startswith(beginning) and (found := pattern.fullmatch(sentence)):
-                translation = self._translations[template]
-                return _fill(translation, template, found.groupdict(), self._number, self.retell)
+    def retell(self, sentence: str, depth: int = DEPTH) -> str:
+        """Return the sentence in this language, in time that grows with its length."""
+        if (known := self._translations.get(sentence)) or not depth:
+            return known or sentence
+        for template, translation in self._templates:
+            if (values := template.values_in(sentence)) is not None:
+                told = {name: self._told(template, name, values[name], depth) for name in values}
+                if template.has_words or told != values:
+                    return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", translation).format(**told)
         return sentence
 
-
-def _fill(
-    translation: str,
-    template: str,
-    values: Mapping[str, str],
-    number: Callable[[int], str],
-    retell: Callable[[str], str],
-) -> str:
-    """Return the translation with values: numbers, or texts that may be sentences themselves."""
-    said = {
-        name: number(int(text.replace(",", ""))) if f"{{{name}:,}}" in template else retell(text)
-        for name, text in values.items()
-    }
-    return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", translation).format(**said)
+    def _told(self, template: "_Template", name: str, value: str, depth: int) -> str:
+        if name in template.grouped:
+            return self._number(int(value.replace(",", "")))
+        return self.retell(value, depth - 1) if name in SENTENCES else value
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    parts = ""
-    for literal, name, spec, _conversion in Formatter().parse(template):
-        parts += re.escape(literal)
-        if name is not None:
-            parts += f"(?P<{name}>{GROUPED if spec == ',' else '.*?'})"
-    return re.compile(parts, re.DOTALL)
+class _Template:
+    def __init__(self, template: str) -> None:
+        parts = [*Formatter().parse(template)]
+        self._fields = [(name, spec) for _text, name, spec, _conversion in parts if name]
+        texts = [text for text, _name, _spec, _conversion in parts]
+        self._beginning, *self._gaps = texts if len(texts) > len(self._fields) else [*texts, ""]
+        self.grouped = {name for name, spec in self._fields if spec == ","}
+        self.has_words = any(map(str.isalpha, "".join(texts)))
+
+    def values_in(self, sentence: str) -> dict[str, str] | None:
+        """Return the values that this makes the sentence of, None where it does not.
+
+        Each ends where the text after it is next. A sentence begins with a name only if that has no
+        blanks: people's own sentences would look like ours.
+        """
+        if not sentence.startswith(self._beginning):
+            return None
+        values: dict[str, str] = {}
+        at = len(self._beginning)
+        for (name, spec), gap in zip(self._fields, self._gaps, strict=True):
+            is_last = len(values) == len(self._fields) - 1
+            end = len(sentence) - len(gap) if is_last else sentence.find(gap, at)
+            if end < at or not sentence.startswith(gap, end):
+                return None
+            values[name] = value = sentence[at:end]
+            if spec == "," and not GROUPED.fullmatch(value):
+                return None
+            if not at and name not in SENTENCES and " " in value:
+                return None
+            at = end + len(gap)
+        return values

@@ -44,7 +44,9 @@ def told_by(reduction: condense.Reduction) -> dict[str, object]:
     checked = [one.name if one.score is None else f"{one.name} {one.score:.0%}" for one in passed]
     said = [say("Checked: {checks}", checks=", ".join(checked))] if checked else []
     issues = [
-        say("{name}: {said}", name=one.name, said=issue) for one in verdicts for issue in one.issues
+        say("{name}: {issue}", name=one.name, issue=issue)
+        for one in verdicts
+        for issue in one.issues
     ]
     return {
         "prompt": reduction.prompt,

@@ -272,5 +272,5 @@ def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
     if reply.stop_reason == "refusal":
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
-        said = say("The model declined to answer this. {why}", why=why) if why else DECLINED
+        said = say("The model declined to answer this. {said}", said=why) if why else DECLINED
         raise ProviderError(said, details=details)

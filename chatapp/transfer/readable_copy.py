@@ -15,7 +15,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import translation
 from django.utils.csp import CSP
 from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
@@ -23,6 +22,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 import condense
 from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, kind_of, text_of
+from chatapp.languages import background
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.sentences import translate as _
@@ -90,7 +90,7 @@ class Entry:
     def original(self) -> str:
         """What happened in English, as it is on record, "" where the label says just that."""
         label = self.label
-        with translation.override("en"):
+        with background():
             return self.label if self.role == "made" and self.label != label else ""
 
     @property

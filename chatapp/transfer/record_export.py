@@ -45,8 +45,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
         yield f',\n"{table.section}":['.encode()
         for index, item in enumerate(_items(table, conversation, numbers, names)):
             yield (b",\n" if index else b"\n") + request_bytes.encode(item)
-            if table.section != MESSAGES:
-                words |= _in_words(item)
+            words |= _in_words(item)
         yield b"]"
     if words:
         told = [{reader().language: said, "en": stored} for stored, said in words.items()]
@@ -61,9 +60,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
 
 def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
     """Return what a row's stored sentences are in the reader's language, where that is another."""
-    texts = [one for value in item.values() for one in (value if type(value) is list else [value])]
-    # A single word is a code, which is the same everywhere.
-    stored = [one for one in texts if isinstance(one, str) and " " in one]
+    stored = filter(None, (item.get("error"), *item.get("notes", ())))
     return {one: said for one in stored if (said := in_words(one)) != one}
 
 

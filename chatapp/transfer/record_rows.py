@@ -194,8 +194,8 @@ _NUMBERED = 32
 # The highest number that a message may have: what is said here needs some as well.
 _HIGHEST = 10**9
 
-WRONG_MESSAGE = noop("Message {number}: {said}")
-WRONG_ITEM = noop("Item {number} of {section}: {said}")
+WRONG_MESSAGE = noop("Message {number}: {problem}")
+WRONG_ITEM = noop("Item {number} of {section}: {problem}")
 MISNUMBERED = noop("Item {number} of {section} has another number.")
 
 
@@ -271,9 +271,9 @@ class Rows:
                 if key is None and not refers.null:
                     raise Unusable(say("{name} is missing.", name=name))
         except Unusable as error:
-            raise Unusable(wrong(said=error)) from error
+            raise Unusable(wrong(problem=error)) from error
         except WRONG as error:
-            raise Unusable(wrong(said=noop("it is not what it has to be."))) from error
+            raise Unusable(wrong(problem=noop("it is not what it has to be."))) from error
         return values
 
     def _reference(self, section: str, number: Any) -> Any:

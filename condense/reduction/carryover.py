@@ -27,7 +27,7 @@ NAMES = {
     FIRST: noop("first message"),
     ANSWERED: noop("newest request"),
 }
-IMAGES_HIDDEN = noop("The {name}'s images ({count}) did not fit and are hidden.")
+IMAGES_HIDDEN = noop("The {what}'s images ({count}) did not fit and are hidden.")
 # Of a request that was answered, no more is needed than to know what it was about.
 ANSWERED_TOKENS = 200
 BEGINNING = 60  # characters that tell one request from another
@@ -164,11 +164,11 @@ def carry(
     notes: list[str] = []
     name = NAMES[heading]
     if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
-        notes.append(IMAGES_HIDDEN.format(name=name, count=len(images)))
+        notes.append(IMAGES_HIDDEN.format(what=name, count=len(images)))
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
     shortened = _shortened(text, heading, room, counter)
     if shortened != text:
-        notes.append(say("The {name} did not fit whole; its middle is hidden.", name=name))
+        notes.append(say("The {what} did not fit whole; its middle is hidden.", what=name))
     if not text and not images:
         return Addition()
     block = TextBlock(f"{heading}\n{shortened}")

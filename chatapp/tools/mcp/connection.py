@@ -167,7 +167,9 @@ class Connection:
 
     def _failed(self, why: str) -> ServerFailed:
         said = self.server.hide(plain(why.encode(errors="replace")))[:1_000]
-        return ServerFailed(say("The MCP server {name}: {said}", name=self.server.name, said=said))
+        return ServerFailed(
+            say("The MCP server {name}: {problem}", name=self.server.name, problem=said)
+        )
 
     async def _live(self) -> None:
         """Be connected from here to the end; it has to end where it began."""
