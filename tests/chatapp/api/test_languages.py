@@ -96,13 +96,14 @@ def test_a_refusal_is_in_the_accounts_language_or_one_that_the_program_accepts(
 def test_a_limit_and_a_mistake_are_told_in_it(alice: User, conversation: Conversation) -> None:
     """With their numbers."""
     words = (
-        "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",
-        "You may send %(most)s requests a minute, and have. Go on in %(seconds)s seconds.",
+        "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
+        "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
     )
     for language, answer in answers(alice, conversation, too_often):
-        told = {"most": 1, "seconds": answer["Retry-After"]}
         assert (answer.status_code, answer["Content-Language"]) == (429, language)
-        assert answer.json() == {"detail": said_in(language, *words) % told}
+        assert answer.json() == {
+            "detail": said_in(language, *words).format(count=1, seconds=answer["Retry-After"])
+        }
     mistake = ask("conversations", limit=1_000)
     for language, answer in answers(alice, conversation, mistake):
         said = said_in(language, "A value can't be read.", "Values can't be read.")

@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings
+from chatapp.sentences import translate
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_sign_in import socket_of
 from tests.chatapp.sockets import PATIENCE, Page, open_page
@@ -25,17 +26,17 @@ NOTHING = "There is nothing to send yet. Type a message first."
 BUSY = "The previous turn is still running. Stop it first, or wait."
 TOO_MANY = (
     (
-        "You may have %(most)s turn at once, and it is not over. Wait for it, answer what it asks, "
-        "or stop it."
+        "You may have {count:,} turn at once, and it is not over. Wait for it, answer what it "
+        "asks, or stop it."
     ),
     (
-        "You may have %(most)s turns at once, and none of yours is over. Wait for one, answer what "
-        "it asks, or stop it."
+        "You may have {count:,} turns at once, and none of yours is over. Wait for one, answer "
+        "what it asks, or stop it."
     ),
 )
 TOO_OFTEN = (
-    "You may send %(most)s request a minute, and have. Go on in %(seconds)s seconds.",
-    "You may send %(most)s requests a minute, and have. Go on in %(seconds)s seconds.",
+    "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
+    "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
 )
 
 
@@ -91,11 +92,11 @@ async def test_what_is_refused_is_told_in_the_readers_language(
         assert (await page.until("refused"))["reason"] == outdated
         await ServerSettings.objects.aupdate_or_create(pk=1, defaults={"turns_at_once": 1})
         with translation.override(language):
-            most = ngettext(*TOO_MANY, 1) % {"most": 1}
+            most = translate(*TOO_MANY, count=1)
         assert await second.refusal("Second") == most
         await ServerSettings.objects.aupdate(requests_per_minute=1)
         with translation.override(language):
-            before, after = (ngettext(*TOO_OFTEN, 1) % {"most": 1, "seconds": "x"}).split("x")
+            before, after = translate(*TOO_OFTEN, count=1, seconds="x").split("x")
         why = await page.refusal("Third")
         assert why.startswith(before)
         assert why.endswith(after)
