@@ -46,7 +46,7 @@ def test_words_of_a_table_stay_whole_and_what_is_wide_scrolls_in_its_own_box(
     """
     page = open_page(addresses["rich"])
     expect(page.get_by_role("link", name=re.compile(r"a link\s+a\.example"))).to_be_visible()
-    box = page.get_by_role("group", name="Table: Model, Context, Price, Good for")
+    box = page.get_by_role("group", name="Table: Model, Context, Price, and Good for")
     expect(box).to_be_visible()
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 800})
