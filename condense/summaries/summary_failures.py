@@ -204,7 +204,7 @@ def describe(error: Exception) -> str:
         text += f"\n\nHTTP Status: {status}"
     if code := _read(error, "code"):
         text += f"\nError Code: {code}"
-    for name, title in (("response", "API Response"), ("body", "Response Body")):
+    for title, name in (("API Response", "response"), ("Response Body", "body")):
         if value := _read(error, name):
             try:
                 told = "\n" + json.dumps(value, indent=2, ensure_ascii=False)

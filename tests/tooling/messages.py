@@ -3,10 +3,11 @@
 ``make messages`` collects all that is marked in templates, Python and the engine, and puts it into
 every language's catalogue. With ``--check``, nothing is written and what is wrong is an error: a
 catalogue that is out of date, a sentence that is not marked, a placeholder that was lost, a plural
-without all of its forms.
+without all of its forms, a translation that nobody made.
 """
 
 import ast
+import gettext
 import json
 import os
 import re
@@ -160,6 +161,8 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|%%|\{\w+[^}]*\}")
 
 def wrong(catalog: Catalog) -> Iterator[str]:
     """Yield what is wrong with translations: placeholders, and forms of plurals."""
+    form_of = gettext.c2py(catalog.plural_expr)
+    numbers = Counter(form_of(number) for number in range(201))
     for message in catalog:
         if not message.id or not any(message.string or ()):
             continue
@@ -168,13 +171,33 @@ def wrong(catalog: Catalog) -> Iterator[str]:
         forms = message.string if is_plural else (message.string,)
         if is_plural and len(forms) != catalog.num_plurals:
             yield f"{message.id}: {len(forms)} forms of {catalog.num_plurals}"
-        wanted = Counter(PLACEHOLDER.findall(ids[-1]))
-        for form in forms:
+        asked = Counter(PLACEHOLDER.findall(ids[-1]))
+        for index, form in enumerate(forms):
             has = Counter(PLACEHOLDER.findall(form))
-            # A form for one or two may say the number in words; that for all others has it.
-            may_lack = int(is_plural and form is not forms[-1])
-            if has - wanted or (wanted - has).total() > may_lack:
-                yield f"{ids[-1]!r}: {form!r} has {[*has]}, not {[*wanted]}"
+            # Only a form that stands for one number may say it in words.
+            may_lack = int(is_plural and numbers[index] == 1)
+            if has - asked or (asked - has).total() > may_lack:
+                yield f"{ids[-1]!r}: {form!r} has {[*has]}, not {[*asked]}"
+
+
+def stale(catalog: Catalog, wanted: Catalog) -> Iterator[str]:
+    """Yield what is said nowhere any more, what is a guess, and what is still English."""
+    yield from (f"{one!r} is obsolete" for one in catalog.obsolete)
+    for message in catalog:
+        if not message.id:
+            continue
+        known = wanted.get(message.id, message.context)
+        if not known or known.id != message.id:
+            yield f"{message.id!r} is said nowhere"
+        if message.fuzzy:
+            yield f"{message.id!r} is fuzzy"
+        ids, forms = (
+            {*texts} if isinstance(texts, tuple) else {texts}
+            for texts in (message.id, message.string)
+        )
+        for same in ids & forms:
+            if len(WORD.findall(NO_WORD.sub("", NAMES.sub("", same)))) >= 3:
+                yield f"{same!r} is English"
 
 
 # How English names a concept, for which each language has one word.
@@ -214,7 +237,13 @@ def off_terms(language: str, catalog: Catalog) -> Iterator[str]:
 class _Texts(HTMLParser):
     """Collects what people read of a page: texts, and attributes that are shown or spoken."""
 
-    SHOWN = frozenset({"title", "aria-label", "placeholder", "alt", "aria-description", "label"})
+    SHOWN = frozenset(
+        {
+            *("title", "placeholder", "alt", "label", "data-tip"),
+            *("aria-label", "aria-description", "aria-valuetext", "aria-roledescription"),
+        }
+    )
+    BUTTONS = frozenset({"submit", "button", "reset"})  # inputs that show their value
     CODE = frozenset({"script", "style", "code", "kbd", "pre", "samp"})
 
     def __init__(self) -> None:
@@ -226,7 +255,9 @@ class _Texts(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect attributes that are shown."""
         self._code += tag in self.CODE
-        self.found += [value for name, value in attrs if value and name in self.SHOWN]
+        is_button = tag == "input" and dict(attrs).get("type") in self.BUTTONS
+        shown = self.SHOWN | {"value"} if is_button else self.SHOWN
+        self.found += [value for name, value in attrs if value and name in shown]
 
     @override
     def handle_endtag(self, tag: str) -> None:
@@ -243,6 +274,7 @@ class _Texts(HTMLParser):
 # Names that are the same in every language.
 NAMES = re.compile(r"\b(?:Palimpsest|JSON|Markdown|HTML|UTC|Shift|Enter|Esc|https?://\S+)")
 WORD = re.compile(r"[A-Za-z]{2,}")
+WORDS = re.compile(rf".*{WORD.pattern}.*")
 # What holds no words for readers.
 NO_PAGES = {
     "manifest.webmanifest": "JSON, whose only sentence is marked",
@@ -252,6 +284,11 @@ NO_PAGES = {
     "_examples.html": "what is told to models",
 }
 NO_WORDS = {"body_class", "body_attributes"}  # blocks in the middle of a tag
+# What a filter says instead of a value, where it has a capital or several words.
+FILTERED = re.compile(
+    r"""\|(?:default|default_if_none|yesno|pluralize|add|join):"""
+    r"""(["'])([^"']*?(?:[A-Z]|\w \w)[^"']*)\1"""
+)
 
 
 def unmarked_in_templates(root: Path = ROOT) -> Iterator[str]:
@@ -260,7 +297,8 @@ def unmarked_in_templates(root: Path = ROOT) -> Iterator[str]:
         if path.name not in NO_PAGES:
             texts = _Texts()
             texts.feed("".join(_outside_marks(path.read_text())))
-            for text in texts.found:
+            said = [words for _, words in FILTERED.findall(path.read_text())]
+            for text in (*texts.found, *said):
                 if WORD.search(NAMES.sub("", text)):
                     yield f"{path.relative_to(root)}: {' '.join(text.split())[:80]!r}"
 
@@ -279,25 +317,77 @@ def _outside_marks(template: str) -> Iterator[str]:
             ends = ""
 
 
-# A sentence, or some words of one, in a script; errors that are thrown are for the console.
-SCRIPTED = re.compile(r"""(?<!Error\()(["'`])([A-Z][a-z]+(?: [a-z]+)+[^"'`]*)\1""")
+# A script's comments and texts, and the values in a template literal.
+LITERAL = re.compile(
+    r"""//.*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'"""
+    r"""|`((?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}]|\{[^{}]*\})*\})*)`"""
+)
+VALUE = re.compile(r"\$\{((?:[^{}]|\{[^{}]*\})*)\}")
+# A sentence, or some words of one, with 0 for each value; whatever is said or shown.
+SCRIPTED = re.compile(r"(?:[A-Z][a-z]*|0)(?:[,:]? [a-z’']+)+.*")
+SPOKEN = re.compile(r".*[a-z’']{2,}[,:;.]? [A-Za-z’']{2}.*|" + SCRIPTED.pattern)
+SHOWING = re.compile(
+    r"\b(?:textContent|innerText|title|alt|placeholder|label|aria(?:Label|Description|ValueText"
+    r"|RoleDescription))\s*(?::|\+?=(?!=))([^,;]*)"
+)
+BLOCK = re.compile(r"\{.*\}", re.DOTALL)
+INNERMOST = re.compile(r"(\w*)\(([^()]*)(?:\)|$)")
+# Calls whose texts are selectors or classes, and errors that are thrown, which are for the console.
+CODE_CALLS = {
+    *("", "querySelector", "querySelectorAll", "matches", "closest", "matchMedia", "makeButton")
+}
+UNSHOWN_CALLS = {"text", "Error", "TypeError"}
 
 
 def unmarked_in_scripts(root: Path = ROOT) -> Iterator[str]:
     """Yield sentences of scripts, whose words come from the page."""
-    for path in sorted((root / "static" / "js").rglob("*.js")):
-        for line in path.read_text().splitlines():
-            if not line.lstrip().startswith(("//", "*", "/*")):
-                yield from (
-                    f"{path.relative_to(root)}: {words!r}" for _, words in SCRIPTED.findall(line)
-                )
+    for folder in ("static", "templates"):
+        for path in sorted((root / folder).rglob("*.js")):
+            for words in dict.fromkeys(_words_of_script(path.read_text())):
+                yield f"{path.relative_to(root)}: {words!r}"
+
+
+def _words_of_script(code: str) -> Iterator[str]:
+    """Yield what a script says, or an expression of it."""
+    texts: list[str] = []
+
+    def numbered(found: re.Match[str]) -> str:
+        if found.lastindex is None:
+            return ""
+        texts.append(found[found.lastindex])
+        return f'"{len(texts) - 1}"'
+
+    def of(part: str, pattern: re.Pattern[str]) -> Iterator[str]:
+        for number in re.findall(r'"(\d+)"', part):
+            if pattern.fullmatch(" ".join(VALUE.sub("0", texts[int(number)]).split())):
+                yield texts[int(number)]
+
+    code = LITERAL.sub(numbered, code).replace("?.(", "(")
+    for value in VALUE.findall(" ".join(texts)):
+        yield from _words_of_script(value)
+    for name, given in _calls(code):
+        if name not in UNSHOWN_CALLS:
+            yield from of(" ".join(SHOWING.findall(given)), WORDS)
+            yield from of(SHOWING.sub("", given), SCRIPTED)
+        if name not in CODE_CALLS | UNSHOWN_CALLS:
+            yield from of(BLOCK.sub("", given), SPOKEN)
+
+
+def _calls(code: str) -> Iterator[tuple[str, str]]:
+    """Yield what is called with what, calls within it apart; in the end what is in no call."""
+    while call := INNERMOST.search(code):
+        yield call[1], call[2]
+        code = code[: call.start()] + code[call.end() :]
+    yield "", code
 
 
 # A whole sentence, and where anything of several words is one.
 SENTENCE = re.compile(r"[A-Z“][^\n]*\s[^\n]*\w[.?!…]”?")
 SAID = re.compile(r"[A-Z“][^\n]*\w \w[^\n]*")
+ANSWERED = re.compile(r"[A-Za-z“][^\n]*\w \w[^\n]*")
 SAYING = {"refuse", "Refused", "HttpError", "CommandError", "ValidationError", "write"}
 SAYING_TO = {"messages"}  # modules whose functions do
+RESPONSE = re.compile(r"HttpResponse\w*|\w+Response")
 SHOWN_AS = {"label", "help_text", "verbose_name", "title"}
 # Calls whose sentences nobody reads in a page: logs, and what programmers are told.
 UNSAID = {
@@ -353,6 +443,18 @@ def unmarked_in_python(root: Path = ROOT) -> Iterator[str]:
                     yield f"{place}:{line}: {said!r}"
 
 
+def _is_made(said: ast.expr) -> bool:
+    """Whether a text is put together from words and values before it is looked up."""
+    match said:
+        case ast.JoinedStr():
+            return True
+        case ast.BinOp(left=ast.Constant(str()) | ast.JoinedStr()):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Constant(str()), attr="format")):
+            return True
+    return False
+
+
 class _Sentences(ast.NodeVisitor):
     """Collects the sentences that stand outside of marks."""
 
@@ -384,10 +486,14 @@ class _Sentences(ast.NodeVisitor):
         """Look closer where whatever is given is said."""
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         names = {getattr(one, "id", getattr(one, "attr", "")) for one in (node.func, owner)}
-        if not names & (KEYWORDS | STORED | IN_CONTEXT | UNSAID):
+        if names & (KEYWORDS | STORED | IN_CONTEXT):
+            # It is marked, but what is made while it runs cannot be collected.
+            self._found += [(one.lineno, ast.unparse(one)) for one in node.args if _is_made(one)]
+        elif not names & UNSAID:
             before = self._pattern
             says = names & SAYING or (owner is not None and names & SAYING_TO)
-            self._pattern = SAID if says else SENTENCE
+            answers = any(RESPONSE.fullmatch(name) for name in names)
+            self._pattern = ANSWERED if answers else SAID if says else SENTENCE
             self.generic_visit(node)
             self._pattern = before
 
@@ -396,6 +502,18 @@ class _Sentences(ast.NodeVisitor):
         before = self._pattern
         self._pattern = SAID if node.arg in SHOWN_AS else before
         self.generic_visit(node)
+        self._pattern = before
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        """Look closer at a choice: what is stored, and what it is called."""
+        before = self._pattern
+        match node.elts:
+            case [ast.Constant(str()) as stored, ast.Constant() | ast.JoinedStr() as called]:
+                self.visit(stored)
+                self._pattern = ANSWERED
+                self.visit(called)
+            case _:
+                self.generic_visit(node)
         self._pattern = before
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
@@ -438,7 +556,7 @@ def _updated(language: str, wanted: Catalog) -> Catalog:
                 found.string if found else None,
                 locations=sorted({(path, 0) for path, _line in message.locations}),
                 context=message.context,
-            ).flags.clear()
+            ).flags = found.flags & {"fuzzy"} if found else set()
     return catalog
 
 
@@ -452,6 +570,7 @@ def complaints() -> Iterator[str]:
         catalog = read(language)
         yield from (f"{language}: no {one.id!r}" for one in missing(catalog, wanted))
         yield from (f"{language}: {said}" for said in wrong(catalog))
+        yield from (f"{language}: {said}" for said in stale(catalog, wanted))
         yield from (f"{language}: {said}" for said in off_terms(language, catalog))
 
 

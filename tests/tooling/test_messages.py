@@ -1,9 +1,11 @@
 """What is not marked, or not whole in a catalogue, is found."""
 
+import io
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
 
 from tests.tooling import messages
 
@@ -11,6 +13,15 @@ PLANTED = [
     ("templates/one.html", "<p>{% translate 'Known' %} Not marked</p>", "Not marked"),
     ("templates/one.html", '<a title="Not marked">{{ name }}</a>', "Not marked"),
     ("templates/one.html", '<input placeholder="Not marked" name="Some name">', "Not marked"),
+    ("templates/one.html", '<input type="submit" name="Some name" value="Unmarked">', "Unmarked"),
+    ("templates/one.html", '<input type="hidden" value="Some value">', ""),
+    ("templates/one.html", '<p data-tip="Not marked" data-of="Some name"></p>', "Not marked"),
+    ("templates/one.html", '<p aria-valuetext="Not marked"></p>', "Not marked"),
+    ("templates/one.html", '<p aria-roledescription="Unmarked"></p>', "Unmarked"),
+    ("templates/one.html", '{{ x|default:"Not marked" }}', "Not marked"),
+    ("templates/one.html", "<a title=\"{{ x|yesno:'not marked,nor this' }}\"></a>", "not marked"),
+    ("templates/one.html", '{% include "two.html" with of=x|default:"Unmarked" %}', "Unmarked"),
+    ("templates/one.html", '{{ x|default:_("Is marked") }} {{ y|yesno:"on,off" }}', ""),
     ("templates/one.html", "<p><code>some code</code>, <kbd>Any key</kbd></p>", ""),
     ("templates/one.html", "<p>{% blocktranslate %}Known{% endblocktranslate %}</p>", ""),
     (
@@ -26,8 +37,39 @@ PLANTED = [
     ("chatapp/one.py", 'def __str__(self):\n    return "It is for the shell."', ""),
     ("condense/one.py", 'raise Problem("It is not marked.")', "not marked"),
     ("condense/one.py", 'raise Problem(say("It is {name}.", name=name))', ""),
+    ("chatapp/one.py", 'JsonResponse({"error": "Not marked"})', "Not marked"),
+    ("chatapp/one.py", 'HttpResponse("it is not marked")', "not marked"),
+    ("chatapp/one.py", 'HttpResponse("", content_type="text/plain; charset=utf-8")', ""),
+    ("chatapp/one.py", 'CHOICES = [("a", "Not marked"), ("b", _("Is marked"))]', "Not marked"),
+    ("chatapp/one.py", 'names = [("not_marked", "-pk")]', ""),
+    ("chatapp/one.py", 'said = _(f"{m} is not marked")', "not marked"),
+    ("chatapp/one.py", 'said = gettext_lazy("%s is not marked" % m)', "not marked"),
+    ("chatapp/one.py", 'said = _("{m} is not marked".format(m=m))', "not marked"),
     ("static/js/one.js", 'note("It is not marked");', "not marked"),
+    ("static/js/one.js", 'line.textContent = "Unmarked";', "Unmarked"),
+    ("static/js/one.js", 'line.textContent = isOpen(a) ? text("open") : "unmarked";', "unmarked"),
+    ("static/js/one.js", 'button.title = "Not marked!"', "Not marked!"),
+    ("static/js/one.js", 'make("p", { className: "a row", ariaLabel: "Unmarked" });', "Unmarked"),
+    ("static/js/one.js", "line.append(`${n} not marked`);", "not marked"),
+    (
+        "static/js/one.js",
+        'line.append(`${a} ${isOpen ? "Not marked" : text("open")}`);',
+        "Not marked",
+    ),
+    ("static/js/one.js", 'const said = "It isn\'t marked";', "marked"),
+    ("static/js/one.js", 'toast("error", "not marked, not even here");', "not marked"),
+    (
+        "static/js/one.js",
+        "button.addEventListener('click', () => say('not marked'));",
+        "not marked",
+    ),
+    ("static/js/one.js", 'find(one.querySelector("label input"), `#${id} pre`, "row");', ""),
+    ("static/js/one.js", 'makeButton("button quiet", text("showFewer"), () => {', ""),
+    ("static/js/one.js", 'toast(\n  "not marked at all",\n);', "not marked"),
+    ("static/js/one.js", 'when(() => {\n  const done = "a button";\n  if (x) act();\n});', ""),
+    ("static/worker.js", 'show("It is not marked");', "not marked"),
     ("static/js/one.js", '// It says "It is not marked".', ""),
+    ("static/js/one.js", '/*\n * It says "It is not marked".\n */', ""),
     ("static/js/one.js", 'throw new Error("It is for the console");', ""),
 ]
 
@@ -63,10 +105,59 @@ def test_what_is_not_marked_is_found(tmp_path: Path, place: str, text: str, foun
 def test_a_lost_placeholder_and_a_missing_form_are_found(
     id_: messages.Id, string: messages.Id, is_wrong: bool
 ) -> None:
-    """A form for one may say the number in words; the last one has it."""
+    """A form for one may say the number in words; one for many has it."""
     catalog = Catalog(locale="de")
     catalog.add(id_, string)
     assert bool([*messages.wrong(catalog)]) is is_wrong
+
+
+@pytest.mark.parametrize(
+    ("language", "lacking", "is_wrong"),
+    [
+        ("de", 0, False),
+        ("ar", 2, False),
+        ("ar", 3, True),
+        ("ru", 0, True),
+        ("ru", 2, True),
+        ("fr", 0, True),
+        ("fr", 1, True),
+        ("ja", 0, True),
+    ],
+)
+def test_only_a_form_for_one_number_may_lack_it(
+    language: str, lacking: int, is_wrong: bool
+) -> None:
+    """French has one for 0 and 1, Russian for 1 and 21."""
+    catalog = Catalog(locale=language)
+    forms = ["%s x"] * catalog.num_plurals
+    forms[lacking] = "x"
+    catalog.add(("%s row", "%s rows"), tuple(forms))
+    assert bool([*messages.wrong(catalog)]) is is_wrong
+
+
+STALE = [
+    ('msgid "Known"\nmsgstr "Bekannt"', ""),
+    ('msgid "Save it"\nmsgstr "Save it"', ""),
+    ('msgid "Save {name} as JSON"\nmsgstr "Save {name} as JSON"', ""),
+    ('msgid "Save all of it"\nmsgstr "Save all of it"', "is English"),
+    ('msgid "One of them"\nmsgid_plural "{n} of them"\nmsgstr[0] "Eins"\nmsgstr[1] "{n}"', ""),
+    ('msgid "Unknown"\nmsgstr "Unbekannt"', "is said nowhere"),
+    ('msgctxt "stored"\nmsgid "Known"\nmsgstr "Bekannt"', "is said nowhere"),
+    ('#~ msgid "Unknown"\n#~ msgstr "Unbekannt"', "is obsolete"),
+    ('#, fuzzy\nmsgid "Known"\nmsgstr "Bekannt"', "is fuzzy"),
+]
+
+
+@pytest.mark.parametrize(("entry", "told"), STALE)
+def test_what_nobody_translated_is_found(entry: str, told: str) -> None:
+    """What is said nowhere any more, a guess, and English."""
+    wanted = Catalog()
+    for id_ in ("Known", "Save it", "Save {name} as JSON", "Save all of it"):
+        wanted.add(id_)
+    wanted.add(("One of them", "{n} of them"))
+    found = [*messages.stale(read_po(io.StringIO(entry), locale="de"), wanted)]
+    assert len(found) == bool(told)
+    assert all(told in one for one in found)
 
 
 def test_another_word_than_the_glossarys_is_found() -> None:
