@@ -22,12 +22,14 @@ from django.utils.translation import to_locale
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
-from chatapp.number_formats import first_known, number, reader_locale
+from chatapp.number_formats import first_known, in_a_row, number, reader_locale
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Catalogues of the sentences that are stored have them in this context.
 STORED = "stored"
+# So many of a browser's languages are looked at: nobody reads more.
+MOST_ACCEPTED = 10
 # As every language is called by those who speak it.
 NAMES = {
     code: str(Locale.parse(code, sep="-").get_display_name()) for code, _name in settings.LANGUAGES
@@ -47,12 +49,12 @@ class Reader:
 
         The locale is the first of the browser's that fits: Austria writes German in its own way.
         """
-        accepted = [code for code, _share in parse_accept_lang_header(accept_language.lower())]
-        if chosen not in NAMES:
-            language = next(filter(None, map(_supported, accepted)), settings.LANGUAGE_CODE)
-            return cls(language, first_known(accepted) or language)
-        fitting = [code for code in accepted if _supported(code) == chosen]
-        return cls(chosen, first_known([*fitting, chosen]))
+        accepted = parse_accept_lang_header(accept_language.lower())[:MOST_ACCEPTED]
+        spoken = [(code, one) for code, _share in accepted if (one := _supported(code))]
+        first = next((one for _code, one in spoken), settings.LANGUAGE_CODE)
+        language = chosen if chosen in NAMES else first
+        fitting = [code for code, one in spoken if one == language]
+        return cls(language, first_known([*fitting, language]))
 
     def enter(self) -> None:
         """Have what is rendered from here on be for this reader."""
@@ -137,4 +139,4 @@ def _phrasebook(language: str) -> condense.Phrasebook:
             with path.open("rb") as file:
                 known = read_mo(file)
             translations |= {str(one.id): str(one.string) for one in known if one.context == STORED}
-    return condense.Phrasebook(translations, number)
+    return condense.Phrasebook(translations, number, in_a_row)

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
-from django.utils import translation
 
 from chatapp import logs
 from chatapp.sentences import translate as _
@@ -119,8 +118,11 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
     if request.method in {"GET", "HEAD"}:
         # Not for good: who changes the address would lead browsers round in circles.
         return HttpResponseRedirect(address + request.get_full_path())
+    # Settings import this module.
+    from chatapp.languages import reader_of  # noqa: PLC0415 - only with settings
+
     # Stands before the middleware that chooses a language.
-    with translation.override(translation.get_language_from_request(request)):
+    with reader_of(request, user=None).reading():
         words = _("This server's address is {own}: nothing is taken by another name.", own=address)
     return HttpResponseBadRequest(words, content_type="text/plain; charset=utf-8")
 

@@ -1,5 +1,6 @@
 """The terminal: commands speak the language of the environment there, and nowhere else."""
 
+import argparse
 import re
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, override
@@ -48,5 +49,7 @@ class CommandLine(ManagementUtility):
         command = super().fetch_command(subcommand)
         if apps.ready:
             _reader().enter()
+            # What it says around our words is in our catalogues, with all that is borrowed.
+            vars(argparse).update(_=translation.gettext, ngettext=translation.ngettext)
             command.help = translation.gettext(command.help)
         return command

@@ -5,13 +5,15 @@ A record holds the English sentence. Whoever shows it passes the templates' tran
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from string import Formatter
 
 # Values of these names are sentences, of templates again; all others stay as somebody said them.
 SENTENCES = frozenset(
     {"advice", "error", "floor", "issue", "lacking", "problem", "reason", "what", "why"}
 )
+# Values of these names are one or several of them, with commas between.
+LISTS = frozenset({"check", "checks"})
 # How deep sentences stand in sentences: a failed call is told in a truncation that took its place.
 DEPTH = 4
 # Numbers as a template's ``{size:,}`` writes them.
@@ -37,11 +39,14 @@ class Phrasebook:
     """Says the sentences of templates in another language; what it does not know stays English."""
 
     def __init__(
-        self, translations: Mapping[str, str], number: Callable[[int], str] = "{:,}".format
+        self,
+        translations: Mapping[str, str],
+        number: Callable[[int], str] = "{:,}".format,
+        listed: Callable[[Iterable[str]], str] = ", ".join,
     ) -> None:
-        """Know these templates; ``number`` writes those numbers that a template groups."""
+        """Know these templates; ``number`` writes what one groups, and ``listed`` its lists."""
         self._translations = translations
-        self._number = number
+        self._number, self._listed = number, listed
         # The more words of its own a template has, the surer is that a sentence was made of it.
         templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
         self._templates = [(_Template(one), translations[one]) for one in templates]
@@ -60,6 +65,8 @@ class Phrasebook:
     def _told(self, template: "_Template", name: str, value: str, depth: int) -> str:
         if name in template.grouped:
             return self._number(int(value.replace(",", "")))
+        if name in LISTS:
+            return self._listed([self.retell(one, depth - 1) for one in value.split(", ")])
         return self.retell(value, depth - 1) if name in SENTENCES else value
 
 

@@ -12,6 +12,7 @@ from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_noop
 from ninja import NinjaAPI, Path
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
@@ -33,6 +34,22 @@ log = logging.getLogger(__name__)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of what was wrong with a request, how much is told.
 TOLD = 5
+
+# What is wrong with a value, by the whole of Pydantic's name for it or the first word of that.
+NOT_AS_EXPECTED = gettext_noop("it is not what it has to be")
+MISTAKES = {
+    "missing": gettext_noop("it is missing"),
+    "int": gettext_noop("it has to be a whole number"),
+    "bool": gettext_noop("it has to be true or false"),
+    "string": gettext_noop("it has to be a text"),
+    "uuid": gettext_noop("it has to be a UUID"),
+    "list": gettext_noop("it has to be a list"),
+    "literal_error": gettext_noop("it has to be one of these: {expected}"),
+    "less_than_equal": gettext_noop("it can be {le:,} at most"),
+    "greater_than_equal": gettext_noop("it has to be {ge:,} at least"),
+    "string_too_long": (too_long := gettext_noop("its length can be {max_length:,} at most")),
+    "too_long": too_long,
+}
 
 # Whose conversation: it stands in the address, before what a router adds.
 Pk = Path[uuid.UUID]
@@ -161,9 +178,17 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
     """Say which values can't be meant."""
-    mistakes = [f"{one['loc'][-1]}: {one['msg']}" for one in error.errors[:TOLD]]
+    mistakes = [_mistake(one) for one in error.errors[:TOLD]]
     said = _("A value can't be read.", "Values can't be read.", count=len(mistakes))
     return tell(request, 422, " ".join((said, "; ".join(mistakes))))
+
+
+def _mistake(error: dict[str, Any]) -> str:
+    kind = error["type"]
+    template = MISTAKES.get(kind) or MISTAKES.get(kind.partition("_")[0], NOT_AS_EXPECTED)
+    # Pydantic lists what is expected in English.
+    said = _(template, **error.get("ctx", {})).replace("' or '", "', '")
+    return f"{error['loc'][-1]}: {said}"
 
 
 def refuse(form: BaseForm) -> HttpError:

@@ -41,10 +41,15 @@ def told_by(reduction: condense.Reduction) -> dict[str, object]:
     """Return what a reduction tells, in the columns of its record."""
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
-    checked = [one.name if one.score is None else f"{one.name} {one.score:.0%}" for one in passed]
+    checked = [
+        one.name
+        if one.score is None
+        else say("{check} {share}%", check=one.name, share=f"{100 * one.score:.0f}")
+        for one in passed
+    ]
     said = [say("Checked: {checks}", checks=", ".join(checked))] if checked else []
     issues = [
-        say("{name}: {issue}", name=one.name, issue=issue)
+        say("{check}: {issue}", check=one.name, issue=issue)
         for one in verdicts
         for issue in one.issues
     ]

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, override
 
 from daphne import http_protocol
-from django.http import HttpRequest
-from django.utils import translation
 
+from chatapp.languages import Reader
 from chatapp.sentences import translate as _
 
 # Bytes of the longest body that any page takes, with what a form puts around its files.
@@ -41,9 +40,7 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
     def process(self) -> Any:
         """Pass the request on once it is here."""
         if self.left < 0:
-            asked = HttpRequest()
-            asked.META["HTTP_ACCEPT_LANGUAGE"] = self.getHeader("accept-language") or ""
-            with translation.override(translation.get_language_from_request(asked)):
+            with Reader.of("", self.getHeader("accept-language") or "").reading():
                 said = _("This is too much: a request can have up to {n} MB.", n=LARGEST_BODY >> 20)
             return self.basic_error(413, b"Content Too Large", said)
         return super().process()

@@ -125,8 +125,11 @@ def languages_offered() -> dict[str, str]:
 
 @register.simple_tag
 def locale() -> str:
-    """Return how the reader's numbers and moments are written, for scripts."""
-    return languages.reader().locale.replace("_", "-")
+    """Return how the reader's numbers and moments are written, for scripts.
+
+    In the calendar and the digits that the server writes, whatever else is usual in Egypt.
+    """
+    return languages.reader().locale.replace("_", "-") + "-u-ca-gregory-nu-latn"
 
 
 @register.simple_tag

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.utils.text import capfirst
 
 import condense
+from chatapp.languages import in_words, reader
 from chatapp.models import Condensation, ModelCall, Profile, Review
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
@@ -100,8 +101,12 @@ def attempts_as_csv(attempts: Iterable[Condensation]) -> str:
 
 
 def attempts_as_json(attempts: Iterable[Condensation]) -> str:
-    """Return an object for each attempt, in a list."""
-    return json.dumps([*_rows(attempts)], ensure_ascii=False, indent=1)
+    """Return an object for each attempt, in a list; errors in the reader's language too."""
+    rows = [*_rows(attempts)]
+    for row in rows:
+        if (said := in_words(row["error"])) != row["error"]:
+            row["error_words"] = {reader().language: said}
+    return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
 def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,6 @@ from django.db import DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
-from django.utils.translation import gettext_lazy
 
 from chatapp.environment import BadEnvironment, folder_problem
 from chatapp.live.live_views import views
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNREADABLE = gettext_lazy("The database can't be read.")
-WITHOUT_REDIS = gettext_lazy("ok, but Redis can't be reached: what other processes do shows late.")
+UNREADABLE = "The database can't be read."
+WITHOUT_REDIS = "ok, but Redis can't be reached: what other processes do shows late."
 
 # Seconds that Redis has for an answer.
 PATIENCE = 2
@@ -53,11 +52,13 @@ def answer(path: str, authorization: str) -> HttpResponse:
             return _ready()
         case "/metrics":
             return _metrics(authorization)
-    return _say(_("Not found"), 404)
+    return _say("Not found", 404)
 
 
-def _say(text: object, status: int = 200) -> HttpResponse:
-    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
+def _say(text: str, status: int = 200) -> HttpResponse:
+    said = HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
+    said["Content-Language"] = "en"
+    return said
 
 
 def _alive() -> HttpResponse:
@@ -74,16 +75,16 @@ def _ready() -> HttpResponse:
     Without Redis all goes on, later.
     """
     if running_turns.closing:
-        return _say(_("The server is being stopped."), 503)
+        return _say("The server is being stopped.", 503)
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         log.exception("the database can't be read")
         return _say(UNREADABLE, 503)
     if missing:
-        return _say(_("The database has to be migrated."), 503)
+        return _say("The database has to be migrated.", 503)
     if folder_problem("DATA_DIR", settings.DATA_DIR):
-        return _say(_("The disk can't be written."), 503)
+        return _say("The disk can't be written.", 503)
     return _say(WITHOUT_REDIS if settings.CLUSTER and not _reaches_redis() else "ok")
 
 
@@ -149,11 +150,11 @@ def _metrics(authorization: str) -> HttpResponse:
     """Give the numbers to whoever has the operator's token, or to all where the operator likes."""
     if not settings.ALLOW_METRICS:
         if not settings.METRICS_TOKEN:
-            return _say(_("Not found"), 404)
+            return _say("Not found", 404)
         scheme, _space, token = authorization.partition(" ")
         right = secrets.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())
         if scheme.lower() != "bearer" or not right:
-            refused = _say(_("A token is needed."), 401)
+            refused = _say("A token is needed.", 401)
             refused["WWW-Authenticate"] = "Bearer"
             return refused
     # Loaded with the first request: most servers are never asked.
@@ -207,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
             said = answer(path, authorization)
         except Exception:
             log.exception("a question about this process could not be answered")
-            said = _say(_("The process can't tell."), 500)
+            said = _say("The process can't tell.", 500)
         finally:
             connections.close_all()
         length = {"Content-Length": str(len(said.content)), "Cache-Control": "no-store"}

@@ -301,11 +301,11 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     # A prompt may number other things, and show no form of them.
     is_asked = shown and titles.get("1") == shown[0][1]
     if not is_asked or _is_brief(situation, reduction):
-        return Verdict(name="sections")
+        return Verdict(name=noop("sections"))
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
     if score >= SECTIONS:
-        return Verdict(name="sections", score=score)
+        return Verdict(name=noop("sections"), score=score)
     missing = [one for one in asked if one.casefold() not in reduction.summary.casefold()]
     issue = say(
         "It has {found} of {asked} sections; missing: {missing}",
@@ -313,7 +313,7 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
         asked=len(asked),
         missing="; ".join(missing),
     )
-    return Verdict(name="sections", score=score, issues=(issue,), rejects=True)
+    return Verdict(name=noop("sections"), score=score, issues=(issue,), rejects=True)
 
 
 async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
@@ -321,7 +321,7 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
     text = reduction.summary.strip()
     refuses = len(text) <= REFUSAL and _REFUSAL.search(text[:REFUSAL_START])
     issues = (noop("It declines to summarise"),) if refuses else ()
-    return Verdict(name="refusal", issues=issues, rejects=bool(refuses))
+    return Verdict(name=noop("refusal"), issues=issues, rejects=bool(refuses))
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
@@ -331,7 +331,7 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
     """
     hidden = [one for one in reduction.hidden_among(situation.effective) if not one.is_summary]
     issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
-    return Verdict(name="repetition", issues=tuple(issues), rejects=bool(issues))
+    return Verdict(name=noop("repetition"), issues=tuple(issues), rejects=bool(issues))
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
@@ -346,7 +346,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
     )
     is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
     issues = (noop("It is shorter than the list of facts beside it"),) if is_short else ()
-    return Verdict(name="length", issues=issues, rejects=is_short)
+    return Verdict(name=noop("length"), issues=issues, rejects=is_short)
 
 
 async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
@@ -356,11 +356,11 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
     if score >= KEPT:
-        return Verdict(name="facts", score=score)
+        return Verdict(name=noop("facts"), score=score)
     gone = [one for one in found.findings if one.state not in ("kept", "named")]
     missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
     issue = say("It leaves out: {missing}", missing="; ".join(missing))
-    return Verdict(name="facts", score=score, issues=(issue,), rejects=True)
+    return Verdict(name=noop("facts"), score=score, issues=(issue,), rejects=True)
 
 
 DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_ledger, keeps_facts)

@@ -6,7 +6,7 @@ export const locale = document.documentElement.dataset.locale;
 const texts = JSON.parse(document.getElementById("script-texts").textContent);
 const plural = new Intl.PluralRules(document.documentElement.lang);
 const rows = new Intl.ListFormat(document.documentElement.lang);
-const numbers = new Intl.NumberFormat(locale);
+const numbers = new Intl.NumberFormat(locale, { useGrouping: "always" });
 
 /** Things as the page's language lists them: "a, b, and c". */
 export function inARow(things) {

@@ -1,5 +1,8 @@
 """Readers read in their language; what is stored, and what models are told, is English."""
 
+import argparse
+import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -18,7 +21,8 @@ from pytest_django import Settings
 from chatapp import languages
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
-from chatapp.number_formats import in_a_row
+from chatapp.number_formats import in_a_row, number
+from chatapp.templatetags.page import locale
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.api.programs import LONG
 from tests.chatapp.claude import converse
@@ -41,22 +45,28 @@ def language_of(browser: Client, accepts: str = "", place: str = "settings") -> 
 
 
 @pytest.mark.parametrize(
-    ("accepts", "language", "locale"),
+    ("accepts", "language", "written"),
     [
         ("de-AT, en;q=0.5", "de", "de_AT"),
         ("pt, en;q=0.5", "pt-br", "pt"),
         ("zh-TW", "zh-hans", "zh_Hant_TW"),
         ("tlh, fr;q=0.4", "fr", "fr"),
-        ("it", "en", "it"),
+        ("it", "en", "en"),
+        ("fa,en", "en", "en"),
+        ("nl, de;q=0.5", "de", "de"),
+        ("root", "en", "en"),
+        ("de-u-ca-buddhist", "de", "de"),
+        ("xx," * 9 + "de", "de", "de"),
+        ("xx," * 10 + "de", "en", "en"),
         ("", "en", "en"),
         ("\udcff;q=x", "en", "en"),
     ],
 )
 def test_a_browser_gets_the_first_of_its_languages(
-    accepts: str, language: str, locale: str
+    accepts: str, language: str, written: str
 ) -> None:
-    """With numbers as the first of its locales has them."""
-    assert Reader.of("", accepts) == Reader(language, locale)
+    """With numbers as the first of its locales that fits has them, among the first ten."""
+    assert Reader.of("", accepts) == Reader(language, written)
 
 
 def test_what_was_chosen_comes_before_the_browsers() -> None:
@@ -64,6 +74,13 @@ def test_what_was_chosen_comes_before_the_browsers() -> None:
     assert Reader.of("de", "en-GB, de-CH;q=0.5") == Reader("de", "de_CH")
     assert Reader.of("ja", "de-CH") == Reader("ja", "ja")
     assert Reader.of("xx", "de-CH") == Reader("de", "de_CH")
+
+
+def test_scripts_write_the_servers_digits_and_calendar() -> None:
+    """In Arabia and Egypt too, where browsers have others."""
+    with Reader("ar", "ar_EG").reading():
+        assert locale() == "ar-EG-u-ca-gregory-nu-latn"
+        assert number(1_234.5, 1) == "1,234.5"
 
 
 def test_the_account_is_asked_first_then_the_sign_in_page_then_the_browser(
@@ -319,6 +336,8 @@ def test_what_is_borrowed_is_still_said_there() -> None:
     for path in (found for root in roots for found in root.rglob("locale/en/**/django.po")):
         with path.open("rb") as file:
             known |= {(one.context, one.id) for one in read_po(file)}
+    said = re.findall(r"_\(('.*?')\)", inspect.getsource(argparse))
+    known |= {(None, ast.literal_eval(one)) for one in said}
     borrowed = "chatapp/locale/borrowed.pot"
     listed = {
         (one.context, one.id)

@@ -10,6 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext
 from pytest_django import Settings
 
 from chatapp.models import Conversation
@@ -98,6 +100,11 @@ def test_another_name_leads_to_the_public_address(public: str, asked: str) -> No
     assert Client().head(place, **other)["Location"] == f"{public}{place}"
     refused = Client().post("/api/conversations", **other)
     assert (refused.status_code, public in refused.text) == (400, True)
+    guest = Client(headers={"Accept-Language": "it, de-AT;q=0.5"})
+    with translation.override("de"):
+        said = gettext("This server's address is {own}: nothing is taken by another name.")
+    german = guest.post("/api/conversations", **other).text
+    assert german == said.format(own=public) != refused.text
     unsafe = Client().get(place, HTTP_HOST=asked)
     assert unsafe["Location"] == f"{public}{place}"
 

@@ -169,6 +169,16 @@ def test_a_command_says_in_it_what_was_done_and_what_could_not_be(
     assert again.stderr == f"CommandError: {there}\n"
 
 
+def test_so_does_what_reads_its_arguments(tmp_path: Path) -> None:
+    """Around the words of the command, and where it does not take them."""
+    told = run(tmp_path, "help", "backup", LANG="de_DE.UTF-8").stdout
+    for words in ("Aufruf: ", "\nOptionen:\n", "diese Hilfe anzeigen und beenden"):
+        assert words in told
+    refused = run(tmp_path, "backup", "--new", LANG="de_DE.UTF-8")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("manage.py backup: Fehler: unbekannte Argumente: --new\n")
+
+
 def test_a_server_says_in_it_why_it_does_not_start(
     german: dict[str, str], tmp_path: Path, first_start: FirstStart
 ) -> None:

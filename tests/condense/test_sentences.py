@@ -41,6 +41,29 @@ def test_a_sentence_is_retold_with_its_values(said: str, retold: str) -> None:
     assert condense.Phrasebook(GERMAN, dotted).retell(said) == retold
 
 
+@pytest.mark.parametrize(
+    ("said", "retold"),
+    [
+        ("Checked: sections 100%, refusal", "Geprüft: Abschnitte 100 % und Verweigerung"),
+        ("Checked: own 50%, refusal", "Geprüft: own 50% und Verweigerung"),
+        ("refusal: It declines", "Verweigerung: Abgelehnt"),
+        ("Some words of mine, refusal: no", "Some words of mine, refusal: no"),
+        ("Own words, 50%", "Own words, 50%"),
+    ],
+)
+def test_a_list_is_retold_one_by_one(said: str, retold: str) -> None:
+    """What is known of it, and listed as the language does."""
+    german = {
+        "Checked: {checks}": "Geprüft: {checks}",
+        "{check} {share}%": "{check} {share} %",
+        "{check}: {issue}": "{check}: {issue}",
+        "sections": "Abschnitte",
+        "refusal": "Verweigerung",
+        "It declines": "Abgelehnt",
+    }
+    assert condense.Phrasebook(german, listed=" und ".join).retell(said) == retold
+
+
 @given(name=st.text(), size=st.integers(), most=st.integers(0))
 def test_no_value_is_lost(name: str, size: int, most: int) -> None:
     """Whatever a value holds, the sentence comes back as it was said."""

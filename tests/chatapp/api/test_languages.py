@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
 from chatapp.models import Conversation, ModelCall, ServerSettings
+from chatapp.sentences import translate
 from tests.chatapp.api.programs import Manager, Sender, bearer, read
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -101,14 +102,46 @@ def test_a_limit_and_a_mistake_are_told_in_it(alice: User, conversation: Convers
     )
     for language, answer in answers(alice, conversation, too_often):
         assert (answer.status_code, answer["Content-Language"]) == (429, language)
-        assert answer.json() == {
-            "detail": said_in(language, *words).format(count=1, seconds=answer["Retry-After"])
-        }
+        with translation.override(language):
+            said = translate(*words, count=1, seconds=answer["Retry-After"])
+        assert answer.json() == {"detail": said}
     mistake = ask("conversations", limit=1_000)
     for language, answer in answers(alice, conversation, mistake):
         said = said_in(language, "A value can't be read.", "Values can't be read.")
         assert (answer.status_code, answer["Content-Language"]) == (422, language)
         assert answer.json()["detail"].startswith(f"{said} limit: ")
+
+
+UNREADABLE = [
+    (ask("conversations", limit="x"), "limit: it has to be a whole number", {}),
+    (ask("conversations", limit=0), "limit: it has to be {ge:,} at least", {"ge": 1}),
+    (ask("conversations", "POST", title=[]), "title: it has to be a text", {}),
+    (
+        ask("conversations", "POST", title="x" * 1_000),
+        "title: its length can be {max_length:,} at most",
+        {"max_length": 200},
+    ),
+    (ask("conversations/{pk}/condense", "POST", nonce="x"), "nonce: it has to be a UUID", {}),
+    (ask("conversations/{pk}/rewinds", "POST"), "to_seq: it is missing", {}),
+    (
+        ask("conversations/{pk}/questions/1/answer", "POST", decision="x"),
+        "decision: it has to be one of these: {expected}",
+        {"expected": "'once', 'always', 'deny', 'answer'"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("wanted", "english", "values"), UNREADABLE)
+def test_a_value_that_cannot_be_read_is_told_in_it(
+    alice: User, conversation: Conversation, wanted: Ask, english: str, values: dict[str, Any]
+) -> None:
+    """In words of ours, whoever reads the value."""
+    client = Client(headers=bearer(alice) | {"Accept-Language": "de"})
+    detail = wanted(client, str(conversation.pk)).json()["detail"]
+    name, _colon, sentence = english.partition(": ")
+    with translation.override("de"):
+        assert detail.endswith(f" {name}: {translate(sentence, **values)}")
+        assert translate(sentence) != sentence
 
 
 def test_a_form_says_in_it_what_it_does_not_take(alice: User, manager: Manager) -> None:

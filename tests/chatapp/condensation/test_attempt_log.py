@@ -14,10 +14,11 @@ from pytest_django import Settings
 import condense
 from chatapp.agent import events
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.condensation.draft_writer import DraftLog, basis_of
 from chatapp.context import sizes
 from chatapp.context.condense_requests import NO_WISH
+from chatapp.languages import Reader, in_words
 from chatapp.models import BackgroundDraft, Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
@@ -51,6 +52,26 @@ def draft_log(conversation: Conversation) -> DraftLog:
     draft = BackgroundDraft.objects.create(conversation=conversation, owner="here")
     run = run_in(conversation)
     return DraftLog(journal_of(run, RecordingAudience(), 100), draft, basis_of(run))
+
+
+def test_checks_are_stored_in_english_and_read_in_the_readers_words() -> None:
+    """By their names; those of an application's own hooks stay."""
+    verdicts = (
+        condense.Verdict(name="sections", score=0.875),
+        condense.Verdict(name="my_hook", score=1.0),
+        condense.Verdict(name="refusal"),
+        condense.Verdict(name="length", issues=("It says the same over and over",)),
+    )
+    message = condense.Message(role="user", content=())
+    notes = told_by(replace(reduction_of(message, ()), verdicts=verdicts))["notes"]
+    assert notes == [
+        "Checked: sections 88%, my_hook 100%, refusal",
+        "length: It says the same over and over",
+    ]
+    with Reader("de", "de").reading():
+        checked, issue = map(in_words, notes)
+    assert checked.endswith(": Abschnitte 88 %, my_hook 100% und Verweigerung")
+    assert issue.startswith("Länge: ")
 
 
 async def condense_with(

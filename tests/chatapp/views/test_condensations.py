@@ -15,6 +15,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, Message
 from chatapp.views.condensations import HIDDEN_LISTED
 from tests.chatapp.conftest import Say, summarise, use_tools
@@ -112,6 +113,25 @@ def test_no_spreadsheet_takes_a_title_for_a_formula(
     assert (line["title"][:2], line["error"], line["cost"]) == ("'=", "'@SUM(A1)", "")
     (one,) = browser.get(address, {"as": "json"}).json()
     assert (one["title"], one["cost"]) == ('=HYPERLINK("http://x")', None)
+
+
+def test_a_download_has_errors_in_the_readers_words_too(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Beside what is stored, and only as JSON; a provider's words stay as they were said."""
+    said = "The context would not get smaller: 12,000 → 13,500 tokens"
+    attempt(conversation, error=said)
+    attempt(conversation, error="Own words.")
+    address, german = reverse("condensations"), {"Accept-Language": "de"}
+    told = {
+        one["error"]: one for one in browser.get(address, {"as": "json"}, headers=german).json()
+    }
+    with Reader("de", "de").reading():
+        assert told[said]["error_words"] == {"de": in_words(said)} != {"de": said}
+    assert "error_words" not in told["Own words."]
+    table = [browser.get(address, {"as": "csv"}, headers=one).text for one in (german, {})]
+    assert table[0] == table[1]
+    assert "error_words" not in browser.get(address, {"as": "json"}).text
 
 
 def lines(browser: Client, **query: str) -> list[str]:

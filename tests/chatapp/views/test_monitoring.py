@@ -125,8 +125,9 @@ async def test_what_happens_is_counted_and_nobody_is_named(
 
 
 def answer(address: str) -> tuple[int, str]:
-    """Return status and text, as somebody without an account gets them."""
-    found = Client().get(address)
+    """Return status and text, in English whatever language is asked for."""
+    found = Client(headers={"Accept-Language": "de"}).get(address)
+    assert found["Content-Language"] == "en"
     return found.status_code, found.text
 
 
