@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from babel.lists import format_list
+from babel.numbers import get_minus_sign_symbol, get_plus_sign_symbol
 from django.utils.translation import get_language, ngettext
 
 SIGNIFICANT_DIGITS = 3
@@ -41,21 +42,31 @@ def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
     formats = locale.currency_formats if kind == "currency" else locale.decimal_formats
     pattern = copy(formats["standard" if kind == "currency" else None])
     pattern.frac_prec = (decimals, decimals)
+    if kind == "currency" and locale.character_order == "right-to-left":
+        # The amount and its sign stay apart from the symbol, and "$" with its letters.
+        pattern.suffix = tuple(
+            f"\N{RIGHT-TO-LEFT MARK}{one}\N{LEFT-TO-RIGHT MARK}" for one in pattern.suffix
+        )
     currency = "USD" if kind == "currency" else None
     return str(pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False))
 
 
 def money(usd: Decimal, decimals: int = 2) -> str:
     """Return dollars with significant digits kept, and these decimals: $0.004 is never $0.00."""
-    if usd < 0:
-        return f"\N{MINUS SIGN}{money(-usd, decimals)}"
     if not usd:
         decimals = 0
-    elif usd < 1:
+    elif abs(usd) < 1:
         places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
         digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
         decimals = max(decimals, len(digits))
-    return _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
+    written = _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
+    return written.replace("-", sign(usd)) if usd < 0 else written
+
+
+def sign(value: float | Decimal) -> str:
+    """Return what a change's size has before it in the reader's locale; nothing is no more."""
+    symbol = get_plus_sign_symbol if value > 0 else get_minus_sign_symbol
+    return symbol(reader_locale.get()).replace("-", "\N{MINUS SIGN}")
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.models import Condensation
-from chatapp.number_formats import money, number
+from chatapp.number_formats import money, number, sign
 from chatapp.sentences import translate as _
 
 register = template.Library()
@@ -96,6 +96,12 @@ def percent(share: float | None) -> str:
     if share is None:
         return NOTHING
     return _("{share} %", share="< 1" if 0 < share < 1 else number(int(share)))
+
+
+@register.filter
+def saved(share: float) -> str:
+    """Return a percentage saved as the change that it is: less of it, or more where none is."""
+    return _("{share} %", share=sign(-share) + number(abs(int(share))))
 
 
 @register.filter

@@ -111,6 +111,10 @@ TEXTS: dict[str, Any] = {
 }
 
 
+# Icons that have a side, which is the other one where one reads from the right.
+DIRECTED = {"clear", "earlier", "inspect", "later", "leave", "menu", "redo", "undo", "whole"}
+
+
 @register.simple_tag
 def sends_mail() -> bool:
     """Return whether there is a server that mail goes through."""
@@ -145,6 +149,12 @@ def codes(names: Iterable[str]) -> SafeString:
     return mark_safe(number_formats.in_a_row(escaped))  # noqa: S308 - as its name says
 
 
+@register.filter
+def isolated(words: object) -> SafeString:
+    """Return a name or other words of somebody's, whose direction is not that of the sentence."""
+    return format_html("<bdi>{}</bdi>", words)
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """Return a decorative icon of the sprite; its meaning is in the words beside it."""
@@ -155,7 +165,8 @@ def icon(name: str) -> SafeString:
 def _icon(name: str, storage: Storage) -> SafeString:
     """Return an icon once and for all: a page has two hundred of them."""
     return format_html(
-        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        '<svg class="icon{}" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        " directed" if name in DIRECTED else "",
         storage.url("icons.svg"),
         name,
     )

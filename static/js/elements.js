@@ -1,5 +1,10 @@
 // Elements that scripts make, and keys that finish what is typed into them.
 
+const isRtl = document.dir === "rtl";
+/** The arrow keys that go on and back, as one reads. */
+export const ONWARD = isRtl ? "ArrowLeft" : "ArrowRight";
+export const BACK = isRtl ? "ArrowRight" : "ArrowLeft";
+
 /** Make an element: its properties, and what is in it. */
 export function make(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);

@@ -1,4 +1,5 @@
 // The inspector: what the model sees, saw and cost, in tabs; a column, or a drawer without room.
+import { BACK, ONWARD } from "./elements.js";
 import { local } from "./storage.js";
 
 const panel = document.getElementById("inspector");
@@ -32,6 +33,7 @@ async function load(address) {
     tab.ariaSelected = String(tab === chosen);
     tab.tabIndex = tab === chosen ? 0 : -1;
   }
+  chosen.scrollIntoView({ block: "nearest", inline: "nearest" });
   body.setAttribute("aria-busy", "true");
   await window.htmx.ajax("GET", address, { target: body, swap: "innerHTML" });
   body.removeAttribute("aria-busy");
@@ -78,7 +80,7 @@ export function startInspector() {
     else show(link.getAttribute("href"), panel.contains(link) ? name : link);
   });
   panel.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const by = { [ONWARD]: 1, [BACK]: -1 }[event.key];
     if (!by) return;
     const to = tabs[(tabs.indexOf(event.target) + by + tabs.length) % tabs.length];
     to.focus();

@@ -1,4 +1,5 @@
 // The list of conversations: one tab stop, and the arrow keys within it.
+import { BACK, ONWARD } from "./elements.js";
 import { walk } from "./menus.js";
 
 const STOPS = ".conversation > a, summary, .folder > .button, .more > .button, .found-title, .hit";
@@ -18,10 +19,10 @@ function pressed(event, list) {
   const row = event.target.closest(".conversation, .folder");
   const opener = row?.querySelector(":scope > .row-menu-opener");
   if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) opener?.click();
-  else if (event.key === "ArrowRight" && event.target.matches("summary")) row.open = true;
-  else if (event.key === "ArrowLeft" && event.target.matches("summary")) row.open = false;
-  else if (event.key === "ArrowRight") opener?.focus();
-  else if (event.key === "ArrowLeft") row?.querySelector("a").focus();
+  else if (event.key === ONWARD && event.target.matches("summary")) row.open = true;
+  else if (event.key === BACK && event.target.matches("summary")) row.open = false;
+  else if (event.key === ONWARD) opener?.focus();
+  else if (event.key === BACK) row?.querySelector("a").focus();
   else if (!walk(stopsOf(list), event)) return;
   event.preventDefault();
 }

@@ -2,6 +2,7 @@
 import { startCopying } from "./clipboard.js";
 import { dressCode, startCode } from "./code.js";
 import { startDialogs } from "./dialogs.js";
+import { startLanguage } from "./language.js";
 import { startMenus } from "./menus.js";
 import { startRows } from "./rows.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -26,5 +27,6 @@ startCopying();
 startCode();
 startShortcuts();
 startTyped();
+startLanguage();
 dress(document);
 document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));

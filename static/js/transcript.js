@@ -2,6 +2,7 @@
 import { dressCode, keepWhole } from "./code.js";
 import { parse } from "./elements.js";
 import { drawFolds } from "./folds.js";
+import { isOurs } from "./language.js";
 import { isBefore, numbers } from "./places.js";
 import { Speech } from "./speech.js";
 import { growCode, showBlocks } from "./stream.js";
@@ -194,7 +195,7 @@ export class Transcript {
     const response = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
     if (response.status >= 500) throw new Error(`The server answered ${response.status}.`);
     // The line at the composer says so where the session or the conversation is over.
-    if (!response.ok || response.redirected) return;
+    if (!response.ok || response.redirected || !isOurs(response.headers.get("Content-Language"))) return;
     const fresh = parse(await response.text()).firstElementChild;
     if (fresh?.id !== "transcript") return;
     const focused = this.root.contains(document.activeElement) && document.activeElement;

@@ -1,4 +1,5 @@
-// What was typed into forms comes back after signing in again; keys, passwords and files do not.
+// What was typed into forms comes back after signing in again, and where a page is loaded anew; keys,
+// passwords and files do not.
 import { session } from "./storage.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -11,6 +12,8 @@ const SECRETS = `${FORMS} :is([type=password], [name^=sealed_])`;
 const main = document.getElementById("main");
 const dialog = document.getElementById("dialog");
 const user = main.dataset.user;
+
+let waits = false;
 
 function read(field) {
   return ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
@@ -26,7 +29,7 @@ function keep() {
   const typed = fields.map((field) => [field.name, field.type === "password" ? "" : read(field)]);
   const isSecret = [...document.querySelectorAll(SECRETS)].some((field) => field.value);
   const address = dialog.open && dialog.dataset.address;
-  const kept = { path: location.pathname, user, typed, isSecret, address };
+  const kept = { path: location.pathname, user, typed, isSecret, address, waits };
   session.set(KEPT, fields.length ? JSON.stringify(kept) : null);
 }
 
@@ -39,6 +42,14 @@ async function restore({ typed, isSecret, address }) {
   lost.forEach((field) => write(field, typed[fields.indexOf(field)][1]));
   if (isSecret) toast(text("typeSecrets"), "error");
   else if (lost.length) toast(text("typedAgain"));
+}
+
+/** Load the page anew with what was typed into it. */
+export function loadAnew() {
+  waits = true;
+  // Nothing is lost, so nothing has to ask whether to leave.
+  addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), { capture: true });
+  location.reload();
 }
 
 export function startTyped() {

@@ -115,6 +115,22 @@ def test_scripts_write_moments_and_numbers_in_the_chosen_language(
         expect(claude.locator("[data-effect]")).to_contain_text(number, use_inner_text=True)
 
 
+def test_an_open_page_is_not_mixed_of_two_languages(tabs: Tabs, desk: Desk) -> None:
+    """Its reader's next look at something loads it anew, with what was typed into it."""
+    page = tabs.open()
+    page.goto("/settings/agent/")
+    typed = page.locator("#main form[method=post] input[type=number]:visible").first
+    typed.fill("7")
+    desk.post("/settings/", **SETTINGS, language="de")
+    try:
+        page.get_by_role("searchbox").first.fill("nothing at all")
+        expect(page.get_by_role("heading", name=Words("de")("Settings"))).to_be_visible()
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        expect(typed).to_have_value("7")
+    finally:
+        desk.post("/settings/", **SETTINGS, language="")
+
+
 @pytest.fixture(scope="module")
 def stretched(tmp_path_factory: pytest.TempPathFactory, seeded: Path) -> Iterator[Server]:
     """A server whose words are a third longer."""
@@ -129,7 +145,8 @@ def stretched(tmp_path_factory: pytest.TempPathFactory, seeded: Path) -> Iterato
 # Words of the page that nobody has marked: those of users, names and code aside.
 UNMARKED = """() => {
   const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const own = "script, style, code, pre, kbd, textarea, option, .prose, [dir=auto], h1, a, td, li";
+  const own = "script, style, code, pre, kbd, textarea, option, .prose, [dir=auto], bdi, h1, a,"
+    + " td, li";
   while (walker.nextNode()) {
     const node = walker.currentNode, text = node.textContent.trim();
     if (!node.parentElement.closest(own) && / /.test(text) && /[a-z]{3}/.test(text)

@@ -95,7 +95,7 @@ def test_who_has_left_the_group_is_refused(db: None, provider: str, settings: La
 def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:
     """By the name that the operator gave it, and leads there with a click."""
     page = Client().get(reverse("account_login")).text
-    assert "Sign in with Example" in page
+    assert "Sign in with <bdi>Example</bdi>" in page
     assert reverse("openid_connect_login", args=["oidc"]) in page
 
 

@@ -201,7 +201,7 @@ def test_a_model_on_this_machine_is_offered(
     """Until one is connected, and nobody else is offered it."""
     assert reverse("look_around") in browser.get(reverse("conversations")).text
     offer = browser.post(reverse("look_around")).text
-    assert "Use Ollama" in offer
+    assert "Use <bdi>Ollama</bdi>" in offer
     assert ("llama&lt;3" in offer, "llama<3" in offer) == (True, False)
     anthropic_standin.served["/v1/models"] = {"data": [{"id": "llama<3"}]}
     connect(browser, to="elsewhere", address=f"{anthropic_standin.url}/v1", model="llama<3")

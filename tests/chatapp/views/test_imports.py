@@ -60,16 +60,19 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     page = browser.get(answer["Location"], follow=True).text
     made = Conversation.objects.present().get(owner=alice)
     assert (made.title, made.last_seq, "file before" in page) == ("talk", 2, False)
-    assert "2 messages from “talk.json”. 1 item could not be used." in page
+    assert "2 messages from “<bdi>talk.json</bdi>”. 1 item could not be used." in page
     details = reverse("source", args=[made.pk])
     assert details in page
     page = browser.get(details).text
-    assert "2 messages from “talk.json”." in page
+    assert "2 messages from “<bdi>talk.json</bdi>”." in page
     assert "What could not be used" in page
     assert "A system message is used at the beginning only" in page
     assert reverse("chat", args=[made.pk]) in page
     audit = browser.get(reverse("audit", args=[made.pk])).text
-    assert f'<a href="{reverse("source", args=[made.pk])}">Imported from “talk.json”</a>' in audit
+    assert (
+        f'<a href="{reverse("source", args=[made.pk])}">Imported from “<bdi>talk.json</bdi>”</a>'
+        in audit
+    )
     assert not [*(settings.DATA_DIR / "imports").iterdir()]
     assert "not known any more" in other.get(answer["Location"]).text
     assert other.get(reverse("source", args=[made.pk])).status_code == 404

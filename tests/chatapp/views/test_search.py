@@ -47,7 +47,7 @@ def test_messages_are_found_beside_every_page(
     raw = browser.get(reverse("search"), {"q": "compass"}, headers=HTMX).text
     assert "The &lt;b&gt;<mark>compass</mark>&lt;/b&gt; lies" in raw
     nothing = search(browser, "heliotrope")
-    assert "Nothing says “heliotrope”." in nothing
+    assert "Nothing says “<bdi>heliotrope</bdi>”." in nothing
     assert "In messages" not in nothing
 
 

@@ -1,0 +1,17 @@
+// An open page whose reader has chosen another language elsewhere: it is loaded anew, not mixed.
+import { loadAnew } from "./typed.js";
+
+/** Whether an answer is in the page's language; where it is not, the page is loaded anew. */
+export function isOurs(language) {
+  if (!language || language === document.documentElement.lang) return true;
+  loadAnew();
+  return false;
+}
+
+export function startLanguage() {
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    const { requestConfig, xhr } = event.detail;
+    // What something has led to is only told once, so it is shown.
+    if (requestConfig.verb === "get" && !isOurs(xhr.getResponseHeader("Content-Language"))) event.preventDefault();
+  });
+}
