@@ -703,7 +703,7 @@ def test_the_settings_say_what_a_draft_may_cost(
     """At most, with the dearest profile: all that is there when it is due, none of it cached."""
     page = browser.get(reverse("settings")).text
     # 12,000 tokens at $5 a million, and an answer of 4,000 at $0.
-    assert f"can cost up to $0.06 with {conversation.profile}" in page
+    assert f"can cost up to $0.06 with <bdi>{conversation.profile}</bdi>" in page
     form = {"threshold": 50, "step_limit": 20, "draft_ahead": "never", "draft_share": 60}
     assert browser.post(reverse("settings"), form).status_code == 302
     alice.preferences.refresh_from_db()

@@ -297,7 +297,7 @@ CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
     ("mapping", "said"),
     [
         *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
-        ({"a": 5}, '<li><bdi>x</bdi> <span class="hint">It is not built as it should be.'),
+        ({"a": 5}, '<li><bdi>x</bdi> <span class="hint"><bdi>It is not built as it should be.'),
     ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
