@@ -6,6 +6,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     StorageState,
     WebSocketRoute,
@@ -15,6 +16,8 @@ from tests.e2e.server import Server
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 PATIENCE = 60_000  # milliseconds; the machine may be busy
+NOWHERE = "about:blank"
+CLEAR = "localStorage.clear(); sessionStorage.clear()"
 # htmx tells so of requests that end with their page.
 NETWORK = (
     "Failed to load resource",
@@ -103,7 +106,15 @@ class Tabs:
                 page.close()
         for page in kept:
             page.unroute_all(behavior="ignoreErrors")
-            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            if page.url != NOWHERE:
+                try:
+                    page.evaluate(CLEAR)
+                except Error:
+                    # Another language was chosen just now, so the page is loaded anew.
+                    page.wait_for_load_state()
+                    page.evaluate(CLEAR)
+                # What is left open would look at the server during the next tests.
+                page.goto(NOWHERE)
             page.set_viewport_size({"width": 1280, "height": 800})
             page.emulate_media(color_scheme="light")
         self.page.context.add_cookies(self._state["cookies"])  # type: ignore[arg-type] # as read
