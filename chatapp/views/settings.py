@@ -114,6 +114,9 @@ def save(request: Request, page: SentSettings) -> None:
     for saved in page.saved.values():
         if saved.is_bound:
             saved.save()
+    # Said on the next page, in the language that was chosen just now.
+    accepts = request.headers.get("Accept-Language", "")
+    languages.Reader.of(page.form.instance.language, accepts).enter()
     messages.success(request, translate("Settings saved."))
     if len([*filter(CHOICE.fullmatch, request.POST)]) > len(chosen):
         text = translate("A profile was removed in another tab. It has no threshold to save.")

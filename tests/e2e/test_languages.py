@@ -77,6 +77,7 @@ def test_a_language_is_chosen_on_the_sign_in_page_and_in_the_settings(
     try:
         expect(page.get_by_role("heading", name=Words("de")("Settings"))).to_be_visible()
         expect(page.locator("html")).to_have_attribute("lang", "de")
+        expect(page.get_by_text(Words("de")("Settings saved."))).to_be_visible()
     finally:
         page.get_by_label(Words("de")("Language")).select_option(value="")
         page.get_by_role("button", name=Words("de")("Save")).click()
