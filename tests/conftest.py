@@ -14,6 +14,7 @@ from django.db import connection, connections
 from django.db.models.signals import post_migrate
 from pytest_django import Settings
 
+from chatapp.languages import Reader
 from chatapp.providers import provider_specs
 from condense.folded_files import signatures
 from tests.first_start import FirstStart
@@ -138,6 +139,8 @@ def isolation(settings: Settings, tmp_path: Path) -> None:
             setattr(settings, name, "")
     # A real hash is slow on purpose, which is Django's to test.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # The last page that another test has asked for in this process was in a language of its own.
+    Reader().enter()
     # Wrong passwords and requests are counted there, and what users' folders take.
     for name in ("default", "visits"):
         caches[name].clear()
