@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.utils.text import capfirst
 
 import condense
-from chatapp.languages import in_words, reader
+from chatapp.languages import in_words
 from chatapp.models import Condensation, ModelCall, Profile, Review
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
@@ -101,15 +101,12 @@ def attempts_as_csv(attempts: Iterable[Condensation]) -> str:
 
 
 def attempts_as_json(attempts: Iterable[Condensation]) -> str:
-    """Return an object for each attempt, in a list; errors in the reader's language too."""
-    rows = [*_rows(attempts)]
-    for row in rows:
-        if (said := in_words(row["error"])) != row["error"]:
-            row["error_words"] = {reader().language: said}
-    return json.dumps(rows, ensure_ascii=False, indent=1)
+    """Return an object for each attempt, in a list."""
+    return json.dumps([*_rows(attempts)], ensure_ascii=False, indent=1)
 
 
 def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
+    """Yield what a table tells of each: its error as it is stored, and in the reader's language."""
     for attempt in attempts:
         duration = attempt.duration
         yield {
@@ -121,6 +118,7 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
             "cost": _usd(attempt.cost),
             "predicted_cost": _usd(attempt.predicted_cost),
             **{name: getattr(attempt, name) for name in _COLUMNS},
+            "error_words": in_words(attempt.error),
         }
 
 

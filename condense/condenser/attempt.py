@@ -285,6 +285,6 @@ def _rejection(made: Reduction) -> SummaryRejected:
 
 def _lacking(made: Reduction) -> tuple[str, ...]:
     """Return what a reduction is rejected for, one sentence each."""
-    rejecting = [verdict for verdict in made.verdicts if verdict.rejects]
-    issues = [verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting]
+    rejecting = [one for one in made.verdicts if one.rejects]
+    issues = [one.issues or (say("{name} rejects it", name=one.name),) for one in rejecting]
     return tuple([issue for some in issues for issue in some])

@@ -3,7 +3,8 @@ import { loadAnew } from "./typed.js";
 
 /** Whether an answer is in the page's language; where it is not, the page is loaded anew. */
 export function isOurs(language) {
-  if (!language || language === document.documentElement.lang) return true;
+  // A message that is being edited in its place would be lost.
+  if (!language || language === document.documentElement.lang || document.querySelector(".is-editing")) return true;
   loadAnew();
   return false;
 }
