@@ -22,6 +22,7 @@ from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.languages import in_words
 from chatapp.models import Conversation
+from chatapp.providers.offline.answer import EXAMPLES
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.turns import actions
@@ -62,6 +63,7 @@ def _home(
         "profiles": profiles,
         "chosen": read_number(request.POST.get("profile", "")) or default,
         "sample": samples[0] if samples else None,
+        "examples": EXAMPLES,
         "connectable": connectable() if is_new else (),
         "servers": remote_servers(),
         "looks_around": is_new and accounts.is_alone(request.user),

@@ -61,6 +61,25 @@ def test_somebody_asks_condenses_and_takes_it_back(
     expect(row).to_contain_text(chat.words("Undone"))
 
 
+@pytest.mark.parametrize("language", ALL)
+def test_the_first_thing_to_try_leads_to_a_condensation(
+    tabs: Tabs, desk: Desk, language: str
+) -> None:
+    """It is asked and answered in the language of the page, and so is what can be done then."""
+    desk.choose_default("Offline")
+    page, words = tabs.open(locale=language), Words(language)
+    page.goto("/")
+    page.get_by_role("button", name=words("See a condensation")).click()
+    log = page.get_by_role("log", name=words("Conversation"))
+    row = log.get_by_role("article", name=words("Context condensed")).first
+    expect(row).to_be_attached()
+    page.get_by_role("status").filter(has_text=words("Done.")).wait_for(state="attached")
+    says = words("I read {files}. In one sentence each:").partition("{files}")
+    expect(log.get_by_text(says[2].strip()).last).to_be_visible()
+    row.get_by_role("button", name=words("View")).click()
+    expect(row.get_by_role("button", name=words("Undo condensation"))).to_be_visible()
+
+
 def test_a_language_is_chosen_on_the_sign_in_page_and_in_the_settings(
     tabs: Tabs, window: Tabs
 ) -> None:

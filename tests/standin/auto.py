@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from chatapp.providers.offline.answer import SECTIONS
+from chatapp.providers.offline.summary import SECTIONS
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
 

@@ -416,7 +416,7 @@ NOT_FOR_READERS = {
     "chatapp/models/audit.py": "errors of programmers",
     "chatapp/providers/anthropic/request.py": "told to models",
     "chatapp/providers/model_servers.py": "told to models",
-    "chatapp/providers/offline": "the stand-in's answers",
+    "chatapp/providers/offline/summary.py": "told to models",
     "chatapp/settings.py": "said before anything can be translated",
     "chatapp/tools": "told to models, who pass it on",
     "chatapp/turns/monitoring.py": "for machines",

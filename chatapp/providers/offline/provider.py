@@ -12,7 +12,8 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
-from chatapp.providers.offline.answer import answer, summarise
+from chatapp.providers.offline.answer import answer
+from chatapp.providers.offline.summary import summarise
 
 # Some 1,500 words a second: quick, and slow enough to be seen to stream.
 DELAY_SECONDS = 0.003

@@ -6,8 +6,10 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
-from chatapp.providers.offline.answer import gist
+from chatapp.languages import NAMES, Reader
+from chatapp.providers.offline.answer import ABOUT, EXAMPLES, gist
 from chatapp.providers.offline.provider import OfflineProvider
+from chatapp.sentences import translate as _
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
@@ -136,6 +138,26 @@ FILES = {
     "README.md": "# Demo\n\nA small project.",
     "src/app.py": "print('hi')",
 }
+
+
+@pytest.mark.parametrize("language", NAMES)
+async def test_the_examples_of_the_first_page_are_understood_in_every_language(
+    offline: OfflineProvider, language: str
+) -> None:
+    """And answered in it, with its numbers and plurals, also once something else is asked."""
+    with Reader.of(language, "").reading():
+        read_all, listing, _decide = map(str, EXAMPLES.values())
+        about, files = str(ABOUT), _("{count:,} file", "{count:,} files", count=2)
+        told = _("I read {files}. In one sentence each:", files=files)
+    calls, text = await run_tools(offline, read_all, FILES)
+    assert [name for name, _given in calls] == ["list_files", "read_file", "read_file"]
+    assert text.splitlines()[0] == told
+    calls, text = await run_tools(offline, listing, FILES)
+    assert calls == [("list_files", {})]
+    assert (text.splitlines()[0] == "`list_files` returned 3 lines. It begins:") == (
+        language == "en"
+    )
+    assert (await answer(offline, listing, assistant("…"), "Hm.")).startswith(about)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import pytest
 
 import condense
-from chatapp.providers.offline.answer import answer, summarise
+from chatapp.providers.offline.answer import answer
+from chatapp.providers.offline.summary import summarise
 from condense import Message
 from tests.growth import assert_linear
 from tests.hostile import Hostile, hostile_texts

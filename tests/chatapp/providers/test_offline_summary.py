@@ -4,8 +4,8 @@ import pytest
 
 import condense
 from chatapp.agent.ports import Model, Purpose
-from chatapp.providers.offline.answer import SECTIONS
 from chatapp.providers.offline.provider import OfflineProvider
+from chatapp.providers.offline.summary import SECTIONS
 from tests.chatapp.providers.requests import assistant, call, reply, request, result, text_of, user
 
 STORY = (
