@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
@@ -28,14 +27,13 @@ LONGEST_NAME = 70
 @transaction.atomic
 def prepare_owner() -> User:
     """Return the server's owner, made on first start with profiles and preferences."""
-    users = get_user_model().objects
     # Who can sign in still comes first: by them the server is got back.
-    operators = users.filter(is_superuser=True).order_by("-is_active", "pk")
+    operators = User.objects.filter(is_superuser=True).order_by("-is_active", "pk")
     owner = operators.first()
     if owner is None:
         # Another process may be starting for the first time as well.
         with suppress(IntegrityError), transaction.atomic():
-            users.create_superuser(OWNER_NAME)
+            User.objects.create_superuser(OWNER_NAME)
         owner = operators.all()[0]
     preferences_of(owner)
     return owner
@@ -58,8 +56,8 @@ def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
     like = _begun_with()
-    first = {"defaults": _first_settings(like)}
-    preferences, is_new = Preferences.objects.get_or_create(owner=user, **first)
+    first = _first_settings(like)
+    preferences, is_new = Preferences.objects.get_or_create(owner=user, defaults=first)
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
@@ -76,7 +74,10 @@ def _offer_profiles(user: User) -> Preferences:
         shared = Profile.objects.select_for_update(no_key=True).filter(is_shared=True)
         for profile in shared.exclude(owner=user):
             give_copy(profile, preferences)
-        _begin_with_default(preferences, like)
+        if like and (default := like.default_profile):
+            # The user's copy of the profile with which they begin, if any.
+            copies = user.profiles.filter(origin=default.origin_id or default.pk)
+            preferences.default_profile = copies.first() or preferences.default_profile
     preferences.save(update_fields=["default_profile", "offered_providers"])
     return preferences
 
@@ -95,13 +96,6 @@ def _first_settings(like: Preferences | None) -> dict[str, Any]:
     """Return what a new user's preferences begin with, by the names of columns."""
     fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
     return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
-
-
-def _begin_with_default(preferences: Preferences, like: Preferences | None) -> None:
-    """Have a new user's default be their copy of the profile with which they begin, if any."""
-    if like and (default := like.default_profile):
-        copies = preferences.owner.profiles.filter(origin=default.origin_id or default.pk)
-        preferences.default_profile = copies.first() or preferences.default_profile
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:

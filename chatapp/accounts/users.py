@@ -1,7 +1,7 @@
-"""Users as their operator sees them: figures, never conversations; and what can be done to one."""
+"""Users as their operator sees them: figures, never conversations; and what becomes of one."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from allauth.account.forms import default_token_generator
@@ -16,12 +16,14 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.errors import Refused
 from chatapp.models import Invitation, Preferences
-from chatapp.models.database import lock
-from chatapp.models.deletions import people
+from chatapp.models.database import lock, now
+from chatapp.models.deletions import Deletion, people
 from chatapp.models.spending import spent_this_month
 from chatapp.sentences import translate as _
 
 PAGE = 20
+# So long a user may take the deletion of their account back.
+GRACE = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +125,21 @@ def keep_an_operator(user: User) -> None:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
     if is_last_operator(user):
         raise Refused(_("Somebody has to be operator. Make another user one first."))
+
+
+@transaction.atomic
+def ask_to_delete(user: User, *, session_key: str | None) -> None:
+    """Have an account deleted after ``GRACE``; all its sessions but this one end.
+
+    Until then its tokens and links open nothing, and no model is called for it. Refused where
+    nobody would be operator any more.
+    """
+    keep_an_operator(user)
+    Deletion.objects.get_or_create(user=user, defaults={"due_at": now() + GRACE})
+    end_sessions(user, but=session_key)
+
+
+def keep_account(user: User) -> bool:
+    """Take the deletion of an account back; False where there is none that can be."""
+    deleted, _rows = Deletion.objects.filter(user=user, due_at__gt=now()).delete()
+    return bool(deleted)

@@ -128,8 +128,6 @@ def find_attachments(
     if len(pks) > (most := settings.ATTACHMENTS_PER_MESSAGE):
         words = _("A message can have up to {most:,} attachments. Remove some of them.", most=most)
         raise Refused(words)
-    if not pks:
-        return []
     rows = {row.pk: row for row in owner.attachments.filter(pk__in=pks)}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))

@@ -42,9 +42,10 @@ def read_transcript(path: Path) -> Iterator[Piece]:
             for section, item in _items(
                 transcript_files.BoundedFile(file, transcript_files.LARGEST), simply=simply
             ):
+                if section == "format" and item != FORMAT:
+                    raise Unusable(UNKNOWN)
                 if section in _SINGLE:
                     told[section] = item
-                    _check(told)
                 elif section == "messages":
                     yield item
                 else:
@@ -53,7 +54,8 @@ def read_transcript(path: Path) -> Iterator[Piece]:
         raise Unusable(noop("The file is damaged: it is no JSON.")) from error
     except transcript_files.DAMAGED as error:
         raise Unusable(noop("The compressed file is damaged or cut off.")) from error
-    _check({"format": None, **told})
+    if "format" not in told:
+        raise Unusable(UNKNOWN)
     if "conversation" not in told:
         raise Unusable(DAMAGED.format(section="conversation"))
     yield Beside("conversation", told["conversation"])
@@ -68,11 +70,6 @@ def _has_long_digits(path: Path) -> bool:
             if _LONG.search(before):
                 return True
     return False
-
-
-def _check(told: dict[str, Any]) -> None:
-    if told.get("format", FORMAT) != FORMAT:
-        raise Unusable(UNKNOWN)
 
 
 def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:

@@ -15,22 +15,13 @@ from chatapp.inspector import parts
 from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.toolbox import toolbox
-from chatapp.transcript import labels
+from chatapp.transcript.labels import AttemptWords, seen_words
 
 
-@dataclass(frozen=True)
-class Hider(labels.AttemptWords):
-    """A record that hides something; ``at`` is the place of its row."""
-
-    at: str
-
-
-def hiders(records: CondensationQuerySet) -> tuple[Hider, ...]:
-    """Return some records in reading order."""
+def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
+    """Return those of some records that hide something, in reading order."""
     made = records.exclude(message=None).brief().select_related("message")
-    rows = made.order_by("message__position", "message__seq")
-    places = [(row, row.message) for row in rows]
-    return tuple(Hider(row, f"{at.position}.{at.seq}") for row, at in places if at)
+    return tuple(map(AttemptWords, made.order_by("message__position", "message__seq")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +38,7 @@ class NextRequest:
     measured: bool
     window: int
     model: str
-    hiders: Sequence[Hider]
+    hiders: Sequence[AttemptWords]
     rewound: str
     cached: int
     cached_until: datetime | None
@@ -92,7 +83,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         window=profile.context_window,
         model=profile.model,
         hiders=hiders(standing),
-        rewound=labels.seen_words(rewound),
+        rewound=seen_words(rewound),
         cached=cached,
         cached_until=until,
     )

@@ -26,11 +26,6 @@ class StoredRequest:
     frame: Frame = field(default_factory=Frame, repr=False)
     messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = field(default=(), repr=False)
 
-    @property
-    def size(self) -> int:
-        """How many bytes were sent."""
-        return len(self.parts.body)
-
 
 def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
     """Read at once the records of a conversation's last calls up to one, as an index has them."""

@@ -11,7 +11,7 @@ from django.db.models import Q
 import condense
 from chatapp.context import sizes
 from chatapp.inspector import parts
-from chatapp.inspector.next_request import Hider, hiders
+from chatapp.inspector.next_request import hiders
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
 from chatapp.number_formats import in_a_row
@@ -42,7 +42,6 @@ class Comparison:
 
     same: int
     before: int
-    count: int
     added: Sequence[condense.Message]
     gone: Sequence[condense.Message]
     parameters: Sequence[str]
@@ -80,7 +79,6 @@ def compare(before: StoredRequest, now: StoredRequest) -> Comparison:
     return Comparison(
         same=same,
         before=len(earlier),
-        count=len(keys),
         added=[*_without(now, keys, earlier)],
         gone=[*_without(before, earlier, keys)],
         parameters=_changed(before.frame.parameters, now.frame.parameters),
@@ -159,7 +157,7 @@ class SentCall:
     window: int = 0
     comparison: Comparison | None = None
     missed: str = ""
-    hiders: Sequence[Hider] = ()
+    hiders: Sequence[labels.AttemptWords] = ()
     earlier: ModelCall | None = None
     later: ModelCall | None = None
 

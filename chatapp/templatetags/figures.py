@@ -17,6 +17,7 @@ from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)
+register.filter("source_label", source_label)
 
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
@@ -128,9 +129,3 @@ def moment(when: datetime | None, style: str = "full") -> SafeString:
 def threshold(attempt: Condensation) -> str:
     """Say where condensing started when an attempt was made."""
     return str(CondensingPoint.of_attempt(attempt))
-
-
-@register.filter
-def threshold_source(attempt: Condensation) -> str:
-    """Say where the threshold of an attempt was set."""
-    return source_label(attempt.threshold_source)

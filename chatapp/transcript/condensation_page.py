@@ -57,14 +57,13 @@ def attempt_lines(attempts: Iterable[Condensation]) -> list[AttemptLine]:
     fallen = [row for row in rows if row.fell_back_to]
     # What was made of the same messages as attempts that fell back, oldest first.
     followers: defaultdict[object, list[Condensation]] = defaultdict(list)
-    if fallen:
-        made = Condensation.objects.filter(
-            conversation__in={row.conversation_id for row in fallen},
-            at_seq__in={row.at_seq for row in fallen},
-            message__isnull=False,
-        )
-        for row in made.with_place().brief().order_by("started_at"):
-            followers[row.conversation_id, row.at_seq].append(row)
+    made = Condensation.objects.filter(
+        conversation__in={row.conversation_id for row in fallen},
+        at_seq__in={row.at_seq for row in fallen},
+        message__isnull=False,
+    )
+    for row in made.with_place().brief().order_by("started_at"):
+        followers[row.conversation_id, row.at_seq].append(row)
     return [_attempt_line(row, followers[row.conversation_id, row.at_seq]) for row in rows]
 
 
@@ -206,7 +205,6 @@ class Record(AttemptWords):
 
     decision: str
     distance: str
-    at: str
     rungs: Sequence[AttemptLine]
     calls: Sequence[ModelCall]
     spent: Sequence[Spent]
@@ -216,7 +214,7 @@ class Record(AttemptWords):
 
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
-    made, calls = attempt.message, list(attempt.calls.order_by("pk"))
+    calls = list(attempt.calls.order_by("pk"))
     same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
     rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
     return Record(
@@ -228,7 +226,6 @@ def read_record(attempt: Condensation) -> Record:
             percent=100 * attempt.tokens_before / max(1, attempt.allowed),
         ),
         distance=_distance(attempt),
-        at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
         rungs=attempt_lines(rungs),
         calls=calls,
         spent=_spent(attempt, calls),

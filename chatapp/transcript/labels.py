@@ -158,6 +158,12 @@ class AttemptWords:
         return "alert" if failed else kind_words(self.attempt.kind).icon
 
     @property
+    def at(self) -> str:
+        """The place of its row in the chat, or of the message after which it was made."""
+        made = self.attempt.message
+        return f"{made.position}.{made.seq}" if made else str(self.attempt.at_seq)
+
+    @property
     def trigger_text(self) -> str:
         """Who or what asked for it, with the number that decided."""
         match self.attempt.trigger:

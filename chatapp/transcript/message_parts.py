@@ -25,7 +25,7 @@ MOST = 2**53
 
 RUN_COMMAND = "run_command"
 # What stands beside words and is no part of the message.
-_UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
+UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
@@ -228,7 +228,7 @@ def parts_of(
                 yield _thought(data.get("thinking"), data.get(condense.BESIDE))
             case condense.OpaqueBlock(data):
                 yield _note(data)
-            case condense.TextBlock() if blocks.kind_of(block) in _UNSAID:
+            case condense.TextBlock() if blocks.kind_of(block) in UNSAID:
                 pass
             case condense.TextBlock(text):
                 part = attached_part(index, block) if block.extra else None

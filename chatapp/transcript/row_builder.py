@@ -46,7 +46,6 @@ from chatapp.transcript.rows import (
 from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
 Cursor = tuple[int, int]
-NOTHING: LiveTools = {}
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
 
@@ -94,7 +93,7 @@ def page_rows(
 ) -> list[Row]:
     """Return the rows of a page, what one rewind set aside folded into one row."""
     rewinds = rewinds_of(conversation.pk)
-    builder = Builder(conversation, messages, rewinds, _turn_costs(messages), NOTHING)
+    builder = Builder(conversation, messages, rewinds, _turn_costs(messages), live={})
     first = messages[0].position if messages and not is_first else None
     events = place_events(
         conversation, messages, rewinds, first=first, end=upper[0] if upper else None
@@ -184,12 +183,11 @@ class Builder:
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         shows_versions = self.versions and present and (rests or by_user)
-        recalls = any(kind_of(one) == condense.RECALLED for one in engine.blocks)
         return MessageRow(
             **place,
             role=message.role,
             parts=parts,
-            recalled=recalled_part(engine) if recalls else None,
+            recalled=recalled_part(engine),
             around="\n".join(
                 [text_of(one) for one in engine.blocks if kind_of(one) == condense.ENVIRONMENT]
             ),
@@ -346,11 +344,8 @@ class Builder:
             return {}
         messages, cleared = self.messages, self._cleared()
         turns = {messages[one.called_at].turn_id for one in pairs if one.call.id not in self.live}
-        known = turns - {None}
         runs: defaultdict[Any, list[ToolRun]] = defaultdict(list)
-        for run in (
-            ToolRun.objects.filter(turn__in=known, finished_at__isnull=False) if known else ()
-        ):
+        for run in ToolRun.objects.filter(turn__in=turns - {None}, finished_at__isnull=False):
             runs[run.turn_id, run.call_id].append(run)
         answers: dict[int, Answer] = {}
         for one in pairs:

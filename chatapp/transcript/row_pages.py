@@ -119,16 +119,9 @@ def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list
     messages, cut = list(islice(found, limit)), ""
     for other in found:
         begins = messages[-1] if back else other
-        if not _answers_calls(begins):
+        # A page that began with results would lack their calls.
+        if not begins.results:
             cut = _cut((begins.position, begins.seq))
             break
         messages.append(other)
     return messages[::-1] if back else messages, cut
-
-
-def _answers_calls(message: Message) -> bool:
-    """Whether a page must not begin here: the calls would stand on the page before."""
-    content = message.content
-    return isinstance(content, list) and any(
-        block.get("type") == "tool_result" for block in content
-    )

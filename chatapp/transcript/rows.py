@@ -55,11 +55,9 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
         return None
     passages = []
     for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
-        label = (
-            _("Message {number}, {day}", number=seq, day=day)
-            if day
-            else _("Message {number}", number=seq)
-        )
+        label = _("Message {number}", number=seq)
+        if day:
+            label = _("Message {number}, {day}", number=seq, day=day)
         passages.append(RecalledPassage(seq, label, text))
     return RecalledPart("\n".join([before for before, _told in found]), passages)
 

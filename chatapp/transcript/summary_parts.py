@@ -9,8 +9,6 @@ from chatapp.models import Condensation, message_store
 from chatapp.number_formats import in_a_row
 from chatapp.sentences import translate as _
 
-LEDGER = condense.PartKind.LEDGER
-
 
 @dataclass(frozen=True, slots=True)
 class SummaryPart:
@@ -26,7 +24,7 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     summary = attempt.summary
-    if condense.part_kind(summary) is LEDGER:
+    if condense.part_kind(summary) is condense.PartKind.LEDGER:
         texts, found = texts or [summary], []
     else:
         found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []

@@ -76,7 +76,7 @@ def start_import(run: ImportRun, *, form: str, name: str) -> None:
 
 def drop(run: ImportRun) -> None:
     """Forget an import that did not start, with its files."""
-    remove_files(run)
+    shutil.rmtree(run.folder, ignore_errors=True)
     run.delete()
 
 
@@ -98,11 +98,6 @@ def close_left(*owners: User) -> None:
     for run in runs.filter(owner__in=owners) if owners else runs:
         if run.is_left:
             run.finish(INTERRUPTED)
-
-
-def remove_files(run: ImportRun) -> None:
-    """Remove what was sent for an import."""
-    shutil.rmtree(run.folder, ignore_errors=True)
 
 
 def start_clearing() -> None:
@@ -160,7 +155,7 @@ class _Attempt:
                 if not await _insist(run.keep_alive):
                     self._stopped = True
             if not self._stopped and await _insist(partial(run.finish, work.result())):
-                await asyncio.to_thread(remove_files, run)
+                await asyncio.to_thread(shutil.rmtree, run.folder, ignore_errors=True)
         finally:
             self._stopped = True
             await finish(work)

@@ -31,7 +31,6 @@ from chatapp.transcript import message_parts
 from chatapp.transcript.rows import RecalledPart, recalled_part
 
 # What is shown apart from the words, where it has no name of its own.
-_LEFT_OUT = (condense.ENVIRONMENT, condense.RECALLED)
 _CALLED: dict[str, Promise] = {
     FILE: _lazy("File"),
     RULE: _lazy("Your rule"),
@@ -166,7 +165,7 @@ def _entry(
 def _part(block: condense.Block, *, tools: bool) -> Part | None:
     name = str(condense.beside_of(block).get("name", ""))
     match block:
-        case condense.TextBlock(text) if kind_of(block) in _LEFT_OUT or not text.strip():
+        case condense.TextBlock(text) if kind_of(block) in message_parts.UNSAID or not text.strip():
             return None
         case condense.TextBlock() if called := _CALLED.get(kind_of(block)):
             return Part("file", text_of(block), name or str(called))

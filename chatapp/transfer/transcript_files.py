@@ -121,8 +121,7 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
         match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
         reason = noop("The file is not JSON from here on.")
         if match:
-            reason = noop("The file is not JSON from here on ({said}).")
-            reason = reason.format(said=match[1].strip())
+            reason = say("The file is not JSON from here on ({said}).", said=match[1].strip())
         yield Problem(index + 1, reason)
     except DAMAGED:
         reason = noop("The compressed file is damaged or cut off from here on.")

@@ -15,11 +15,10 @@ from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from chatapp.accounts import deletion
-from chatapp.accounts.users import is_last_operator
+from chatapp.accounts import users
 from chatapp.models import Deletion
 from chatapp.sentences import translate as _
-from chatapp.transfer.account_export import write_account
+from chatapp.transfer.record_export import write_account
 from chatapp.turns import actions
 from chatapp.views.common import Request, came_from, refuse, signed_in
 
@@ -71,9 +70,9 @@ def delete_account(request: Request) -> HttpResponse:
     if Deletion.objects.filter(user=request.user).exists():
         return redirect("settings_section", "account")
     if request.method == "GET":
-        context = {"days": deletion.GRACE.days, "is_last": is_last_operator(request.user)}
+        context = {"days": users.GRACE.days, "is_last": users.is_last_operator(request.user)}
         return render(request, "settings/delete_account.html", context)
-    deletion.ask_to_delete(request.user, session_key=request.session.session_key)
+    users.ask_to_delete(request.user, session_key=request.session.session_key)
     actions.stop_all(request.user.pk)
     return redirect("settings_section", "account")
 
@@ -81,7 +80,7 @@ def delete_account(request: Request) -> HttpResponse:
 @signed_in("POST")
 def keep_account(request: Request) -> HttpResponse:
     """Take the deletion of the account back."""
-    if deletion.keep(request.user):
+    if users.keep_account(request.user):
         messages.success(request, _("Your account stays."))
     return redirect(came_from(request))
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -108,22 +107,16 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
         case "end-sessions":
             users.end_sessions(user)
         case "budget":
-            return _set_budget(request, user)
+            form = BudgetForm(request.POST)
+            if not form.is_valid():
+                reason = translate("A budget is an amount of at least 0.01 USD, or empty.")
+                return refuse(request, reason)
+            users.give_budget(user, form.cleaned_data["budget"])
         case "password":
             link = request.build_absolute_uri(users.password_link(user))
             return _show_link(request, translate("New password of {user}", user=user), link)
         case _:
             raise Http404
-    messages.success(request, translate("{user} was changed.", user=user))
-    return redirect("users")
-
-
-def _set_budget(request: Request, user: User) -> HttpResponse:
-    form = BudgetForm(request.POST)
-    if not form.is_valid():
-        return refuse(request, translate("A budget is an amount of at least 0.01 USD, or empty."))
-    budget: Decimal | None = form.cleaned_data["budget"]
-    users.give_budget(user, budget)
     messages.success(request, translate("{user} was changed.", user=user))
     return redirect("users")
 

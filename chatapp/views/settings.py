@@ -1,10 +1,7 @@
 """Settings: one page in sections, of which one is in view, saved all at once."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Self
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -16,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp import languages
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.threshold import cost_of_draft
-from chatapp.forms.accounts import SavedTexts, TokenForm, forms_of_saved
+from chatapp.forms.accounts import TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.sentences import translate
 from chatapp.turns import actions
@@ -36,25 +33,18 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
 class SentSettings:
-    """Every form of the page, as it was sent or is stored."""
+    """Every form of the page, with what was ``sent`` for each, or as it is stored."""
 
-    form: PreferencesForm
-    profiles: Sequence[ProfileChoice]
-    saved: dict[str, SavedTexts]
-
-    @classmethod
-    def read(cls, user: User, sent: QueryDict | None) -> Self:
-        """Return the forms with what was sent for each."""
-        form = PreferencesForm(sent, instance=accounts.preferences_of(user))
-        profiles = []
+    def __init__(self, user: User, sent: QueryDict | None) -> None:
+        self.form = PreferencesForm(sent, instance=accounts.preferences_of(user))
+        self.saved = forms_of_saved(sent, user)
+        self.profiles: list[ProfileChoice] = []
         for profile in user.profiles.all():
             prefix = f"profile-{profile.pk}"
             # One that was made in another tab since is not in what was sent.
             data = sent if sent and f"{prefix}-mode" in sent else None
-            profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
-        return cls(form, profiles, forms_of_saved(sent, user))
+            self.profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
 
     def wrong_sections(self) -> list[str]:
         """Return where something can't be saved; all is checked, so that all is said at once."""
@@ -71,7 +61,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
     if name not in LABELS:
         raise Http404
     sent = request.POST if request.method == "POST" else None
-    page = SentSettings.read(request.user, sent)
+    page = SentSettings(request.user, sent)
     wrong = page.wrong_sections() if sent is not None else []
     if sent is not None and not wrong:
         save(request, page)

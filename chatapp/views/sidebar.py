@@ -40,8 +40,6 @@ MOST_PINNED = 100
 # In the palette, of what is found in titles and in messages.
 MOST_OFFERED = 8
 _WEEK = 7  # days
-CHANGED = "list-changed"
-MOVE = "move"
 
 
 class Day(NamedTuple):
@@ -186,7 +184,7 @@ def move_conversation(request: Request, conversation: Conversation) -> HttpRespo
         context = {"conversation": conversation, "folders": folders}
         return render(request, "conversations/_move.html", context)
     action = request.POST.get("action", "")
-    if action == MOVE:
+    if action == "move":
         chosen, named = request.POST.get("folder", ""), request.POST.get("named", "")
         folder = get_object_or_404(folders, pk=read_number(chosen)) if chosen else None
         conversations.move_conversation(conversation=conversation, folder=folder, named=named)
@@ -211,4 +209,4 @@ def change_folder(request: Request, pk: int) -> HttpResponse:
 def announce(request: Request, to: str) -> HttpResponse:
     """Have all open pages of the user's show the list as it is now."""
     actions.announce_list(request.user.pk)
-    return done(request, event=CHANGED, to=to)
+    return done(request, event="list-changed", to=to)
