@@ -31,12 +31,10 @@ def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange
     profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk, origin=None)
     wanted: dict[str, Any] = dict(change)
     threshold = wanted.pop("threshold", profile.threshold)
-    inherits = threshold == condense.INHERIT
-    stored = model_to_dict(profile, fields=ProfileForm.Meta.fields)
     own = {"mode": "own", "own_threshold": threshold}
-    chosen = {"mode": "inherit"} if inherits else own
-    form = ProfileForm({**stored, **chosen, **wanted}, instance=profile)
-    _save(form)
+    chosen = {"mode": "inherit"} if threshold == condense.INHERIT else own
+    stored = model_to_dict(profile, fields=ProfileForm.Meta.fields)
+    _save(ProfileForm({**stored, **chosen, **wanted}, instance=profile))
     actions.announce_changes(request.auth.pk)
     return profile
 

@@ -26,11 +26,6 @@ from chatapp.tools.mcp.servers import Listing, Way
 log = logging.getLogger(__name__)
 
 
-def guard() -> Guard:
-    """Return what judges the addresses of servers: as with those of profiles."""
-    return Guard(settings.ALLOW_PRIVATE_ADDRESSES)
-
-
 def may_run(server: McpServer) -> bool:
     """Whether the operator allows what the server is: a command runs as the agent's do."""
     return server.way == Way.HTTP or bool(settings.ALLOW_COMMANDS)
@@ -53,7 +48,8 @@ def tools_of(
 
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
-    place = Place(folder, outputs, guard(), sync_to_async(keep_listing))
+    guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
+    place = Place(folder, outputs, guard, sync_to_async(keep_listing))
     tools: dict[str, RemoteTool] = {}
     for row in servers:
         if not may_run(row) or not (commands or row.way == Way.HTTP):
@@ -114,7 +110,8 @@ def try_server(*, server: McpServer) -> Listing:
     try:
         reached = server.reached()
         with tempfile.TemporaryDirectory() as folder:
-            listing = asyncio.run(list_tools(reached, Path(folder), guard()))
+            guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
+            listing = asyncio.run(list_tools(reached, Path(folder), guard))
     except DecryptionFailed as error:
         raise Refused(_("What is stored can't be read any more: enter it again.")) from error
     except ServerFailed as error:

@@ -34,9 +34,7 @@ Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
-_FILES = [
-    import_module(f"{__name__}.{name}") for name in sorted(x.name for x in iter_modules(__path__))
-]
+_FILES = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
 _TOOLS = {file.SPEC.name: file for file in _FILES if hasattr(file, "SPEC")}
 TOOL_SPECS = {
     name: replace(tool.SPEC, input_schema=schema_of(tool.Arguments))
@@ -63,17 +61,15 @@ class WorkspaceToolbox:
         foreign: Mapping[str, "RemoteTool"] = _NONE,
     ) -> None:
         self._root = root
-        self._offers: dict[type[Any], Callable[[Line], Any]] = {
+        self._offers: Offers = {
             Workspace: lambda _line: self._workspace,
             WritableWorkspace: lambda _line: self._workspace,
             **offers,
         }
         self._foreign = foreign
         self._known = TOOL_SPECS | {name: tool.spec for name, tool in foreign.items()}
-        self._policies: dict[str, Policy] = {
-            name: spec.default_policy for name, spec in self._known.items()
-        }
-        self._policies |= policies
+        defaults = {name: spec.default_policy for name, spec in self._known.items()}
+        self._policies: dict[str, Policy] = {**defaults, **policies}
         usable = [one for one in self._known if one in foreign or _WORKS_WITH[one] in self._offers]
         self._names = [one for one in usable if self._policies[one] is not Policy.DENY]
         self.specs: tuple[ToolSpec, ...] = tuple([self._known[name] for name in self._names])

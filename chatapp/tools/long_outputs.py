@@ -1,10 +1,13 @@
 """Long outputs: beginning and end for the model, and the whole to be read later."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NewType
 
 from chatapp.agent.errors import ToolError
+
+# The folder where those of one conversation are kept.
+Outputs = NewType("Outputs", Path)
 
 # Characters of the beginning and of the end that the model gets at once.
 HEAD, TAIL = 10_000, 20_000
@@ -14,13 +17,6 @@ _KEPT = re.compile(r"can be read with read_output, name ([0-9a-f]{16})\.\]")
 _CONTROLS = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00\x08\x0b\x0c\x0e-\x1f]"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """The folder where one conversation's are kept."""
-
-    folder: Path
 
 
 def cut_in_the_middle(output: Path) -> str:

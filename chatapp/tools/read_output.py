@@ -29,7 +29,7 @@ SPEC = ToolSpec(
 
 def run(outputs: Outputs, arguments: Arguments) -> str:
     """Return a part, and how to read on."""
-    path = find_output(outputs.folder, arguments.name)
+    path = find_output(outputs, arguments.name)
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(arguments.start)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from chatapp.agent.ports import Line
 from chatapp.tools import shell_supervisor
@@ -67,17 +67,9 @@ class Shell:
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it, and all that it has started."""
         output = await asyncio.to_thread(make_room, self.outputs)
-        supervising = await asyncio.to_thread(supervised, self.root, seconds)
         started = time.monotonic()
-        process = await asyncio.create_subprocess_exec(
-            *supervising,
-            command,
-            cwd=self.root,
-            env=environment(self.root),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
+        process = await start_supervised(
+            self.root, command, seconds, stderr=asyncio.subprocess.STDOUT
         )
         clearing = asyncio.create_task(clear_up(process))
         try:
@@ -157,15 +149,29 @@ def environment(root: Path) -> Mapping[str, str]:
     }
 
 
-def supervised(root: Path, seconds: int, *, lifeline: int = 0) -> list[str]:
-    """Return what goes before a command for /bin/sh, to be run in ``root``.
+async def start_supervised(
+    root: Path, command: str, seconds: int, *, lifeline: int = 0, **options: Any
+) -> asyncio.subprocess.Process:
+    """Start a command for /bin/sh in ``root``, with pipes, and return its supervisor.
 
     It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
-    which the command does not get then, or of another pipe.
+    which the command does not get then, or of another pipe. ``options`` are the process's.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
+    sandbox = await asyncio.to_thread(sandboxed, root)
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
-    return [*supervising, *sandboxed(root), "/bin/sh", "-c"]
+    return await asyncio.create_subprocess_exec(
+        *supervising,
+        *sandbox,
+        *("/bin/sh", "-c", command),
+        cwd=root,
+        env=environment(root),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=(lifeline,) if lifeline else (),
+        **options,
+    )
 
 
 def bubblewrap() -> str | None:

@@ -54,22 +54,17 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 IS_FOLDER = noop("{path} is a folder, not a file.")
 TOO_LONG = noop("The path {path} is too long.")
 UNUSABLE = noop("{path} can't be used.")
+_DENIED, _FULL = (errno.EACCES, errno.EPERM), (errno.ENOSPC, errno.EDQUOT)
 _REASONS = {
-    errno.ENOENT: noop("There is no file or folder {path}."),
-    errno.ENOTDIR: noop("There is no file or folder {path}."),
-    errno.EACCES: noop("The server is not allowed to read {path}."),
-    errno.EPERM: noop("The server is not allowed to read {path}."),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), noop("There is no file or folder {path}.")),
+    **dict.fromkeys(_DENIED, noop("The server is not allowed to read {path}.")),
     errno.ELOOP: noop("The link {path} does not lead to a file in the workspace."),
     errno.ENAMETOOLONG: TOO_LONG,
-    errno.ENODEV: noop("{path} is neither a file nor a folder."),
-    errno.ENXIO: noop("{path} is neither a file nor a folder."),
+    **dict.fromkeys((errno.ENODEV, errno.ENXIO), noop("{path} is neither a file nor a folder.")),
 }
 _WRITE_REASONS = {
-    errno.EACCES: noop("The server is not allowed to write {path}."),
-    errno.EPERM: noop("The server is not allowed to write {path}."),
-    errno.EROFS: noop("The server is not allowed to write {path}."),
-    errno.ENOSPC: noop("There is no room left on the disk for {path}."),
-    errno.EDQUOT: noop("There is no room left on the disk for {path}."),
+    **dict.fromkeys((*_DENIED, errno.EROFS), noop("The server is not allowed to write {path}.")),
+    **dict.fromkeys(_FULL, noop("There is no room left on the disk for {path}.")),
 }
 
 # Says of a folder's path, with a slash, whether it is not walked into.

@@ -209,8 +209,6 @@ def name_of(hook: object) -> str:
 # Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most
 # models had when it chose them, where they take some 7 %, and as much of a smaller window.
 PER_TOKEN_OF_WINDOW = 0.25
-# Characters for each token gained: a token of code is three or four, so two thirds stay gained.
-PER_TOKEN_GAINED = 1
 
 FACTS = noop("the facts of the hidden messages, copied by rule")
 FILES = noop("the signatures of files that were read")
@@ -280,9 +278,10 @@ class AttachFoldedFiles:
         paths = await asyncio.to_thread(files_read, hidden)
         if not paths:
             return Addition()
+        # A character for each token gained: code has three or four in one, so two thirds stay.
         gained = reduction.tokens_before.value - reduction.tokens_after.value
         of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
-        room = max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))
+        room = max(0, min(LIMIT, of_window, gained))
         folded = await asyncio.to_thread(self.fold, paths, room)
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
 

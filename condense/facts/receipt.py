@@ -132,7 +132,6 @@ def receipt(
     facts = [fact for alike in by_kind for fact in alike[-MOST_FACTS:]]
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
     files = _files_of(kept)
-    states = [_state(fact, shown, files) for fact in facts]
     said = {message.id: message for message in hidden}
 
     @cache
@@ -140,14 +139,14 @@ def receipt(
         return " ".join(plain_text([said[id_].lasting]).split()) if id_ in said else ""
 
     found: list[Finding] = []
-    for fact, state in zip(facts, states, strict=True):
-        now = state
+    for fact in facts:
+        state = _state(fact, shown, files)
         if state == "missing":
             first = [text_of(one.id) for one in search(fact.text, FIRST_RESULTS)] if search else []
             is_there = on_disk and fact.kind.endswith("_files") and on_disk(fact.text)
             if is_there or any(fact.needle in text for text in first):
-                now = "recoverable"
-        found.append(replace(fact, state=now))
+                state = "recoverable"
+        found.append(replace(fact, state=state))
     return Receipt(tuple(found))
 
 

@@ -35,11 +35,9 @@ def stop_sending_thinking(
     messages: Iterable[Message], is_behind: Callable[[Message], bool]
 ) -> tuple[Message, ...]:
     """Return the messages, with those that ``is_behind`` a change tagged ``unbound``."""
-
-    def thinks_behind(one: Message) -> bool:
-        return any(map(is_thinking, one.blocks)) and is_behind(one)
-
-    return retagged(messages, thinks_behind, unbound=True)
+    return retagged(
+        messages, lambda one: any(map(is_thinking, one.blocks)) and is_behind(one), unbound=True
+    )
 
 
 def is_compaction(block: Block) -> bool:

@@ -4,7 +4,6 @@ import math
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
@@ -13,7 +12,6 @@ from condense.history.signed_blocks import stop_sending_thinking
 from condense.messages import Message, Tags, retagged
 from condense.sentences import noop, say
 
-_PARENTS = ("condense_parent", "truncation_parent")
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
 
 
@@ -112,11 +110,9 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         raise UndoRefused(
             noop("A later condensation or truncation hides this one: undo that one first.")
         )
-    back: list[Message] = []
-    for message in messages:
-        gone = [name for name in _PARENTS if getattr(message.tags, name) == made_id]
-        changes: dict[str, Any] = {"undone": True} if message is made else dict.fromkeys(gone)
-        back.append(message.with_tags(**changes) if changes else message)
+    back = retagged(messages, lambda m: m is made, undone=True)
+    back = retagged(back, lambda m: m.tags.condense_parent == made_id, condense_parent=None)
+    back = retagged(back, lambda m: m.tags.truncation_parent == made_id, truncation_parent=None)
     return stop_sending_thinking(back, lambda one: one.seq > made.seq)
 
 
@@ -179,12 +175,11 @@ def rewind(
     target = next((message for message in messages if message.id == to_id), None)
     if target is None:
         raise UnknownMessage(say("No message {message!r} is in this history.", message=to_id))
-    rewind_id = rewind_id or uuid.uuid4().hex
-
-    def is_later(one: Message) -> bool:
-        return one.seq >= target.seq and one.tags.rewind_parent is None
-
-    return retagged(messages, is_later, rewind_parent=rewind_id)
+    return retagged(
+        messages,
+        lambda m: m.seq >= target.seq and m.tags.rewind_parent is None,
+        rewind_parent=rewind_id or uuid.uuid4().hex,
+    )
 
 
 def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
@@ -211,11 +206,9 @@ def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, 
 
     A summary or marker that was written while ``made`` was rewound may have put its name there.
     """
-    name = "condense" if made.is_summary else "truncation"
-    made_id = getattr(made.tags, f"{name}_id")
     in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
 
     def is_hidden(one: Message) -> bool:
         return one.id in hides and not (one.taken_back or in_force.hide(one))
 
-    return retagged(messages, is_hidden, **{f"{name}_parent": made_id})
+    return retagged(messages, is_hidden, **_parent(made.tags))

@@ -22,11 +22,6 @@ Section = tuple[str, list[Block]]
 REQUEST = "## Newest Request, Verbatim"
 FIRST = "## First Message, Verbatim"
 ANSWERED = "## Newest Request, Answered Already"
-NAMES = {
-    REQUEST: noop("newest request"),
-    FIRST: noop("first message"),
-    ANSWERED: noop("newest request"),
-}
 IMAGES_HIDDEN = noop("The {what}'s images ({count}) did not fit and are hidden.")
 # Of a request that was answered, no more is needed than to know what it was about.
 ANSWERED_TOKENS = 200
@@ -162,7 +157,7 @@ def carry(
     text = "\n".join([block.text for block in request if isinstance(block, TextBlock)])
     images = tuple([block for block in request if isinstance(block, ImageBlock)])
     notes: list[str] = []
-    name = NAMES[heading]
+    name = noop("first message") if heading == FIRST else noop("newest request")
     if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
         notes.append(IMAGES_HIDDEN.format(what=name, count=len(images)))
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
@@ -296,13 +291,13 @@ def shows_pin(effective: Sequence[Message], message: Message) -> bool:
     shown = [_pin(one)[1] for one in effective if one.id == message.id]
     made = [one for one in effective if one.is_summary or one.is_marker]
     carried = [found[1] for found in _pins(made) if found[0] == heading]
-    return any(one == blocks for one in (*shown, *carried))
+    return blocks in (*shown, *carried)
 
 
 def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
     """Return the ids of the messages that summaries and markers carry word for word."""
     made = [one for one in effective if one.is_summary or one.is_marker]
-    return frozenset([_id_in(heading) for heading, _blocks in _pins(made)] if made else ())
+    return frozenset([_id_in(heading) for heading, _blocks in _pins(made)])
 
 
 def readdress_pins(message: Message, ids: Mapping[str, str]) -> Message:

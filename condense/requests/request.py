@@ -262,7 +262,6 @@ class _Repair:
         self.caller = ""
 
     def run(self, messages: Sequence[Message]) -> Iterator[Message]:
-        """Yield the repaired messages."""
         for message in messages:
             if message.role == "user":
                 yield self.answered(message)

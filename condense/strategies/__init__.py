@@ -93,17 +93,17 @@ def load_strategy(
     Of a user's ``wishes`` it is made with those that it ``takes``. Raises LookupError, with the
     names that there are, for one that is neither.
     """
-    names = () if "." not in name else _registry.names()
-    if "." not in name or name in names:
+    if "." not in name or name in _registry.names():
         made: Any = _registry.get(name)
     else:
         module, _, attribute = name.rpartition(".")
         try:
             made = getattr(import_module(module), attribute)
         except (ImportError, AttributeError) as error:
-            there = ", ".join(sorted(names))
+            there = ", ".join(sorted(_registry.names()))
             raise LookupError(
                 f"No strategy at {name!r}: {error}; by name there are {there}."
             ) from error
-    taken = [wish for wish in getattr(made, "takes", ()) if wishes and wish in wishes]
-    return cast(Strategy, made(**{wish: (wishes or {})[wish] for wish in taken}, **options))
+    takes = getattr(made, "takes", ())
+    taken = {wish: value for wish, value in (wishes or {}).items() if wish in takes}
+    return cast(Strategy, made(**taken, **options))

@@ -109,16 +109,6 @@ class _Facts:
     codes: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
-    @property
-    def status(self) -> int | None:
-        return self.statuses[0] if self.statuses else None
-
-    def code_matches(self, pattern: re.Pattern[str]) -> bool:
-        return any(pattern.search(code) for code in self.codes)
-
-    def text_matches(self, pattern: re.Pattern[str]) -> bool:
-        return any(pattern.search(text) for text in self.texts)
-
 
 _SCALARS = (str, bytes, bool, int, float, type(None))
 
@@ -129,17 +119,18 @@ def is_context_overflow(error: object) -> bool:
     Never true for a rate limit, also where that counts tokens, nor for one parameter's range.
     """
     facts = _gather(error)
-    if facts.code_matches(_RATE_CODES) or facts.text_matches(_RATE_TEXT):
+    codes, texts, status = facts.codes, facts.texts, next(iter(facts.statuses), MISSING)
+    if any(map(_RATE_CODES.search, codes)) or any(map(_RATE_TEXT.search, texts)):
         return False
-    if facts.code_matches(_CODES) or facts.status == TOO_LARGE:
+    if any(map(_CODES.search, codes)) or status == TOO_LARGE:
         return True
-    if facts.status not in {BAD_REQUEST, MISSING, 422, 500, 502}:
+    if status not in {BAD_REQUEST, MISSING, 422, 500, 502}:
         return False
-    if facts.text_matches(_PLAIN):
+    if any(map(_PLAIN.search, texts)):
         return True
-    invalid = "invalid_request_error" in facts.codes and facts.text_matches(_INVALID_REQUEST)
-    likely = invalid or facts.text_matches(_LIKELY)
-    may_be = facts.status in {BAD_REQUEST, MISSING} and not facts.text_matches(_OTHER_CAUSE)
+    invalid = "invalid_request_error" in codes and any(map(_INVALID_REQUEST.search, texts))
+    likely = invalid or any(map(_LIKELY.search, texts))
+    may_be = status in {BAD_REQUEST, MISSING} and not any(map(_OTHER_CAUSE.search, texts))
     return likely and may_be
 
 

@@ -3,7 +3,7 @@ import { make } from "./elements.js";
 import { fitted } from "./pictures.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { REFUSED, toast } from "./toast.js";
+import { REFUSED, orSay, toast } from "./toast.js";
 
 // Characters: about a thousand tokens, and more than the composer shows at once.
 const LONG_PASTE = 4000;
@@ -48,11 +48,8 @@ export class Attachments {
     if (!ids.length) return;
     this.#restoring = ids;
     const asked = new URLSearchParams(ids.map((id) => ["id", id]));
-    try {
-      this.#list.insertAdjacentHTML("afterbegin", await fetchText(`${this.#address}?${asked}`));
-    } catch {
-      toast(text("unreachable"), "error");
-    }
+    const chips = await orSay(fetchText(`${this.#address}?${asked}`));
+    if (chips) this.#list.insertAdjacentHTML("afterbegin", chips);
     this.#restoring = [];
   }
 
@@ -133,13 +130,8 @@ export class Attachments {
     const body = new FormData();
     body.append("file", file, file.name);
     body.append("conversation", this.#list.dataset.conversation ?? "");
-    let response;
-    try {
-      response = await fetch(`${this.#address}new/`, { method: "POST", body, headers });
-    } catch {
-      toast(text("unreachable"), "error");
-      return "";
-    }
+    const response = await orSay(fetch(`${this.#address}new/`, { method: "POST", body, headers }));
+    if (!response) return "";
     const said = await response.text();
     if (response.ok && !response.redirected) return said;
     toast(REFUSED.includes(response.status) ? said : text("requestFailed", { status: String(response.status) }), "error");
@@ -163,15 +155,11 @@ export class Attachments {
 
   /** Put a file's text where the caret is; false where it could not be read. */
   async #unfold(address) {
-    try {
-      const words = await fetchText(address);
-      this.#box.setRangeText(words, this.#box.selectionStart, this.#box.selectionEnd, "end");
-      this.#box.dispatchEvent(new Event("input", { bubbles: true }));
-      return true;
-    } catch {
-      toast(text("unreachable"), "error");
-      return false;
-    }
+    const words = await orSay(fetchText(address));
+    if (words === undefined) return false;
+    this.#box.setRangeText(words, this.#box.selectionStart, this.#box.selectionEnd, "end");
+    this.#box.dispatchEvent(new Event("input", { bubbles: true }));
+    return true;
   }
 
   #say(what, name) {

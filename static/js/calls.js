@@ -31,18 +31,15 @@ function runs(root) {
 
 /** "Read 6 files · Searched once · 35.2 k characters" */
 function describe(calls) {
-  const things = new Map();
-  for (const call of calls) {
-    const seen = things.get(call.dataset.tool) ?? [];
-    things.set(call.dataset.tool, [...seen, call.querySelector(".tool-argument").textContent]);
-  }
+  const byTool = Map.groupBy(calls, (call) => call.dataset.tool);
   const size = calls.reduce((sum, call) => sum + Number(call.dataset.size), 0);
-  return [...[...things].map(tally), characters(size)].join(" · ");
+  return [...[...byTool].map(tally), characters(size)].join(" · ");
 }
 
-function tally([name, things]) {
+function tally([name, calls]) {
   const own = `tally.${name}`;
-  return hasText(own) ? text(own, { count: new Set(things).size }) : text("tally", { count: things.length, name });
+  const things = new Set(calls.map((call) => call.querySelector(".tool-argument").textContent));
+  return hasText(own) ? text(own, { count: things.size }) : text("tally", { count: calls.length, name });
 }
 
 function characters(count) {
@@ -77,12 +74,7 @@ function foldRun(run, root) {
   const line = makeLine(run, root);
   run[0].before(line);
   if (opened.has(line.dataset.of)) return;
-  const rows = new Map();
-  for (const part of run) {
-    const row = part.closest(".row");
-    rows.set(row, [...(rows.get(row) ?? []), part]);
-  }
-  for (const [row, parts] of rows) {
+  for (const [row, parts] of Map.groupBy(run, (part) => part.closest(".row"))) {
     const isWhole = row.querySelector(".message-body").children.length === parts.length;
     for (const element of isWhole ? [row] : parts) fold(element, line.dataset.of);
   }

@@ -20,8 +20,7 @@ import { shortcutsAreOn } from "./shortcuts.js";
 import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
-import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { orSay, toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
@@ -132,11 +131,7 @@ socket.addEventListener("forbidden", () => {
 });
 
 async function toLatest() {
-  try {
-    if (transcript.goesOn) await inOrder(() => transcript.showLatest());
-  } catch {
-    toast(text("unreachable"), "error");
-  }
+  if (transcript.goesOn) await orSay(inOrder(() => transcript.showLatest()));
   scroll.toEnd();
 }
 
@@ -161,7 +156,7 @@ document.addEventListener("click", (event) => {
   const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
   if (menu && event.target.closest(done)) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
-  if (more) showAll(more).catch(() => toast(text("unreachable"), "error"));
+  if (more) orSay(showAll(more));
 });
 
 /** Show all of a tool's text: what the page has of it, and what only the server has. */

@@ -15,7 +15,6 @@ export const commandSource = {
     if (word === null) this.known = null;
     return word;
   },
-  length: (word) => word.length + 1,
   async find(word) {
     this.known ??= fetchJson(listed).catch((error) => {
       this.known = null;
@@ -42,7 +41,6 @@ const MENTION = /(?:^|[\s([{<"'“‘,;:])@("[^"\n]*|[^\s"@]*)$/u;
 /** Completes a path of the workspace after "@". */
 export const pathSource = {
   match: (before) => MENTION.exec(before)?.[1] ?? null,
-  length: (word) => word.length + 1,
   async find(word) {
     const found = await fetchJson(`${paths}?q=${encodeURIComponent(word.replace(/^"/, ""))}`);
     return found.paths.map(({ path, mention, folder }) => ({

@@ -42,9 +42,7 @@ export class Composer {
     this.key = `unsent-${this.#form.dataset.conversation}`;
     this.#attachments = new Attachments(this.#box, () => {
       this.#refused &&= this.running || this.#attachments.isComing;
-      this.#say();
-      this.#buttons();
-      this.#remember();
+      this.#refresh();
     });
     this.#restore();
     this.#form.addEventListener("submit", (event) => {
@@ -55,9 +53,7 @@ export class Composer {
     this.#box.addEventListener("input", () => {
       this.#refused = false;
       this.#hint = "";
-      this.#say();
-      this.#buttons();
-      this.#remember();
+      this.#refresh();
     });
     this.#stop.addEventListener("click", () => this.stop());
     this.#box.focus();
@@ -102,9 +98,7 @@ export class Composer {
     if (problem === null) return false;
     if (!problem) this.#box.value = "";
     this.#hint = problem;
-    this.#say();
-    this.#buttons();
-    this.#remember();
+    this.#refresh();
     return true;
   }
 
@@ -232,13 +226,18 @@ export class Composer {
     this.#status.classList.toggle("is-refusal", Boolean(refused));
   }
 
+  /** Say what can be done with what is written and attached, and keep it. */
+  #refresh() {
+    this.#say();
+    this.#buttons();
+    this.#remember();
+  }
+
   #settle() {
     const hadFocus = document.activeElement === this.#send;
     this.#pending = null;
     if (!this.running) this.#news = "";
-    this.#say();
-    this.#buttons();
-    this.#remember();
+    this.#refresh();
     if (hadFocus) this.#box.focus();
   }
 

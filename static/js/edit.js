@@ -2,7 +2,7 @@
 import { make, makeButton, onEnter } from "./elements.js";
 import { sourceOf } from "./source.js";
 import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { orSay } from "./toast.js";
 
 export class Editing {
   #composer;
@@ -35,15 +35,9 @@ export class Editing {
   async start(row) {
     if (!this.#composer.canSend()) return;
     this.cancel();
-    let words = "";
-    try {
-      words = await sourceOf(row);
-    } catch {
-      toast(text("unreachable"), "error");
-      return;
-    }
+    const words = await orSay(sourceOf(row));
     // Meanwhile it may have been replaced, or something begun.
-    if (this.row || !row.isConnected || this.#composer.running) return;
+    if (words === undefined || this.row || !row.isConnected || this.#composer.running) return;
     const body = row.querySelector(".message-body");
     const area = make("textarea", { value: words, ariaLabel: text("yourEdit") });
     const foot = make(

@@ -9,18 +9,7 @@ function isCollapsed(name) {
   return session.get(`collapsed-${name}`) === "yes";
 }
 
-/** Rows by what hides them; what happened between two of them is no row of theirs. */
-function groups(root) {
-  const found = new Map();
-  for (const row of root.querySelectorAll(":scope > [data-hidden-by]")) {
-    const by = row.dataset.hiddenBy;
-    found.set(by, [...(found.get(by) ?? []), row]);
-  }
-  return [...found].map(([by, rows]) => ({ by, rows }));
-}
-
-function makeLine({ by, rows }, collapsed) {
-  const { words, reason, hiddenAt } = rows[0].dataset;
+function makeLine(by, { words, reason, hiddenAt }, collapsed) {
   const button = makeButton("button quiet", text(collapsed ? "showGroup" : "hideGroup"), () => {
     session.set(`collapsed-${by}`, collapsed ? null : "yes");
     drawFolds(line.parentElement);
@@ -36,13 +25,15 @@ function makeLine({ by, rows }, collapsed) {
 /** Draw all lines anew; a collapsed row is still found by the browser's search. */
 export function drawFolds(root) {
   for (const line of root.querySelectorAll(":scope > .margin-line")) line.remove();
-  for (const group of groups(root)) {
-    const collapsed = isCollapsed(group.by);
-    for (const row of group.rows) {
+  const hidden = root.querySelectorAll(":scope > [data-hidden-by]");
+  // What happened between two rows of a group is no row of it.
+  for (const [by, rows] of Map.groupBy(hidden, (row) => row.dataset.hiddenBy)) {
+    const collapsed = isCollapsed(by);
+    for (const row of rows) {
       if (collapsed) row.setAttribute("hidden", "until-found");
       else row.removeAttribute("hidden");
     }
-    group.rows[0].before(makeLine(group, collapsed));
+    rows[0].before(makeLine(by, rows[0].dataset, collapsed));
   }
   foldCalls(root);
 }

@@ -150,10 +150,10 @@ export function showPanel(frame) {
 }
 
 /** Ask for a condensation of all, or of a scope, once, until the server has said something to it. */
-function ask(socket, focus, scope = {}) {
+function ask(focus, scope = {}) {
   const review = keep.elements.review.checked;
   const frame = { type: "condense.start", focus, review, nonce: uuid(), ...scope };
-  if (asked || !socket.send(frame)) return false;
+  if (asked || !line.send(frame)) return false;
   asked = true;
   known = foldsByYou();
   showWhetherItCan();
@@ -174,31 +174,25 @@ export function showFold(scroll) {
   showMade(document.getElementById(made), scroll);
 }
 
-function start(focus) {
-  if (!ask(line, focus)) return false;
+/** Condense as the button does; return why that can't be, "" where it was asked for. */
+export function condenseNow(focus) {
+  if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
+  if (!ask(focus)) return text("tryLater");
   keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
   // The pointer may rest on the button: it has said what it does.
   head.classList.add("is-quiet");
-  return true;
-}
-
-/** Condense as the button does; return why that can't be, "" where it was asked for. */
-export function condenseNow(focus) {
-  if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
-  return start(focus) ? "" : text("tryLater");
+  return "";
 }
 
 /** `running` says which turn runs. */
 export function startPanel(socket, running) {
   line = socket;
-  condense.addEventListener("click", () => {
-    if (condense.ariaDisabled !== "true") start("");
-  });
+  condense.addEventListener("click", () => condenseNow(""));
   keep.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (condense.ariaDisabled !== "true") start(keep.elements.words.value.trim());
+    condenseNow(keep.elements.words.value.trim());
   });
   const { review } = keep.elements;
   // What is reset comes back to this.
@@ -209,15 +203,15 @@ export function startPanel(socket, running) {
   });
   onEnter(keep, () => keep.requestSubmit());
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-condense]")) ask(socket, "");
+    if (event.target.closest("[data-condense]")) ask("");
     const call = event.target.closest("[data-condense-call]")?.dataset;
-    if (call) ask(socket, "", { first: Number(call.of), call: call.condenseCall });
+    if (call) ask("", { first: Number(call.of), call: call.condenseCall });
     const again = event.target.closest("[data-condense-again]")?.dataset.condenseAgain;
-    if (again) ask(socket, "", { first: Number(again), again: true });
+    if (again) ask("", { first: Number(again), again: true });
     if (event.target.closest("[data-put-off]")) socket.send({ type: "condense.put_off" });
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
-    if (retry) ask(socket, retry.dataset.focus ?? "", JSON.parse(retry.dataset.scope ?? "{}"));
+    if (retry) ask(retry.dataset.focus ?? "", JSON.parse(retry.dataset.scope ?? "{}"));
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
   });
@@ -226,7 +220,7 @@ export function startPanel(socket, running) {
     const { last, words } = event.target.elements;
     const scope = { first: Number(event.target.dataset.first), last: Number(last.value) };
     // The form closes its dialog by itself.
-    if (!ask(socket, words.value.trim(), scope)) event.preventDefault();
+    if (!ask(words.value.trim(), scope)) event.preventDefault();
   });
   startTip();
 }

@@ -1,7 +1,6 @@
 // Places in the transcript: what is not on the page is fetched with the rows around it.
 import { reveal } from "./folds.js";
-import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { orSay } from "./toast.js";
 
 /** Return the position and the number in a cut; a bare position comes before all that stands there. */
 export function numbers(cut) {
@@ -19,11 +18,7 @@ export function isBefore(one, other) {
  * It takes the focus, unless whoever asked has to keep it.
  */
 export async function goToPlace(transcript, scroll, id, at, focus = true) {
-  try {
-    if (at && !document.getElementById(id) && !transcript.covers(at)) await transcript.showAround(at);
-  } catch {
-    toast(text("unreachable"), "error");
-  }
+  if (at && !document.getElementById(id) && !transcript.covers(at)) await orSay(transcript.showAround(at));
   const row = document.getElementById(id) ?? (at ? transcript.rowAt(at) : null);
   if (!row) return null;
   reveal(row);

@@ -2,7 +2,7 @@
 import { onEnter } from "./elements.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { orSay, toast } from "./toast.js";
 
 export class Queue {
   #place = document.getElementById("queue");
@@ -80,14 +80,8 @@ export class Queue {
 
   async #edit(chip) {
     this.cancel();
-    let words = "";
-    try {
-      words = await fetchText(chip.dataset.text);
-    } catch {
-      toast(text("unreachable"), "error");
-      return;
-    }
-    if (!chip.isConnected || this.#edited) return;
+    const words = await orSay(fetchText(chip.dataset.text));
+    if (words === undefined || !chip.isConnected || this.#edited) return;
     const form = document.getElementById("queued-edit").content.cloneNode(true);
     const area = form.querySelector("textarea");
     area.value = words;

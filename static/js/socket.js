@@ -41,7 +41,6 @@ export class Socket extends EventTarget {
   /** Connect, and let go of any line there was. */
   open() {
     clearTimeout(this.#retry);
-    this.#retry = 0;
     this.#drop();
     const socket = new WebSocket(`${this.#address}?since=${this.#place()}`);
     const began = Date.now();
@@ -108,7 +107,6 @@ export class Socket extends EventTarget {
     if (wantsNotifications()) return;
     this.#rest = setTimeout(() => {
       clearTimeout(this.#retry);
-      this.#retry = 0;
       this.#drop();
     }, HIDDEN);
   }

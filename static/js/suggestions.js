@@ -76,7 +76,8 @@ export class Suggestions {
     }
     if (typed !== this.#typed) return;
     if (found.length === 0) this.close();
-    else this.#show(found, this.#box.selectionStart - source.length(word));
+    // A sign stands before the word.
+    else this.#show(found, this.#box.selectionStart - word.length - 1);
   }
 
   #show(found, start) {

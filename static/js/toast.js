@@ -21,6 +21,16 @@ export function toast(words, kind = "info", offer = null) {
   leaveLater(box);
 }
 
+/** Return what the server answers; where it can't be asked, say so and return undefined. */
+export async function orSay(answer) {
+  try {
+    return await answer;
+  } catch {
+    toast(text("unreachable"), "error");
+    return undefined;
+  }
+}
+
 export function startToasts() {
   const region = document.getElementById("toasts");
   region.addEventListener("click", (event) => {

@@ -27,22 +27,21 @@ NOT_INSTALLED = noop("This server can't use MCP servers: the package mcp is not 
 FORGOTTEN = noop("The MCP server {name} was changed or removed just now. Try again in a moment.")
 TOO_MANY = noop("Too many MCP servers are in use at once. Try again in a moment.")
 
-Connect = Callable[[Server, Path, Guard], "Connection"]
 # A command that runs in one workspace is another than in the next.
 _Key = tuple[Server, Path | None, bool]
 
 
-async def load() -> Connect:
-    """Return what makes connections; raise ServerFailed where the SDK is not installed.
+async def connect(server: Server, root: Path, guard: Guard) -> "Connection":
+    """Return a connection, not open yet; raise ServerFailed where the SDK is not installed.
 
-    It is imported in a thread: it takes a second.
+    That is imported in a thread: it takes a second.
     """
     try:
         module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
     except ImportError as error:
         raise ServerFailed(NOT_INSTALLED) from error
-    connect: Connect = module.Connection
-    return connect
+    connection: Connection = module.Connection(server, root, guard)
+    return connection
 
 
 class Pool:
@@ -92,7 +91,7 @@ class Pool:
 
     async def _open(self, key: _Key, root: Path, guard: Guard) -> "Connection":
         try:
-            connection = (await load())(key[0], root, guard)
+            connection = await connect(key[0], root, guard)
             await connection.open()
         except BaseException:
             # Where it was closed, there may be another by now.
@@ -199,7 +198,7 @@ class RemoteTool:
 
 async def list_tools(server: Server, root: Path, guard: Guard) -> Listing:
     """Return what a server lists, through a connection of its own; raise ServerFailed."""
-    connection = (await load())(server, root, guard)
+    connection = await connect(server, root, guard)
     try:
         await connection.open()
         return connection.listing

@@ -24,7 +24,7 @@ from chatapp.agent.errors import ServerFailed
 from chatapp.network import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
-from chatapp.tools.shell import PATIENCE, clear_up, environment, supervised
+from chatapp.tools.shell import PATIENCE, clear_up, start_supervised
 from condense import noop, say
 
 # Seconds to be connected, and for an answer that says nothing; a call has a time of its own.
@@ -171,17 +171,12 @@ class CommandTransport:
     async def _start(self) -> asyncio.subprocess.Process:
         reading, self._lifeline = os.pipe()
         try:
-            supervising = await asyncio.to_thread(supervised, self._root, LONGEST, lifeline=reading)
-            process = await asyncio.create_subprocess_exec(
-                *supervising,
+            process = await start_supervised(
+                self._root,
                 _BEGIN,
-                cwd=self._root,
-                env=environment(self._root),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
+                LONGEST,
+                lifeline=reading,
                 stderr=asyncio.subprocess.PIPE,
-                pass_fds=(reading,),
-                start_new_session=True,
                 limit=MAX_MESSAGE,
             )
         except BaseException:
